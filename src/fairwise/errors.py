@@ -1,0 +1,32 @@
+"""Everything that can go wrong, as one tree.
+
+::
+
+    FairwiseError
+    ├── InputError (also ValueError)        what was given cannot be used
+    │   ├── JudgmentsError                  a judgments table: file, line, value, what is allowed
+    │   └── ModelFileError                  a saved model that cannot or must not be opened
+    └── SolverError (also RuntimeError)     the solver failed on input that looked fine
+
+A message says what was wrong, where, and what is allowed.
+"""
+
+
+class FairwiseError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(FairwiseError, ValueError):
+    """What was given cannot be used; the message says what is allowed."""
+
+
+class JudgmentsError(InputError):
+    """A judgments table that cannot be used as it is."""
+
+
+class ModelFileError(InputError):
+    """A saved model that cannot or must not be opened."""
+
+
+class SolverError(FairwiseError, RuntimeError):
+    """The solver could not finish; nothing of the attempt is kept."""
