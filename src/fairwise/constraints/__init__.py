@@ -1,0 +1,1 @@
+"""Judgments as sparse linear rows on the probabilities a model gives."""

@@ -1,0 +1,128 @@
+"""Answers as ordered pairs in force: ``K`` sparse rows with two entries each, never a people × people array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from fairwise.judgments.answer import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.judgments.table import Judgments
+
+    FloatArray = NDArray[np.float64]
+    IntArray = NDArray[np.intp]
+
+Weighting = Literal["answers", "panel"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Which ordered pairs of people are in force, and which answers put them there.
+
+    Row ``k`` says: person ``owed[k]`` is to be treated at least as well as person ``reference[k]``, that is
+    ``r[reference] - r[owed] <= gamma + slack`` with ``r`` the probability of the favourable label. The answer
+    ``same`` puts two rows in force, an ordered answer one, ``no_constraint`` none.
+
+    Attributes
+    ----------
+    people
+        Ids of the ``m`` people in some row.
+    reference, owed
+        ``(K,)`` positions in ``people``.
+    mass
+        ``(K,)`` total weight of the answers behind each row.
+    answers
+        One line per answer that counts: judge, a, b, answer, weight.
+    entry_row, entry_answer
+        ``(E,)`` each: answer ``entry_answer[e]`` put row ``entry_row[e]`` in force.
+    answer_pair
+        A number for each answer's unordered pair, the same for the same two people.
+    """
+
+    people: pd.Index
+    reference: IntArray
+    owed: IntArray
+    mass: FloatArray
+    answers: pd.DataFrame
+    entry_row: IntArray
+    entry_answer: IntArray
+    answer_pair: IntArray
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+    @classmethod
+    def from_judgments(cls, judgments: Judgments) -> PairRows:
+        answers = judgments.counted()
+        codes, everyone = pd.factorize(pd.concat([answers["a"], answers["b"]], ignore_index=True))
+        a, b = codes[: len(answers)].astype(np.intp), codes[len(answers) :].astype(np.intp)
+        answer = answers["answer"].astype(str).to_numpy()
+        # "A at least as well as B" owes A what B gets, and the other way round.
+        a_owed = np.flatnonzero((answer == Answer.SAME) | (answer == Answer.A_AT_LEAST_B))
+        b_owed = np.flatnonzero((answer == Answer.SAME) | (answer == Answer.B_AT_LEAST_A))
+        entry_answer = np.concatenate([a_owed, b_owed])
+        order = np.argsort(entry_answer, kind="stable")
+        entry_answer = entry_answer[order]
+        reference = np.concatenate([b[a_owed], a[b_owed]])[order]
+        owed = np.concatenate([a[a_owed], b[b_owed]])[order]
+
+        n_shown = max(len(everyone), 1)
+        entry_row, keys = pd.factorize(reference * n_shown + owed)
+        weight = answers["weight"].to_numpy(dtype=float)
+        in_force, positions = np.unique(np.concatenate([keys // n_shown, keys % n_shown]), return_inverse=True)
+        return cls(
+            people=pd.Index(everyone[in_force]),
+            reference=positions[: len(keys)].astype(np.intp),
+            owed=positions[len(keys) :].astype(np.intp),
+            mass=np.bincount(entry_row, weight[entry_answer], minlength=len(keys)),
+            answers=answers,
+            entry_row=entry_row.astype(np.intp),
+            entry_answer=entry_answer.astype(np.intp),
+            answer_pair=np.minimum(a, b) * n_shown + np.maximum(a, b),
+        )
+
+    def differences(self, favorable: FloatArray) -> FloatArray:
+        """``r[reference] - r[owed]`` for every row; ``favorable`` is ``(m,)``, the result ``(K,)``."""
+        return favorable[self.reference] - favorable[self.owed]
+
+    def adjoint(self, multipliers: FloatArray) -> FloatArray:
+        """Transpose of :meth:`differences`: ``(K,)`` multipliers to ``(m,)`` costs on people."""
+        return adjoint_differences(multipliers, self.reference, self.owed, len(self.people))
+
+    def violations(self, favorable: FloatArray) -> FloatArray:
+        """``max(0, r[reference] - r[owed])`` for every row; gamma is not subtracted."""
+        return np.maximum(self.differences(favorable), 0.0)
+
+    def mean_violation(self, favorable: FloatArray) -> float:
+        """Weighted mean of ``|r_a - r_b|`` over the ``same`` answers; 0 where there is none."""
+        same = (self.answers["answer"].astype(str).to_numpy() == Answer.SAME)[self.entry_answer]
+        weight = self.answers["weight"].to_numpy(dtype=float)[self.entry_answer[same]]
+        if weight.sum() == 0:
+            return 0.0
+        # Each such answer stands here in both directions with the same absolute difference.
+        gaps = np.abs(self.differences(favorable))[self.entry_row[same]]
+        return float(np.average(gaps, weights=weight))
+
+    def shares(self, weighting: Weighting) -> FloatArray:
+        """``(K,)`` coefficients with ``mean_excess = shares @ excess``.
+
+        ``answers``: mass over twice the weight of all answers, ``no_constraint`` included. ``panel``, the paper's
+        letter: mass over the number of judges, over twice the number of distinct pairs shown.
+        """
+        if weighting == "answers":
+            whole = 2.0 * float(self.answers["weight"].sum())
+        else:
+            whole = 2.0 * len(np.unique(self.answer_pair)) * self.answers["judge"].nunique()
+        return self.mass / whole if whole > 0 else np.zeros(len(self))
+
+
+def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntArray, n_people: int) -> FloatArray:
+    """``A.T @ multipliers`` where row ``k`` of ``A`` is +1 at ``reference[k]`` and -1 at ``owed[k]``."""
+    plus = np.bincount(reference, multipliers, minlength=n_people)
+    return plus - np.bincount(owed, multipliers, minlength=n_people)

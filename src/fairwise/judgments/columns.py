@@ -1,0 +1,115 @@
+"""One function per column: its values in one type, or an error about the first bad one."""
+
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairwise.judgments.answer import Answer
+from fairwise.judgments.ids import encode, is_integer
+from fairwise.judgments.source import Source
+
+_LEAVE_OUT = "fill every row or leave the column out"
+
+
+def answers(column: pd.Series, source: Source) -> pd.Series:
+    """Return the answers as plain text."""
+    codes, texts = encode(column)
+    known = np.append(np.isin(texts, [str(answer) for answer in Answer]), False)
+    bad = ~known[codes]
+    if bad.any():
+        first = codes[np.flatnonzero(bad)[0]]
+        wanted = str(texts[first]).strip().lower().replace(" ", "_") if first >= 0 else ""
+        near = get_close_matches(wanted, list(Answer), n=1)
+        hint = f" (did you mean {str(near[0])!r}?)" if near else ""
+        source.refuse(bad, "answer", column, f"is not an answer{hint}; allowed: {', '.join(Answer)}")
+    return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
+
+
+def weights(column: pd.Series, source: Source) -> NDArray[np.float64]:
+    """Return the weights: finite, at least 0, none missing."""
+    values, bad = _floats(column)
+    source.refuse(
+        bad | ~(values >= 0), "weight", column, f"is not a weight; allowed: a number, 0 or more; {_LEAVE_OUT}"
+    )
+    return values
+
+
+def rounds(column: pd.Series, source: Source) -> NDArray[np.int64]:
+    """Return the rounds: whole numbers from 1."""
+    codes, texts = encode(column)
+    numbers = np.array(
+        [int(text) if good else 0 for text, good in zip(texts, is_integer(texts), strict=True)] + [0],
+        dtype=np.int64,
+    )[codes]
+    source.refuse(
+        numbers < 1, "round", column, f"is not a round; allowed: whole numbers from 1; {_LEAVE_OUT}"
+    )
+    return numbers
+
+
+def designs(column: pd.Series, source: Source) -> pd.Series:
+    """Return the names of the designs; any name is allowed, but not none."""
+    codes, texts = encode(column)
+    source.refuse(
+        codes < 0, "design", column, f"is not a design; allowed: a name such as uniform; {_LEAVE_OUT}"
+    )
+    return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
+
+
+def seconds(column: pd.Series, source: Source) -> NDArray[np.float64]:
+    """Return how long each answer took, NaN where nobody knows."""
+    values, bad = _floats(column)
+    source.refuse(
+        bad | (values < 0), "seconds", column, "is not a duration; allowed: 0 or more seconds, or nothing"
+    )
+    return values
+
+
+def selection_probabilities(column: pd.Series, source: Source) -> NDArray[np.float64]:
+    """Return each pair's chance of having been chosen, NaN where nobody knows."""
+    values, bad = _floats(column)
+    source.refuse(
+        bad | (values <= 0) | (values > 1),
+        "selection_probability",
+        column,
+        "is not a probability; allowed: above 0 and at most 1, or nothing",
+    )
+    return values
+
+
+def times(column: pd.Series, source: Source) -> pd.Series:
+    """Return when each answer was given in UTC (a time without a zone is taken as UTC), NaT where unknown."""
+    given = column.reset_index(drop=True)
+    if not isinstance(given.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):
+        codes, texts = encode(given)
+        given = pd.Series(np.array([*texts, None])[codes], dtype="object")
+    parsed = pd.to_datetime(given, utc=True, errors="coerce", format="ISO8601")
+    bad = (parsed.isna() & given.notna()).to_numpy()
+    source.refuse(
+        bad,
+        "answered_at",
+        column,
+        "is not a time; allowed: ISO 8601 such as 2025-01-31T12:00:00Z, or nothing",
+    )
+    return parsed.astype("datetime64[ns, UTC]")
+
+
+def _floats(column: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return numbers, NaN where a cell is empty, and which cells hold anything but a finite number."""
+    if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values, np.isinf(values)
+    codes, texts = encode(column)
+    numbers = np.array([_number(text) for text in texts] + [0.0])
+    bad = ~np.isfinite(numbers)[codes]
+    numbers[-1] = np.nan
+    return numbers[codes], bad
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan

@@ -1,0 +1,194 @@
+"""Judgments: what people said, validated, and the people they said it about."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import JudgmentsError
+from fairwise.judgments import files
+from fairwise.judgments.answer import Answer
+from fairwise.judgments.checked import By, Checked, People, Reading, Rounds, check, rows_of, sides
+from fairwise.judgments.ids import encode, some, text_of
+from fairwise.judgments.source import Source
+from fairwise.judgments.validation import REQUIRED
+
+Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+
+MEASURED_ONLY = ("repeat", "check")
+
+
+class Judgments:
+    """What judges said about pairs of people: one row per judge, unordered pair, round and design.
+
+    Parameters
+    ----------
+    answers : DataFrame, records or columns
+        Columns judge, a, b and answer; optionally weight (default 1), round (default 1), design (default
+        ``"uniform"``), seconds, answered_at and selection_probability. Any further column is kept and written
+        again, but not interpreted.
+    people : DataFrame or array, optional
+        Whom the judgments are about; the judged rows travel along. With ``by="id"`` a DataFrame whose index
+        holds the ids; ids that are not there are refused.
+    by : {"id", "position"}
+        Whether a and b are ids or row positions.
+    measured_only : designs, default ("repeat", "check")
+        Rows of these designs measure reliability and do not count.
+    rounds : {"last", "all"}
+        Of several rounds in which a judge answered about a pair, which count.
+
+    Notes
+    -----
+    Without people, ids (like judges) are integers if all of them are written as integers, else strings. There
+    is no length, shape or item on purpose: scikit-learn then passes the object through whole.
+
+    Examples
+    --------
+    >>> Judgments([{"judge": "ann", "a": 1, "b": 2, "answer": "same"}])
+    Judgments: 1 judge, 1 answer (1 same) about 2 people
+    """
+
+    __slots__ = ("_checked",)
+
+    def __init__(
+        self,
+        answers: Records | Checked,
+        *,
+        people: People | None = None,
+        by: By = "id",
+        measured_only: Iterable[str] = MEASURED_ONLY,
+        rounds: Rounds = "last",
+    ) -> None:
+        if not isinstance(answers, Checked):
+            frame = _as_frame(answers)
+            answers = check(frame, Source(labels=frame.index), people, Reading(by, measured_only, rounds))
+        self._checked = answers
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        people: People | None = None,
+        by: By = "id",
+        measured_only: Iterable[str] = MEASURED_ONLY,
+        rounds: Rounds = "last",
+    ) -> Self:
+        """Read a ``.csv`` (UTF-8, commas) or ``.parquet`` file; errors name the file and the line."""
+        frame, source = files.read(Path(path))
+        return cls(check(frame, source, people, Reading(by, measured_only, rounds)))
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write a ``.csv`` or ``.parquet`` file; reading it gives the same judgments again."""
+        files.write(self._checked.frame, Path(path))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A copy of the validated table, every interpreted column in one type, every row in its place."""
+        return self._checked.frame.copy()
+
+    @property
+    def by(self) -> By:
+        """Whether a and b are ids or row positions."""
+        return self._checked.how.by
+
+    @property
+    def people(self) -> People | None:
+        """A copy of the judged rows of people, in the type and order they were given, or None."""
+        return None if self._checked.people is None else self._checked.people.copy()
+
+    @property
+    def judges(self) -> list[Any]:
+        """All judges, sorted, also those of whose answers none counts."""
+        return sorted(self._checked.frame["judge"].unique().tolist())
+
+    @property
+    def n_judges(self) -> int:
+        """How many judges there are."""
+        return len(self.judges)
+
+    @property
+    def has_ordered(self) -> bool:
+        """Whether any answer that counts is an ordered one, for which the favourable label must be known."""
+        ordered = [str(answer) for answer in Answer if answer.ordered]
+        return bool(self._counted_rows()["answer"].isin(ordered).any())
+
+    def counted(self) -> pd.DataFrame:
+        """Return the rows that count: judge, a, b, answer, weight, and `row`, their position in `frame`."""
+        rows = self._counted_rows()[[*REQUIRED, "weight"]].reset_index(drop=True)
+        return rows.assign(row=np.flatnonzero(self._checked.counted))
+
+    def person_ids(self) -> pd.Index:
+        """Return everyone in a row that counts, once, in the order of first appearance (a before b)."""
+        ids: pd.Index = pd.Index(sides(self._counted_rows()).unique())
+        return ids
+
+    def people_rows(self, ids: Iterable[Any]) -> People:
+        """Return the rows of `people` for these ids (or positions), in this order."""
+        if self._checked.people is None or self._checked.people_ids is None:
+            raise JudgmentsError("judgments: made without people=, so nobody's row is known")
+        wanted = pd.Index(list(ids))
+        rows = self._checked.people_ids.get_indexer(wanted)
+        if (rows < 0).any():
+            raise JudgmentsError(f"judgments: not about these people: {some(wanted[rows < 0])}")
+        return rows_of(self._checked.people, rows)
+
+    def select(self, judges: Iterable[Any]) -> Self:
+        """Return the judgments of these judges only."""
+        wanted = {text_of(judge) for judge in judges}
+        codes, texts = encode(self._checked.frame["judge"])
+        unknown = wanted.difference(texts)
+        if unknown:
+            raise JudgmentsError(
+                f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}"
+            )
+        return type(self)(self._checked.only(np.isin(texts, list(wanted))[codes]))
+
+    def about(self, people: People) -> Self:
+        """Return the same judgments, matched to these people and carrying their rows."""
+        return type(self)(check(self._checked.frame, Source(), people, self._checked.how))
+
+    def counts(self) -> pd.DataFrame:
+        """Return how often each judge (rows) gave each answer (columns), among the rows that count."""
+        rows = self._counted_rows()
+        judges = pd.Index(self.judges, name="judge")
+        answers = pd.Index([str(answer) for answer in Answer], name="answer")
+        return pd.crosstab(rows["judge"], rows["answer"]).reindex(index=judges, columns=answers, fill_value=0)
+
+    def _counted_rows(self) -> pd.DataFrame:
+        return self._checked.frame[self._checked.counted]
+
+    def __repr__(self) -> str:
+        rows = self._counted_rows()
+        said = rows["answer"].value_counts()
+        kinds = ", ".join(f"{said[answer]} {answer}" for answer in map(str, Answer) if answer in said)
+        aside = _number(len(self._checked.frame) - len(rows), "more row")
+        return (
+            f"Judgments: {_number(self.n_judges, 'judge')}, {_number(len(rows), 'answer')}"
+            f"{f' ({kinds})' if kinds else ''} about {_number(len(self.person_ids()), 'person', 'people')}"
+            f"{'' if self._checked.counted.all() else f', and {aside} that do not count'}"
+        )
+
+
+def _as_frame(answers: Records) -> pd.DataFrame:
+    if isinstance(answers, pd.DataFrame):
+        return answers
+    if isinstance(answers, str | PathLike):
+        raise JudgmentsError(
+            f"judgments: a table is needed; to read a file: Judgments.read({str(answers)!r})"
+        )
+    try:
+        frame = pd.DataFrame(answers)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise JudgmentsError(
+            f"judgments: not a table: {error}; allowed: DataFrame, records, columns"
+        ) from error
+    # No record at all is a panel that has not said anything yet.
+    return frame if len(frame.columns) or len(frame) else pd.DataFrame(columns=pd.Index(REQUIRED))
+
+
+def _number(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,257 @@
+"""The master linear programme over the classifiers found so far, kept warm in HiGHS.
+
+::
+
+    minimise    errors @ p                                       over p >= 0, sum p = 1
+    subject to  differences_k @ p <= gamma                       for hard rows k
+                sum_g excess_bg <= limit_b                       for each soft budget b
+                sum_{k in S} shares_bk (differences_k @ p - gamma) <= excess_bg     for cuts S within group g
+
+Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
+With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
+Rows and cuts enter only when the current ``p`` breaks them. What is solved is exact either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import highspy
+import numpy as np
+import scipy.sparse
+
+from fairwise.errors import SolverError
+from fairwise.learning.averages import budget_limits
+from fairwise.learning.multipliers import Multipliers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairwise.learning.oracles.base import FloatArray, IntArray
+    from fairwise.learning.problem import Problem
+
+_FEASIBLE = 1e-9
+_MAX_GROUPS = 4096
+_CUTS_AT_ONCE = 512
+_INFINITY = highspy.kHighsInf
+
+
+@dataclass(frozen=True, eq=False)
+class MasterSolution:
+    """Mixture weights over all columns, their error, and the multipliers that prove it optimal among them."""
+
+    value: float
+    weights: FloatArray
+    multipliers: Multipliers
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """``sum_k coefficients_k (differences_k @ p - gamma) <= excess``, with no excess for a hard row."""
+
+    rows: IntArray
+    coefficients: FloatArray
+    excess: int | None  # position among the excess variables
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Rows of one soft budget that share an excess variable, measured in units of their mean share."""
+
+    budget: int
+    rows: IntArray
+    shares: FloatArray
+
+    @property
+    def scale(self) -> float:
+        return float(self.shares.mean())
+
+
+class Master:
+    """Grows by columns (classifiers) and cuts; can be solved again for another gamma or other limits.
+
+    A master belongs to one structure: which rows are hard and which budgets are soft must stay as they were.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._hard_rows = np.flatnonzero(problem.hard)
+        self._groups = _groups(problem)
+        self._n_budgets = len(problem.soft_budgets)
+        self._cuts: list[_Cut] = []
+        self._known: set[bytes] = set()
+        self._cut_matrix = scipy.sparse.csr_array((0, len(problem)))
+        self._differences = np.empty((0, len(problem)), dtype=np.int8)
+        self._lp = _quiet_highs()
+        # Excess variables first, so that a classifier's column is simply its number behind them.
+        n_groups = len(self._groups)
+        _add_columns(self._lp, np.zeros(n_groups), [])
+        _add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
+        for budget in range(self._n_budgets):
+            mine = np.array([g for g, group in enumerate(self._groups) if group.budget == budget])
+            scales = np.array([self._groups[g].scale for g in mine])
+            _add_rows(self._lp, np.array([-_INFINITY]), np.array([0.0]), [(mine, scales / scales.max())])
+        self._budget_scale = np.array(
+            [max(g.scale for g in self._groups if g.budget == b) for b in range(self._n_budgets)], dtype=float
+        )
+
+    def __len__(self) -> int:
+        return len(self._differences)
+
+    def add(self, errors: FloatArray, differences: np.ndarray[Any, np.dtype[np.int8]]) -> None:
+        """New columns: errors ``(k,)`` and signed pair differences ``(k, K)``."""
+        self._differences = np.concatenate([self._differences, differences])
+        on_cuts = self._cut_matrix @ differences.T.astype(float) if self._cuts else np.empty((0, len(errors)))
+        first_cut = 1 + self._n_budgets
+        entries = []
+        for column in on_cuts.T:
+            touched = np.flatnonzero(column)
+            entries.append((np.append(0, first_cut + touched), np.append(1.0, column[touched])))
+        _add_columns(self._lp, errors, entries)
+
+    def solve(self, problem: Problem) -> MasterSolution:
+        """Best mixture of the columns for this problem's gamma and limits."""
+        self._set_bounds(problem)
+        while True:
+            primal, dual = _run(self._lp)
+            weights = np.maximum(primal[len(self._groups) :], 0.0)
+            weights /= weights.sum()
+            support = np.flatnonzero(weights)
+            reached = weights[support] @ self._differences[support]
+            cuts = self._broken_cuts(problem, reached, primal)
+            if not cuts:
+                break
+            self._add_cuts(cuts, problem.gamma)
+        value = float(self._lp.getInfo().objective_function_value)
+        return MasterSolution(value, weights, self._multipliers(dual, len(problem)))
+
+    def _set_bounds(self, problem: Problem) -> None:
+        limits = budget_limits(problem) / self._budget_scale
+        upper = np.concatenate([limits, problem.gamma * self._cut_matrix.sum(axis=1)])
+        rows = np.arange(1, 1 + len(upper), dtype=np.int32)
+        if len(rows):
+            self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -_INFINITY), upper)
+
+    def _broken_cuts(self, problem: Problem, reached: FloatArray, primal: FloatArray) -> list[_Cut]:
+        """Cuts that the mixture breaks and the programme does not hold yet, the worst first."""
+        over = reached - problem.gamma
+        candidates: list[tuple[float, _Cut]] = []
+        for k in self._hard_rows[over[self._hard_rows] > _FEASIBLE]:
+            candidates.append((float(over[k]), _Cut(np.array([k]), np.ones(1), None)))
+        for budget, soft in enumerate(problem.soft_budgets):
+            if soft.shares @ np.maximum(over[soft.rows], 0.0) <= soft.limit + _FEASIBLE * self._budget_scale[budget]:
+                continue
+            for g, group in enumerate(self._groups):
+                positive = over[group.rows] > 0
+                if group.budget != budget or not positive.any():
+                    continue
+                coefficients = group.shares[positive] / group.scale
+                missing = float(coefficients @ over[group.rows[positive]]) - primal[g]
+                if missing > _FEASIBLE:
+                    candidates.append((missing, _Cut(group.rows[positive], coefficients, g)))
+        candidates.sort(key=lambda scored: -scored[0])
+        new = []
+        for _, cut in candidates[:_CUTS_AT_ONCE]:
+            key = np.append(cut.rows, -1 if cut.excess is None else -2 - cut.excess).tobytes()
+            if key not in self._known:
+                self._known.add(key)
+                new.append(cut)
+        return new
+
+    def _add_cuts(self, cuts: Sequence[_Cut], gamma: float) -> None:
+        self._cuts.extend(cuts)
+        block = scipy.sparse.csr_array(
+            (
+                np.concatenate([cut.coefficients for cut in cuts]),
+                np.concatenate([cut.rows for cut in cuts]),
+                np.cumsum([0, *(len(cut.rows) for cut in cuts)]),
+            ),
+            shape=(len(cuts), self._differences.shape[1]),
+        )
+        self._cut_matrix = scipy.sparse.vstack([self._cut_matrix, block], format="csr")
+        on_columns = block @ self._differences.T.astype(float)
+        entries = []
+        for cut, values in zip(cuts, on_columns, strict=True):
+            touched = np.flatnonzero(values)
+            columns, coefficients = len(self._groups) + touched, values[touched]
+            if cut.excess is not None:
+                columns, coefficients = np.append(columns, cut.excess), np.append(coefficients, -1.0)
+            entries.append((columns, coefficients))
+        upper = gamma * np.asarray(block.sum(axis=1))
+        _add_rows(self._lp, np.full(len(cuts), -_INFINITY), upper, entries)
+
+    def _multipliers(self, dual: FloatArray, n_rows: int) -> Multipliers:
+        """HiGHS gives a ``<=`` row of a minimisation a dual of at most 0."""
+        prices = np.maximum(-dual, 0.0)
+        first_cut = 1 + self._n_budgets
+        pairs = prices[first_cut:] @ self._cut_matrix if self._cuts else np.zeros(n_rows)
+        return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
+
+
+def _groups(problem: Problem) -> list[_Group]:
+    groups = []
+    for number, budget in enumerate(problem.soft_budgets):
+        member = np.arange(len(budget.rows)) % _MAX_GROUPS
+        order = np.argsort(member, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(member[order])) + 1):
+            groups.append(_Group(number, budget.rows[part], budget.shares[part]))
+    return groups
+
+
+def _quiet_highs() -> Any:  # noqa: ANN401 - highspy has no types
+    lp = highspy.Highs()
+    for option, value in {
+        "output_flag": False,
+        "presolve": "off",  # it would throw the warm basis away
+        "threads": 1,
+        "random_seed": 0,
+        "primal_feasibility_tolerance": _FEASIBLE,
+        "dual_feasibility_tolerance": _FEASIBLE,
+    }.items():
+        lp.setOptionValue(option, value)
+    return lp
+
+
+def _run(lp: Any) -> tuple[FloatArray, FloatArray]:  # noqa: ANN401
+    lp.run()
+    if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        lp.clearSolver()  # once more from a cold start, before giving up
+        lp.run()
+    status = lp.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise SolverError(
+            f"The linear programme over the classifiers could not be solved: HiGHS reports "
+            f"{lp.modelStatusToString(status)!r}. Try a larger gamma or eta, or check for extreme sample weights."
+        )
+    solution = lp.getSolution()
+    return np.array(solution.col_value), np.array(solution.row_dual)
+
+
+def _add_rows(
+    lp: Any,  # noqa: ANN401
+    lower: FloatArray,
+    upper: FloatArray,
+    entries: Sequence[tuple[IntArray, FloatArray]],
+) -> None:
+    starts, indices, values = _packed(entries, len(lower))
+    lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
+
+
+def _add_columns(
+    lp: Any,  # noqa: ANN401
+    costs: FloatArray,
+    entries: Sequence[tuple[IntArray, FloatArray]],
+) -> None:
+    starts, indices, values = _packed(entries, len(costs))
+    none, open_end = np.zeros(len(costs)), np.full(len(costs), _INFINITY)
+    lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
+
+
+def _packed(
+    entries: Sequence[tuple[IntArray, FloatArray]], length: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
+    if not entries:
+        return np.zeros(length, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
+    starts = np.cumsum([0, *(len(index) for index, _ in entries[:-1])]).astype(np.int32)
+    indices = np.concatenate([index for index, _ in entries]).astype(np.int32)
+    return starts, indices, np.concatenate([value for _, value in entries])

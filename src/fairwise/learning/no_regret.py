@@ -1,0 +1,190 @@
+"""The paper's Algorithms 1 and 2, with the corrections of ``docs/errata.md``.
+
+The dual player runs exponentiated gradient on the pairs and gradient ascent on the budgets; the primal player answers
+with the oracle's classifier and, pair by pair, all or no slack. What is returned is the average of the rounds.
+
+At ``eta = 0`` the slack must be 0; played literally it stays in the game and the violation stays near 1 unless tau
+may be in the hundreds. So there slack and tau are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.learning.averages import Averages, budget_limits, budgets_used
+from fairwise.learning.multipliers import Multipliers, lagrangian_bound
+from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.promise import promise
+from fairwise.learning.result import Solution
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+    from fairwise.learning.problem import Problem
+    from fairwise.learning.promise import Promise
+
+
+def solve_no_regret(
+    problem: Problem,
+    oracle: Oracle,
+    *,
+    n_rounds: int = 1000,
+    nu: float | None = None,
+    lambda_bound: float = 1.0,
+    tau_bound: float = 1.0,
+) -> Solution:
+    """Play the game for ``n_rounds`` rounds, or until its gap is at most ``nu``.
+
+    With ``nu`` the number of rounds is the one the theorem asks for, and the gap between both best responses to the
+    averages is looked at on the way (the stopping rule sketched in the paper's source).
+    """
+    plan = promise(
+        len(problem),
+        lambda_bound=lambda_bound,
+        tau_bound=tau_bound,
+        n_budgets=len(problem.soft_budgets),
+        n_rounds=n_rounds if nu is None else None,
+        nu=nu,
+    )
+    if len(problem) == 0:
+        plan = promise(0, lambda_bound=lambda_bound, tau_bound=tau_bound, n_rounds=1)
+    if nu is None and isinstance(oracle, RegressionOracle):
+        return _play_regression(problem, oracle, plan, lambda_bound, tau_bound)
+    return _play(problem, oracle, plan, lambda_bound, tau_bound, nu)
+
+
+def _play(
+    problem: Problem, oracle: Oracle, plan: Promise, lambda_bound: float, tau_bound: float, nu: float | None
+) -> Solution:
+    """The game for any oracle, one round at a time."""
+    theta = np.zeros(len(problem))
+    budgets = np.zeros(len(problem.soft_budgets))
+    average = Averages(problem)
+    found: dict[bytes, int] = {}
+    members: list[Classifiers] = []
+    counts: list[int] = []
+    errors: list[float] = []
+    violations: list[float] = []
+    gaps: list[float] = []
+    calls, next_look, bound = 0, 1, -np.inf
+    for t in range(1, plan.n_rounds + 1):
+        at = Multipliers(lambda_bound * _softmax_with_zero(theta), budgets)
+        response = oracle.best_response(problem.cost(at.pairs))
+        calls += 1
+        labels = response.labels(problem.points.rows)
+        differences = problem.differences(labels[:, problem.judged])[0].astype(float)
+        slack = (at.slack_cost(problem) <= 0).astype(float)
+        average.add(at, float(problem.points.errors(labels)[0]), differences, slack)
+        theta += plan.pair_step * (differences - slack - problem.gamma)
+        overspent = budgets_used(problem, slack) - budget_limits(problem)
+        budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, tau_bound)
+
+        which = found.setdefault(labels.tobytes(), len(members))
+        if which == len(members):
+            members.append(response)
+            counts.append(0)
+        counts[which] += 1
+        errors.append(average.error)
+        violations.append(average.max_violation())
+        if t == plan.n_rounds or (nu is not None and t >= next_look):
+            # Looking costs one more oracle call; looking at every tenth more rounds stops at most that much late.
+            next_look = t + max(1, t // 10)
+            calls += 1
+            bound = _bound_at(problem, oracle, average.multipliers)
+            gaps.append(average.best_dual_value(lambda_bound, tau_bound) - bound)
+            if nu is not None and gaps[-1] <= nu:
+                break
+        else:
+            gaps.append(np.nan)
+    return Solution(
+        classifiers=join(members),
+        weights=np.array(counts) / sum(counts),
+        multipliers=average.multipliers,
+        bound=bound,
+        exact=oracle.exact,
+        hypothesis_class=oracle.hypothesis_class,
+        oracle_calls=calls,
+        trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
+    )
+
+
+def _play_regression(
+    problem: Problem, oracle: RegressionOracle, plan: Promise, lambda_bound: float, tau_bound: float
+) -> Solution:
+    """The same game against the regression oracle, compiled; the full table is read only before and after."""
+    classifiers, violations, average = regression_rounds(problem, oracle, plan, lambda_bound, tau_bound)
+    points = problem.points
+    errors = points.error_offset + classifiers.total_costs(points.rows, points.error_cost)
+    running = np.cumsum(errors) / np.arange(1, plan.n_rounds + 1)
+    average.error = float(running[-1])
+    bound = _bound_at(problem, oracle, average.multipliers)
+    gaps = np.full(plan.n_rounds, np.nan)
+    gaps[-1] = average.best_dual_value(lambda_bound, tau_bound) - bound
+    return Solution(
+        classifiers=classifiers,
+        weights=np.full(plan.n_rounds, 1.0 / plan.n_rounds),
+        multipliers=average.multipliers,
+        bound=bound,
+        exact=False,
+        hypothesis_class=oracle.hypothesis_class,
+        oracle_calls=plan.n_rounds + 1,
+        trajectory={"error": running, "max_violation": violations, "gap": gaps},
+    )
+
+
+def regression_rounds(
+    problem: Problem, oracle: RegressionOracle, plan: Promise, lambda_bound: float, tau_bound: float
+) -> tuple[LinearClassifiers, FloatArray, Averages]:
+    """All rounds against the regression oracle: classifiers, running violation, averages. Reads no error."""
+    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+    from fairwise.learning.regression_game import play
+
+    judged_rows = np.ascontiguousarray(problem.points.rows[problem.judged])
+    with_intercept = np.concatenate([np.ones((len(judged_rows), 1)), judged_rows], axis=1)
+    soft = problem.soft_budgets
+    coef, intercept, violations, pairs, budgets, slack, favored = play(
+        judged_rows,
+        oracle.inverse_gram @ oracle.moments(problem.points.error_cost),
+        np.ascontiguousarray(oracle.inverse_gram @ with_intercept.T),
+        problem.reference,
+        problem.owed,
+        problem.sign,
+        problem.gamma,
+        problem.hard,
+        np.cumsum([0, *(len(b.rows) for b in soft)]),
+        np.concatenate([b.rows for b in soft]) if soft else np.empty(0, dtype=np.intp),
+        np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
+        budget_limits(problem),
+        plan.n_rounds,
+        lambda_bound,
+        tau_bound,
+        plan.pair_step,
+        plan.budget_step,
+    )
+    average = Averages(problem)
+    average.add(Multipliers(pairs, budgets), np.nan, problem.differences(favored[None, :])[0], slack)
+    return LinearClassifiers(coef, intercept), violations, average
+
+
+def join(members: list[Classifiers]) -> Classifiers:
+    """All of them in one collection, joined in halves so that no array is copied more than a few times."""
+    if len(members) == 1:
+        return members[0]
+    middle = len(members) // 2
+    return join(members[:middle]).joined(join(members[middle:]))
+
+
+def _softmax_with_zero(theta: FloatArray) -> FloatArray:
+    """``exp(theta_k) / (1 + sum exp(theta))``, safe for large theta."""
+    top = max(0.0, float(theta.max(initial=0.0)))
+    powers = np.exp(theta - top)
+    return np.asarray(powers / (np.exp(-top) + powers.sum()))
+
+
+def _bound_at(problem: Problem, oracle: Oracle, at: Multipliers) -> float:
+    """Lagrangian value at ``at``, with one more oracle call."""
+    cost = problem.cost(at.pairs)
+    labels = oracle.best_response(cost).labels(problem.points.rows)[0]
+    return lagrangian_bound(problem, at, problem.points.error_offset + float(cost @ labels))

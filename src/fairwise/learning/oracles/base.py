@@ -1,0 +1,60 @@
+"""The two small contracts between a solver and the classifiers it mixes.
+
+A solver never looks inside a classifier. It asks an :class:`Oracle` for the cheapest one under given costs, and
+a :class:`Classifiers` collection for the labels its members give.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+LabelArray = NDArray[np.uint8]
+
+
+class Classifiers(Protocol):
+    """``k`` classifiers of one kind, kept together as arrays."""
+
+    def __len__(self) -> int: ...
+
+    def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401 - an encoded matrix, or a table for pipelines
+        """Labels ``(k, n)`` that each classifier gives to each of ``n`` rows, the same in any batch and order."""
+        ...
+
+    def take(self, which: IntArray) -> Self:
+        """The classifiers at these positions."""
+        ...
+
+    def joined(self, other: Self) -> Self:
+        """These classifiers followed by ``other``."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Plain arrays from which ``type(self)(**state)`` makes the same classifiers again."""
+        ...
+
+
+class Oracle(Protocol):
+    """Answers cost-sensitive classification problems over one hypothesis class.
+
+    The cost of a classifier ``h`` is ``sum_p cost[p] * h(p)`` over the points it was built for, where ``cost`` is
+    the cost of label 1 minus that of label 0 (Algorithm 1 of the paper, written as one difference).
+    """
+
+    exact: bool
+    """Whether :meth:`best_response` is a proven minimiser over the whole class."""
+
+    hypothesis_class: str
+    """The class in words, as the certificate names it."""
+
+    def constants(self) -> Classifiers:
+        """The classifiers "always 0" and "always 1", in this order."""
+        ...
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
+        """One classifier of (nearly) least cost; ``warm`` holds good ones to start from."""
+        ...

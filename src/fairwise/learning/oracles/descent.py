@@ -1,0 +1,47 @@
+"""The stronger linear oracle: exact coordinate line searches on the weighted 0/1 loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.regression import RegressionOracle
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray
+
+_MAX_SWEEPS = 30
+
+
+class DescentOracle:
+    """Start from the regression solution and from good known classifiers; descend from each; keep the cheapest.
+
+    A local search: never worse than the regression it starts from, but with no proof of optimality.
+    """
+
+    exact = False
+    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
+
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray, *, n_starts: int = 2) -> None:
+        self.regression = RegressionOracle(rows, multiplicity)
+        self.rows = np.ascontiguousarray(rows)
+        self.columns = np.ascontiguousarray(rows.T)
+        self.n_starts = n_starts
+
+    def constants(self) -> LinearClassifiers:
+        return self.regression.constants()
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
+        from fairwise.learning.oracles.linear_kernels import descend
+
+        starts = self.regression.best_response(cost)
+        if isinstance(warm, LinearClassifiers) and len(warm):
+            cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: self.n_starts - 1]
+            starts = starts.joined(warm.take(cheapest))
+        coef, intercept = starts.coef.copy(), starts.intercept.copy()
+        for start in range(len(starts)):
+            intercept[start] = descend(self.columns, cost, coef[start], intercept[start], _MAX_SWEEPS)
+        found = LinearClassifiers(coef, intercept).joined(starts)
+        return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))

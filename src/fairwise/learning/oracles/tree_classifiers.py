@@ -1,0 +1,240 @@
+"""Decision trees kept together as arrays, and the splits that they are grown from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fairwise.learning.oracles.base import FloatArray, IntArray, LabelArray
+
+Grown = int | tuple[int, "Grown", "Grown"]
+"""A tree over :class:`Splits`: a label, or a split, the tree for the points in it and the tree for the others."""
+
+_SCRATCH = 1 << 24
+"""Bytes of temporary memory that labelling a block of rows may take, about."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TreeClassifiers:
+    """``k`` complete binary trees of depth ``D``; the children of node ``i`` are ``2i + 1`` and ``2i + 2``.
+
+    A row goes left at a node where ``row[feature] <= threshold``. A node with an infinite threshold does not
+    split: the leaves below it are all the same.
+
+    Parameters
+    ----------
+    feature
+        ``(k, 2^D - 1)``: the column each node looks at.
+    threshold
+        ``(k, 2^D - 1)``: its threshold.
+    leaf
+        ``(k, 2^D)``: the label of each leaf, from left to right.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    leaf: LabelArray
+
+    def __post_init__(self) -> None:
+        feature, threshold, leaf = map(np.asarray, (self.feature, self.threshold, self.leaf))
+        k, leaves = leaf.shape if leaf.ndim == 2 else (0, 0)  # noqa: PLR2004 - a matrix
+        if leaves < 2 or leaves & (leaves - 1) or {feature.shape, threshold.shape} != {(k, leaves - 1)}:  # noqa: PLR2004
+            raise InputError(
+                f"trees need nodes (k, 2^D - 1) and leaves (k, 2^D) with D >= 1; got features {feature.shape}, "
+                f"thresholds {threshold.shape}, leaves {leaf.shape}"
+            )
+        if np.isnan(threshold).any() or (feature < 0).any() or not np.isin(leaf, (0, 1)).all():
+            raise InputError("a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1")
+        object.__setattr__(self, "feature", feature.astype(np.intp))
+        object.__setattr__(self, "threshold", threshold.astype(np.float64))
+        object.__setattr__(self, "leaf", leaf.astype(np.uint8))
+
+    @classmethod
+    def constants(cls, depth: int) -> Self:
+        """The trees "always 0" and "always 1"."""
+        nodes = (2, 2**depth - 1)
+        return cls(np.zeros(nodes, np.intp), np.full(nodes, np.inf), np.repeat([[0], [1]], 2**depth, axis=1))
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    @property
+    def depth(self) -> int:
+        return self.leaf.shape[1].bit_length() - 1
+
+    def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401 - whatever numpy reads as a matrix
+        """Labels ``(k, n)`` of an encoded matrix ``(n, d)``.
+
+        Each distinct split is asked once, for eight rows to a byte. A node's labels are then
+        ``right ^ (goes_left & (left ^ right))`` of its children's, from the leaves up to the root.
+        """
+        rows = np.asarray(rows, dtype=np.float64)
+        needed = int(self.feature.max(initial=0)) + 1
+        if rows.ndim != 2 or rows.shape[1] < needed:  # noqa: PLR2004 - a matrix
+            raise InputError(f"these trees label a matrix of at least {needed} columns, not one of shape {rows.shape}")
+        nodes = np.stack([self.feature.ravel(), self.threshold.ravel()])
+        (column, threshold), which = np.unique(nodes, axis=1, return_inverse=True)
+        which = which.reshape(self.feature.shape)
+        column = column.astype(np.intp)
+        leaves = (255 * self.leaf)[:, :, None]
+
+        out = np.empty((len(self), len(rows)), np.uint8)
+        step = max(64, _SCRATCH // (9 * column.size + self.leaf.size // 4 + 8 * rows.shape[1]) // 8 * 8)
+        for begin in range(0, len(rows), step):
+            block = np.ascontiguousarray(rows[begin : begin + step].T)
+            goes_left = np.packbits(block[column] <= threshold[:, None], axis=1)
+            value = leaves
+            for level in reversed(range(self.depth)):
+                left, right = value[:, ::2], value[:, 1::2]
+                value = right ^ (goes_left[which[:, 2**level - 1 : 2 ** (level + 1) - 1]] & (left ^ right))
+            out[:, begin : begin + step] = np.unpackbits(value[:, 0], axis=1, count=block.shape[1])
+        return out
+
+    def take(self, which: IntArray) -> Self:
+        return type(self)(self.feature[which], self.threshold[which], self.leaf[which])
+
+    def joined(self, other: Self) -> Self:
+        """These trees followed by ``other``, at the depth of the deeper."""
+        depth = max(self.depth, other.depth)
+        states = self._lifted(depth).state(), other._lifted(depth).state()
+        return type(self)(**{name: np.concatenate([state[name] for state in states]) for name in states[0]})
+
+    def state(self) -> dict[str, Any]:
+        return {"feature": self.feature, "threshold": self.threshold, "leaf": self.leaf}
+
+    def describe(self, which: int, names: Sequence[str] | None = None) -> str:
+        """One tree as nested ``if`` lines, leaving out splits that change nothing."""
+        feature, threshold, leaf = self.feature[which], self.threshold[which], self.leaf[which]
+
+        def lines(node: int) -> list[str]:
+            if node >= feature.size:
+                return [f"predict {leaf[node - feature.size]}"]
+            left, right = lines(2 * node + 1), lines(2 * node + 2)
+            if left == right or threshold[node] == np.inf:
+                return left
+            name = f"column {feature[node]}" if names is None else names[feature[node]]
+            indent = "    ".__add__
+            head = f"if {name} <= {float(threshold[node])!r}:"
+            return [head, *map(indent, left), "else:", *map(indent, right)]
+
+        return "\n".join(lines(0))
+
+    def _lifted(self, depth: int) -> Self:
+        """The same trees, made deeper by a last level that does not split."""
+        if self.depth == depth:
+            return self
+        feature = np.concatenate([self.feature, np.zeros_like(self.leaf, np.intp)], axis=1)
+        threshold = np.concatenate([self.threshold, np.full(self.leaf.shape, np.inf)], axis=1)
+        return type(self)(feature, threshold, np.repeat(self.leaf, 2, axis=1))._lifted(depth)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Splits:
+    """Ways to cut ``P`` points in two at a threshold of one column.
+
+    Split ``s`` is the set of points with ``x[column[s]] > threshold[s]`` if ``above[s]``, and ``<=`` if not. The
+    splits of a column are a *chain* of growing sets that starts at ``first[s]``, in the direction that leaves more
+    points out of all of them: one-hot columns and rare counts then cost next to nothing. The smallest split of
+    each chain that holds point ``p`` is among its *slots* ``slot[start[p]:start[p + 1]]``.
+    """
+
+    column: IntArray
+    threshold: FloatArray
+    above: NDArray[np.bool_]
+    first: IntArray
+    start: IntArray
+    slot: IntArray
+
+    @classmethod
+    def at(cls, features: FloatArray, thresholds: Sequence[FloatArray]) -> Self:
+        """The splits at these ascending thresholds of each column of ``features`` ``(P, d)``."""
+        sizes = [cut.size for cut in thresholds]
+        begins = np.cumsum([0, *sizes])[:-1]
+        point, slot, threshold, above = [], [], [], []
+        for values, cut, begin in zip(features.T, thresholds, begins, strict=True):
+            below = np.searchsorted(cut, values)
+            flip = bool(np.sum(below == 0) > np.sum(below == cut.size))
+            place = cut.size - below if flip else below
+            held = np.flatnonzero(place < cut.size)
+            point.append(held)
+            slot.append(begin + place[held])
+            threshold.append(cut[::-1] if flip else cut)
+            above.append(flip)
+        points = np.concatenate(point)
+        return cls(
+            column=np.repeat(np.arange(len(sizes)), sizes),
+            threshold=np.concatenate(threshold),
+            above=np.repeat(above, sizes),
+            first=np.repeat(begins, sizes),
+            start=np.concatenate([[0], np.cumsum(np.bincount(points, minlength=len(features)))]),
+            slot=np.concatenate(slot)[np.argsort(points, kind="stable")],
+        )
+
+    def __len__(self) -> int:
+        return self.column.size
+
+    def inside(self, features: FloatArray) -> NDArray[np.bool_]:
+        """Which points ``(P, d)`` are in which split: ``(P, S)``."""
+        return (features[:, self.column] > self.threshold) == self.above
+
+    def folded(self, features: FloatArray) -> Self:
+        """The first of all splits that cut these points alike, whichever side each of them holds.
+
+        A split is known by the sum of random 128-bit keys of its points: O(P + S), and two different ones are
+        mistaken for each other about once in 2^100 times.
+        """
+        keys = np.random.default_rng(0).integers(2**64, size=(self.start.size - 1, 2), dtype=np.uint64)
+        sums = np.zeros((len(self), 2), np.uint64)
+        np.add.at(sums, self.slot, np.repeat(keys, np.diff(self.start), axis=0))
+        for chain in np.split(np.arange(len(self)), np.unique(self.first)[1:]):
+            sums[chain] = np.cumsum(sums[chain], axis=0)
+        others = keys.sum(axis=0) - sums
+        sums = np.where(others[:, :1] < sums[:, :1], others, sums)
+        kept = np.unique(sums, axis=0, return_index=True)[1]
+        cuts = [self.threshold[kept[self.column[kept] == column]] for column in range(features.shape[1])]
+        return self.at(features, [np.sort(cut) for cut in cuts])
+
+    def classifier(self, grown: Grown, depth: int) -> TreeClassifiers:
+        """A grown tree as arrays of this depth."""
+        feature, threshold = np.zeros((1, 2**depth - 1), np.intp), np.full((1, 2**depth - 1), np.inf)
+        leaf = np.empty((1, 2**depth), np.uint8)
+
+        def place(tree: Grown, node: int, leaves: slice) -> None:
+            if isinstance(tree, int):
+                leaf[0, leaves] = tree
+                return
+            split, inside, outside = tree
+            feature[0, node], threshold[0, node] = self.column[split], self.threshold[split]
+            left, right = (outside, inside) if self.above[split] else (inside, outside)
+            middle = (leaves.start + leaves.stop) // 2
+            place(left, 2 * node + 1, slice(leaves.start, middle))
+            place(right, 2 * node + 2, slice(middle, leaves.stop))
+
+        place(grown, 0, slice(0, 2**depth))
+        return TreeClassifiers(feature, threshold, leaf)
+
+
+def midpoints(column: FloatArray, most: int | None = None) -> FloatArray:
+    """Thresholds between consecutive distinct values, or ``most`` of them with about as many points between each.
+
+    A threshold ``t`` between ``low < high`` has ``low <= t < high``, also where the middle is not a number of its own.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    low, high = values[:-1], values[1:]
+    middle = low / 2 + high / 2
+    middle = np.where((low <= middle) & (middle < high), middle, low)
+    if most is None or middle.size <= most:
+        return middle
+    rank = np.arange(most)
+    near = np.searchsorted(np.cumsum(counts)[:-1], column.size * (rank + 1) / (most + 1))
+    near = np.maximum.accumulate(near - rank) + rank
+    return middle[np.minimum(near, middle.size - most + rank)]
