@@ -1,1 +1,32 @@
-"""Fairness elicitation."""
+"""Fairness elicitation: from what people say about pairs to the most accurate classifier that respects it.
+
+Names are loaded when they are first used, so that ``import fairwise`` is fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Answer, Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.promise import promise
+
+__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "promise"]
+__version__ = "0.1.0.dev0"
+
+_HOME = {
+    "Answer": "fairwise.judgments",
+    "Judgments": "fairwise.judgments",
+    "PairwiseFairClassifier": "fairwise.learning.estimator",
+    "promise": "fairwise.learning.promise",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in _HOME:
+        raise AttributeError(f"module 'fairwise' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

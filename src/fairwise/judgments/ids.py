@@ -15,6 +15,7 @@ from fairwise.errors import JudgmentsError
 
 # At most 18 digits, so that every match fits in 64 bits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_TOO_LONG = 10**18
 _FEW = 5
 
 
@@ -60,14 +61,24 @@ class PeopleIds:
             repeated = index[index.duplicated()].unique()
             raise JudgmentsError(f"people: every id must be there once; repeated: {some(repeated)}")
         self.labels = index
-        self._texts = pd.Index(np.array([text_of(label) for label in index], dtype=object), dtype=object)
+        self._numbers = pd.api.types.is_integer_dtype(index.dtype) and bool((abs(index) < _TOO_LONG).all())
+        # The canonical text of an integer is known without writing it down, which a million people would feel.
+        self._texts = (
+            index if self._numbers else pd.Index(np.array([*map(text_of, index)], dtype=object), dtype=object)
+        )
         if not self._texts.is_unique:
             twice = self._texts[self._texts.duplicated()].unique()
             raise JudgmentsError(f"people: ids that look the same but differ in type: {some(twice)}")
 
     def positions(self, texts: NDArray[np.object_]) -> NDArray[np.intp]:
         """Return where each text's person is, -1 where there is none."""
-        return np.asarray(self._texts.get_indexer(pd.Index(texts, dtype=object)))
+        if not self._numbers:
+            return np.asarray(self._texts.get_indexer(pd.Index(texts, dtype=object)))
+        found = np.full(len(texts), -1, dtype=np.intp)
+        integers = is_integer(texts)
+        numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
+        found[integers] = self._texts.get_indexer(numbers)
+        return found
 
 
 def some(values: Iterable[object]) -> str:

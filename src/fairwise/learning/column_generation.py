@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SMOOTHING = (0.7, 0.3, 0.0)  # share of the best multipliers so far, tried in this order until a column improves
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
+_APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _STALL = 12  # a heuristic oracle is given up when this many iterations together gain less than tol
 
 
@@ -47,10 +48,20 @@ class ColumnGeneration:
             if start is not None:
                 self._add(start, *problem.evaluate(start))
         self._oracle_calls = 1
+        self._smallest_gamma = np.inf
 
     def solve(self, problem: Problem | None = None, *, tol: float = 1e-4, max_iterations: int = 2000) -> Solution:
         """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's."""
         problem = problem or self._problem
+        if not self._oracle.exact:
+            for gamma in _APPROACH:
+                if problem.gamma < gamma < self._smallest_gamma:
+                    self._descend(problem.at(gamma), 10 * tol, max_iterations)
+            self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
+        return self._descend(problem, tol, max_iterations)
+
+    def _descend(self, problem: Problem, tol: float, max_iterations: int) -> Solution:
+        """Ask, add, solve again, until the bound meets the value or the oracle finds nothing new."""
         best: Multipliers | None = None
         bound = -np.inf
         values: list[float] = []
@@ -79,6 +90,7 @@ class ColumnGeneration:
         return Solution(
             classifiers=self.classifiers.take(support),
             weights=master.weights[support],
+            error=float(master.weights[support] @ self._errors[support]),
             multipliers=master.multipliers,
             bound=bound if self._oracle.exact else min(bound, master.value),
             exact=self._oracle.exact,

@@ -48,8 +48,6 @@ def solve_no_regret(
         n_rounds=n_rounds if nu is None else None,
         nu=nu,
     )
-    if len(problem) == 0:
-        plan = promise(0, lambda_bound=lambda_bound, tau_bound=tau_bound, n_rounds=1)
     if nu is None and isinstance(oracle, RegressionOracle):
         return _play_regression(problem, oracle, plan, lambda_bound, tau_bound)
     return _play(problem, oracle, plan, lambda_bound, tau_bound, nu)
@@ -101,6 +99,7 @@ def _play(
     return Solution(
         classifiers=join(members),
         weights=np.array(counts) / sum(counts),
+        error=average.error,
         multipliers=average.multipliers,
         bound=bound,
         exact=oracle.exact,
@@ -125,6 +124,7 @@ def _play_regression(
     return Solution(
         classifiers=classifiers,
         weights=np.full(plan.n_rounds, 1.0 / plan.n_rounds),
+        error=average.error,
         multipliers=average.multipliers,
         bound=bound,
         exact=False,

@@ -13,24 +13,24 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def play(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0915
-    judged_rows,  # noqa: ANN001 - (m, d)
-    base,  # noqa: ANN001 - (1 + d,) regression on the costs of errors alone
-    response,  # noqa: ANN001 - (1 + d, m) change of the regression per unit of cost on each judged person
-    reference,  # noqa: ANN001
-    owed,  # noqa: ANN001
-    sign,  # noqa: ANN001
-    gamma,  # noqa: ANN001
-    hard,  # noqa: ANN001 - (K,) rows on which no slack is allowed
-    budget_start,  # noqa: ANN001 - (B + 1,) where each soft budget's entries begin in the next two
-    budget_rows,  # noqa: ANN001
-    budget_shares,  # noqa: ANN001
-    budget_limits,  # noqa: ANN001
-    n_rounds,  # noqa: ANN001
-    lambda_bound,  # noqa: ANN001
-    tau_bound,  # noqa: ANN001
-    pair_step,  # noqa: ANN001
-    budget_step,  # noqa: ANN001
+def play(
+    judged_rows,  # (m, d)
+    base,  # (1 + d,) regression on the costs of errors alone
+    response,  # (1 + d, m) change of the regression per unit of cost on each judged person
+    reference,
+    owed,
+    sign,
+    gamma,
+    hard,  # (K,) rows on which no slack is allowed
+    budget_start,  # (B + 1,) where each soft budget's entries begin in the next two
+    budget_rows,
+    budget_shares,
+    budget_limits,
+    n_rounds,
+    lambda_bound,
+    tau_bound,
+    pair_step,
+    budget_step,
 ):
     """Algorithm 2 with the regression oracle.
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-
 if TYPE_CHECKING:
     from fairwise.learning.multipliers import Multipliers
     from fairwise.learning.oracles.base import Classifiers, FloatArray
@@ -23,6 +20,7 @@ class Solution:
 
     classifiers: Classifiers
     weights: FloatArray
+    error: float
     multipliers: Multipliers
     bound: float
     exact: bool
@@ -30,9 +28,3 @@ class Solution:
     oracle_calls: int
     trajectory: dict[str, FloatArray]
 
-
-def trajectory_frame(columns: dict[str, FloatArray]) -> pd.DataFrame:
-    """One row per round or iteration: error, max_violation, gap."""
-    length = len(next(iter(columns.values()))) if columns else 0
-    index = pd.RangeIndex(1, length + 1, name="round")
-    return pd.DataFrame({name: np.asarray(values) for name, values in columns.items()}, index=index)

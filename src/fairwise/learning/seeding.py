@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fairwise.learning.problem import Problem
 
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)
-_ROUNDS = 50
+_ROUNDS = 500
+_ROUNDS_FOR_DESCENT = 50  # the stronger oracle soon finds better ones itself
 
 
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
@@ -22,11 +23,12 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     regression = oracle.regression if isinstance(oracle, DescentOracle) else oracle
     if not isinstance(regression, RegressionOracle) or len(problem) == 0:
         return None
+    n_rounds = _ROUNDS if regression is oracle else _ROUNDS_FOR_DESCENT
     found: Classifiers | None = None
     for lambda_bound in _LAMBDA_BOUNDS:
         n_budgets = len(problem.soft_budgets)
         plan = promise(
-            len(problem), lambda_bound=lambda_bound, tau_bound=lambda_bound, n_budgets=n_budgets, n_rounds=_ROUNDS
+            len(problem), lambda_bound=lambda_bound, tau_bound=lambda_bound, n_budgets=n_budgets, n_rounds=n_rounds
         )
         rounds, _, _ = regression_rounds(problem, regression, plan, lambda_bound, lambda_bound)
         found = rounds if found is None else found.joined(rounds)

@@ -1,38 +1,69 @@
-"""Named kinds of simulated people, each drawn with its own numbers."""
+"""Named kinds of simulated people."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from fairwise.simulation.closeness import ALWAYS, NEVER, Closeness
-from fairwise.simulation.order import FirstNoticeable, Merit, Step
-from fairwise.simulation.perception import Discount, Points, is_number
-from fairwise.simulation.respondent import Respondent
 from fairwise.simulation.roles import Roles
-
-_SEEN_PAIRS = 2_000
-_SHARE_WITHOUT_ORDER = 0.3
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Whom the drawn people will judge: the table, its roles and some random pairs of rows to get a feel for it."""
+class Kind:
+    """What the people of one kind have in common.
 
-    people: pd.DataFrame
-    roles: Roles
-    left: pd.DataFrame
-    right: pd.DataFrame
-    spread: Mapping[str, float]
+    Parameters
+    ----------
+    portion : float
+        Their part of a panel.
+    matters : function of the roles
+        The columns they care about. Where there is none, the table has no room for this kind.
+    attention : int, optional
+        To how many of these columns one person pays attention; otherwise to all.
+    same_share : (low, high), optional
+        What part of random pairs they call the same; otherwise the panel decides.
+    first_difference : bool
+        Whether the first noticeable difference decides alone, instead of all of them together.
+    discounts : bool
+        Whether they discount the records of minorities.
+    noise, fatigue, position_bias : float
+        Their weaknesses, as in `Respondent`.
+    """
 
-    @classmethod
-    def of(cls, people: pd.DataFrame, roles: Roles, rng: np.random.Generator) -> "Setting":
-        pairs = rng.integers(len(people), size=(2, _SEEN_PAIRS))
-        left, right = (people.iloc[side].reset_index(drop=True) for side in pairs)
-        spread = {name: float(column.std()) for name, column in people.items() if is_number(column)}
-        return cls(people, roles.within(people), left, right, spread)
+    portion: float
+    matters: Callable[[Roles], tuple[str, ...]]
+    attention: int | None = None
+    same_share: tuple[float, float] | None = None
+    first_difference: bool = False
+    discounts: bool = False
+    noise: float = 0.0
+    fatigue: float = 0.0
+    position_bias: float = 0.0
 
 
+def _record(roles: Roles) -> tuple[str, ...]:
+    return roles.record or ()
+
+
+def _demographics(roles: Roles) -> tuple[str, ...]:
+    return roles.demographics or ()
+
+
+def _everything(roles: Roles) -> tuple[str, ...]:
+    return _demographics(roles) + _record(roles)
+
+
+def _age(roles: Roles) -> tuple[str, ...]:
+    return tuple(name for name in _everything(roles) if name == "age")
+
+
+KINDS: Mapping[str, Kind] = {
+    "ignores-demographics": Kind(0.25, _record, attention=3, noise=0.02),
+    "ignores-record": Kind(0.12, _demographics, attention=2, noise=0.02),
+    "discounts-minorities": Kind(0.12, _record, attention=2, discounts=True, noise=0.02),
+    "weighs-everything": Kind(0.19, _everything, noise=0.02),
+    "age-focused": Kind(0.05, _age, noise=0.02),
+    "first-difference": Kind(0.09, _everything, attention=4, first_difference=True, same_share=(0.2, 0.5)),
+    "noisy": Kind(0.07, _everything, attention=4, noise=0.2, fatigue=0.002, position_bias=0.5),
+    "strict": Kind(0.02, _everything, same_share=(0.02, 0.12)),
+    "all-same": Kind(0.07, _everything, same_share=(1.0, 1.0)),
+    "anything-goes": Kind(0.02, _everything, same_share=(0.0, 0.0), noise=0.08),
+}

@@ -22,7 +22,7 @@ class Discount:
 
     columns: tuple[str, ...]
     group: str
-    except_for: str
+    except_for: object
     factor: float = 0.5
 
     def applied(self, people: pd.DataFrame) -> pd.DataFrame:
@@ -47,19 +47,20 @@ def gap(left: pd.Series, right: pd.Series) -> Floats:
 
     Two missing values are equal; a missing number is infinitely far from any number.
     """
-    one_missing = (left.isna().to_numpy() != right.isna().to_numpy()).astype(np.float64)
+    nothing, nothing_else = left.isna().to_numpy(), right.isna().to_numpy()
     if is_number(left):
-        there = _floats(left), _floats(right)
-        return np.where(one_missing > 0, np.inf, np.nan_to_num(np.abs(there[0] - there[1])))
-    both = left.notna().to_numpy() & right.notna().to_numpy()
-    unequal = left.astype(object).to_numpy() != right.astype(object).to_numpy()
-    return np.where(both, unequal.astype(np.float64), one_missing)
+        apart = np.nan_to_num(np.abs(_floats(left) - _floats(right)))
+        apart[nothing != nothing_else] = np.inf
+        return apart
+    differ = np.asarray(left.astype(object).to_numpy() != right.astype(object).to_numpy(), dtype=bool)
+    differ[nothing | nothing_else] = (nothing != nothing_else)[nothing | nothing_else]
+    return differ.astype(np.float64)
 
 
 def worth(column: pd.Series, points: Points) -> Floats:
     """Return what each value is worth; a missing or unlisted value is worth 0."""
     if isinstance(points, Mapping):
-        return column.astype(object).map(points).astype(np.float64).fillna(0.0).to_numpy()
+        return np.array([points.get(value, 0.0) for value in column], dtype=np.float64)
     return np.nan_to_num(_floats(column)) * points
 
 

@@ -22,8 +22,8 @@ SCALES: dict[Scale, tuple[Answer, ...]] = {"two": (Answer.SAME, Answer.NO_CONSTR
 class Respondent:
     """A simulated person whose preferences are known.
 
-    Sees the table through `discount`; says "same" where `closeness` finds two people close; otherwise asks for
-    the `order` that is due, if any; otherwise for nothing.
+    Sees the table through `discount`; says "same" where `closeness` finds two people close; otherwise asks
+    for the `order` that is due, if any; otherwise for nothing.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Respondent:
                 raise InputError(f"respondent {self.name!r}: {what}={value!r}; allowed: 0 to 1")
 
     def opinions(self, left: pd.DataFrame, right: pd.DataFrame) -> NDArray[np.object_]:
-        """Return what the person thinks of each row of `left` beside the same row of `right`, free of noise."""
+        """Return what the person really thinks of each row of `left` beside the same row of `right`."""
         if self.discount is not None:
             left, right = self.discount.applied(left), self.discount.applied(right)
         leaning = np.zeros(len(left), dtype=np.int8)
@@ -84,7 +84,7 @@ class Respondent:
     ) -> list[Answer]:
         """Return the answers to pairs of ids, in the order shown, after `already` earlier ones."""
         if scale not in SCALES:
-            raise InputError(f"scale={scale!r}; allowed: 'two', 'four'")
+            raise InputError(f"scale={scale!r}; allowed: {' or '.join(map(repr, SCALES))}")
         left, right = (_rows(people, [pair[side] for pair in pairs]) for side in (0, 1))
         said = self.opinions(left, right)
         # Three numbers for every pair, used or not, so that one person's habits do not move another's luck.

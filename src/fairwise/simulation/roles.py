@@ -30,7 +30,7 @@ class Roles:
 
     demographics: tuple[str, ...] | None = None
     record: tuple[str, ...] | None = None
-    majority: Mapping[str, str] | None = None
+    majority: Mapping[str, object] | None = None
     category_points: Mapping[str, Mapping[str, float]] | None = None
 
     def within(self, people: pd.DataFrame) -> "Roles":

@@ -1,7 +1,7 @@
 """Best responses over deeper decision trees, by the dynamic programme of the optional package ``pystreed``.
 
 It needs costs that are not negative, so a point is charged ``max(0, -cost)`` for label 0 and ``max(0, cost)``
-for label 1: trees keep their differences in cost. It takes costs below 1e-6 for nothing, so they are scaled up.
+for label 1: trees keep their differences in cost. It takes 1e-6 for nothing, so costs are scaled up.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class DeepTreeOracle:
 
     It is never ``exact``, even where the search ends in time: whatever the scale, the package takes a
     solution within a factor of 1 + 1e-4 of a bound for optimal, and so may miss the least cost in the fifth
-    digit. Up to depth 4, :class:`~fairwise.learning.oracles.tree.TreeOracle` is faster and proves what it finds;
-    this is for the depths beyond. A response is never worse than the best tree of depth 3.
+    digit. Up to depth 4, :class:`~fairwise.learning.oracles.tree.TreeOracle` is faster and proves what it
+    finds; this is for the depths beyond. A response is never worse than the best tree of depth 3.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DeepTreeOracle:
         return self._shallow.constants()
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> TreeClassifiers:
-        """The tree that the search found, or a cheaper one of depth 3, at this oracle's depth."""
+        """The tree that the search found, or that of depth 3 if it is cheaper."""
         shallow = self._shallow.best_response(cost, warm)
         cost = np.asarray(cost, dtype=np.float64)
         scale = float(np.abs(cost).sum())
@@ -106,7 +106,7 @@ def _grown(node: Any) -> Grown:  # noqa: ANN401 - a node of the package
 
 def _package() -> Any:  # noqa: ANN401 - untyped, and not always there
     try:
-        import pystreed  # noqa: PLC0415 - optional, and slow to import
+        import pystreed  # optional, and slow to import
     except ImportError as missing:
         raise InputError(
             "trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'"

@@ -24,7 +24,7 @@ class DescentOracle:
     exact = False
     hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
 
-    def __init__(self, rows: FloatArray, multiplicity: FloatArray, *, n_starts: int = 2) -> None:
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray, *, n_starts: int = 4) -> None:
         self.regression = RegressionOracle(rows, multiplicity)
         self.rows = np.ascontiguousarray(rows)
         self.columns = np.ascontiguousarray(rows.T)

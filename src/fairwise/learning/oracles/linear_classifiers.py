@@ -28,8 +28,9 @@ class LinearClassifiers:
     def labels(self, rows: FloatArray) -> LabelArray:
         from fairwise.learning.oracles import linear_kernels
 
-        result: LabelArray = linear_kernels.labels(np.ascontiguousarray(rows), self.coef, self.intercept)
-        return result
+        by_column = np.ascontiguousarray(self.coef.T)
+        result: LabelArray = linear_kernels.labels(np.ascontiguousarray(rows), by_column, self.intercept)
+        return result.T
 
     def total_costs(self, rows: FloatArray, cost: FloatArray) -> FloatArray:
         """``sum_p cost[p] h_t(p)``, ``(k,)``, without storing the labels."""

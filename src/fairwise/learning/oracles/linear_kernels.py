@@ -13,39 +13,26 @@ _BLOCK = 128  # classifiers scored together: their running scores stay in the fi
 
 
 @numba.njit(cache=True, nogil=True)
-def labels(rows, coef, intercept):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Labels ``(k, n)`` of rows ``(n, d)`` under classifiers ``(k, d)``, ``(k,)``."""
+def labels(rows, coef_by_column, intercept):
+    """Labels ``(n, k)`` of rows ``(n, d)`` under classifiers ``(d, k)``, ``(k,)``."""
     n, d = rows.shape
     k = len(intercept)
-    out = np.empty((k, n), dtype=np.uint8)
-    for t in range(k):
-        for p in range(n):
-            score = intercept[t]
-            for j in range(d):
-                score += rows[p, j] * coef[t, j]
-            out[t, p] = score > 0.0
-    return out
-
-
-@numba.njit(cache=True, nogil=True)
-def mean_labels(rows, coef, intercept, weights):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """``sum_t weights[t] h_t(x)`` for each row ``(n,)``, without storing the labels."""
-    n, d = rows.shape
-    out = np.zeros(n)
+    out = np.empty((n, k), dtype=np.uint8)
+    score = np.empty(k)
     for p in range(n):
-        total = 0.0
-        for t in range(len(intercept)):
-            score = intercept[t]
-            for j in range(d):
-                score += rows[p, j] * coef[t, j]
-            if score > 0.0:
-                total += weights[t]
-        out[p] = total
+        score[:] = intercept
+        for j in range(d):
+            x = rows[p, j]
+            if x != 0.0:
+                for t in range(k):
+                    score[t] += x * coef_by_column[j, t]
+        for t in range(k):
+            out[p, t] = score[t] > 0.0
     return out
 
 
 @numba.njit(cache=True, nogil=True)
-def total_costs(rows, cost, coef_by_column, intercept):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def total_costs(rows, cost, coef_by_column, intercept):
     """``sum_p cost[p] h_t(p)`` for ``k`` classifiers in one pass; ``coef_by_column`` is ``(d, k)``.
 
     Product, sign and sum are fused; the inner loop runs over classifiers, so that it vectorises.
@@ -71,7 +58,7 @@ def total_costs(rows, cost, coef_by_column, intercept):  # type: ignore[no-untyp
 
 
 @numba.njit(cache=True, nogil=True)
-def sorted_order(values, order, spare):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def sorted_order(values, order, spare):
     """Positions of ``values`` (no NaN) in increasing order, ties in input order; ``order``, ``spare`` are int64 buffers.
 
     Radix sort of the bits, 11 at a time: several times faster here than a compiled ``argsort``. Bits of a double
@@ -106,7 +93,7 @@ def sorted_order(values, order, spare):  # type: ignore[no-untyped-def]  # noqa:
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(columns, cost, coef, intercept, max_sweeps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def descend(columns, cost, coef, intercept, max_sweeps):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
     ``columns`` is ``(d, n)``. Along coordinate ``j`` the label of a row changes only where the step passes

@@ -8,7 +8,7 @@ cumulative sum, along the chains of both axes, of a sparse histogram over the po
     C[s, t] = sum of cost[p] over the points p in both s and t     (B' diag(cost) B, for B of zeros and ones)
 
 With ``v = diag C`` and ``T`` the total cost, root ``s`` and second split ``t`` make leaves that cost
-``C[s, t]``, ``v[s] - C[s, t]``, ``v[t] - C[s, t]`` and ``T - v[s] - v[t] + C[s, t]``, and a leaf of cost ``z``
+``C[s, t]``, ``v[s] - C[s, t]``, ``v[t] - C[s, t]`` and ``T - v[s] - v[t] + C[s, t]``. A leaf of cost ``z``
 adds ``min(0, z)`` to its tree. The best ``t`` on either side of every ``s`` gives the best tree of depth 2.
 Deeper trees try every root, and the same for the points on either side of it. Moving a root along its chain
 changes the cost of a tree by at most ``|cost|`` of the points that cross it, which rules out many roots.
@@ -120,15 +120,12 @@ def _two_splits(shared: FloatArray, total: float, values: FloatArray) -> float:
 
 
 @_compiled
-def _three_splits(
-    slots: _Slots, held: IntArray, holds: IntArray, cost: FloatArray, margin: float
-) -> FloatArray:
+def _three_splits(slots: _Slots, held: IntArray, ends: IntArray, cost: FloatArray, gap: float) -> FloatArray:
     """The least cost of a tree of depth 3 with each root ``(S,)``; infinite where it cannot be the least.
 
-    ``held[holds[s]:holds[s + 1]]`` are the points with slot ``s``: they cross when the root moves to ``s``.
+    ``held[ends[s]:ends[s + 1]]`` are the points with slot ``s``: they cross when the root moves to ``s``.
     """
-    first = slots[2]
-    size = first.size
+    first, size = slots[2], slots[2].size
     shared, table, part = np.zeros((size, size)), np.empty((size, size)), np.empty((size, size))
     values, scratch = np.full(size, np.inf), np.empty(size)
     _add_shared(shared, slots, np.arange(cost.size), cost)
@@ -139,10 +136,10 @@ def _three_splits(
         if first[root] == root:
             table[:] = 0.0
             bound = unsplit
-        crossing = held[holds[root] : holds[root + 1]]
+        crossing = held[ends[root] : ends[root + 1]]
         _add_shared(table, slots, crossing, cost)
         bound -= np.abs(cost[crossing]).sum()
-        if bound > best + margin:
+        if bound > best + gap:
             continue
         _accumulate(table, first, part)
         bound = _two_splits(part, shared[root, root], scratch)
@@ -150,8 +147,7 @@ def _three_splits(
             for t in range(s, size):
                 part[s, t] = shared[s, t] - part[s, t]
         bound += _two_splits(part, total - shared[root, root], scratch)
-        values[root] = bound
-        best = min(best, bound)
+        values[root], best = bound, min(best, bound)
     return values
 
 
@@ -196,7 +192,7 @@ class TreeOracle:
         self._slots = self.splits.start, self.splits.slot, self.splits.first
         held = np.repeat(np.arange(len(self.features)), np.diff(self.splits.start))
         self._held = held[np.argsort(self.splits.slot, kind="stable")]
-        self._holds = np.cumsum([0, *np.bincount(self.splits.slot, minlength=len(self.splits))])
+        self._ends = np.cumsum([0, *np.bincount(self.splits.slot, minlength=len(self.splits))])
         self._base = self._checked(base_cost)
         self._base_scale = float(np.abs(self._base).sum())
         self._base_table = self._histogram(self._base) if self.max_depth > 1 else np.zeros((0, 0))
@@ -209,7 +205,7 @@ class TreeOracle:
         cost: FloatArray,
         warm: Classifiers | None = None,  # noqa: ARG002 - an exhaustive search needs no start
     ) -> TreeClassifiers:
-        """The tree of least cost: among equals one without needless splits, then the first in their order."""
+        """The tree of least cost: among equals the shallowest below each node, then the first root."""
         cost = self._checked(cost)
         return self.splits.classifier(self._grow(cost, self.max_depth, np.abs(cost).sum()), self.max_depth)
 
@@ -220,6 +216,8 @@ class TreeOracle:
         least = values.min() + TIE * scale
         if leaf <= least:
             return int(leaf < -TIE * scale)
+        while depth > 1 and (shallower := self._values(cost, depth - 1, scale)).min() <= least:
+            depth, values = depth - 1, shallower
         root = int(np.argmax(values <= least))
         inside = self.splits.inside(self.features, root)
         sides = np.where(inside, cost, 0.0), np.where(inside, 0.0, cost)
@@ -236,7 +234,7 @@ class TreeOracle:
             _two_splits(table, cost.sum(), values := np.empty(len(self.splits)))
             return values
         if depth == 3:  # noqa: PLR2004
-            return _three_splits(self._slots, self._held, self._holds, cost, MARGIN * scale)
+            return _three_splits(self._slots, self._held, self._ends, cost, MARGIN * scale)
         return self._four_splits(cost, scale)
 
     def _four_splits(self, cost: FloatArray, scale: float) -> FloatArray:
@@ -245,9 +243,8 @@ class TreeOracle:
         inside = np.zeros_like(cost)
         for root in range(len(self.splits)):
             if self.splits.first[root] == root:
-                inside[:] = 0.0
-                bound = unsplit
-            crossing = self._held[self._holds[root] : self._holds[root + 1]]
+                inside[:], bound = 0.0, unsplit
+            crossing = self._held[self._ends[root] : self._ends[root + 1]]
             inside[crossing] = cost[crossing]
             bound -= np.abs(cost[crossing]).sum()
             if bound <= best + MARGIN * scale:

@@ -1,0 +1,199 @@
+"""People's tables as matrices: numbers shifted and scaled, categories one-hot, missing values marked."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import FloatArray
+
+_MAX_CATEGORIES = 1000
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """``(x - shift) / scale``; missing values become ``fill`` and, if training had some, a column of their own.
+
+    The shift is the smallest value, so that zeros of counts stay zeros. The scale is a power of two near the
+    standard deviation: dividing by it rounds nothing, so the encoding does not depend on the order of rows.
+    """
+
+    name: str
+    shift: float
+    scale: float
+    fill: float
+    marks_missing: bool
+
+    @property
+    def outputs(self) -> list[str]:
+        return [self.name, f"{self.name} is missing"] if self.marks_missing else [self.name]
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """One 0/1 column for each category seen in training; missing is a category if training had it."""
+
+    name: str
+    categories: tuple[str, ...]
+    marks_missing: bool
+
+    @property
+    def outputs(self) -> list[str]:
+        known = [f"{self.name} = {category}" for category in self.categories]
+        return [*known, f"{self.name} is missing"] if self.marks_missing else known
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """How each column of the training table is encoded."""
+
+    columns: tuple[NumberColumn | CategoryColumn, ...]
+
+    @classmethod
+    def learn(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> Self:
+        """Learn categories, shifts and scales; with ``scaled=False`` numbers keep their own units."""
+        columns: list[NumberColumn | CategoryColumn] = []
+        for name in table.columns:
+            series = table[name]
+            if _is_number(series):
+                columns.append(_learn_number(str(name), _numbers(series), weights, scaled=scaled))
+            else:
+                columns.append(_learn_categories(str(name), series))
+        return cls(tuple(columns))
+
+    @property
+    def outputs(self) -> list[str]:
+        """A readable name for every encoded column."""
+        return [output for column in self.columns for output in column.outputs]
+
+    def encode(self, table: pd.DataFrame, *, strict: bool = False) -> FloatArray:
+        """Encoded rows ``(n, len(outputs))``.
+
+        A category that training never had is refused when ``strict``; otherwise it counts as none of the known ones,
+        with a warning.
+        """
+        matrix = np.zeros((len(table), len(self.outputs)))
+        at = 0
+        for position, column in enumerate(self.columns):
+            series = table.iloc[:, position]
+            width = len(column.outputs)
+            if isinstance(column, NumberColumn):
+                _encode_number(column, series, matrix[:, at : at + width])
+            else:
+                _encode_categories(column, series, matrix[:, at : at + width], strict=strict)
+            at += width
+        return matrix
+
+    def state(self) -> list[dict[str, Any]]:
+        """Plain values from which :meth:`from_state` makes the same encoder."""
+        return [
+            {"name": c.name, "shift": c.shift, "scale": c.scale, "fill": c.fill, "marks_missing": c.marks_missing}
+            if isinstance(c, NumberColumn)
+            else {"name": c.name, "categories": list(c.categories), "marks_missing": c.marks_missing}
+            for c in self.columns
+        ]
+
+    @classmethod
+    def from_state(cls, state: list[dict[str, Any]]) -> Self:
+        return cls(
+            tuple(
+                CategoryColumn(**{**values, "categories": tuple(values["categories"])})
+                if "categories" in values
+                else NumberColumn(**values)
+                for values in state
+            )
+        )
+
+
+def _is_number(series: pd.Series[Any]) -> bool:
+    if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
+        raise InputError(
+            f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
+            "days) or leave the column out."
+        )
+    if pd.api.types.is_complex_dtype(series):
+        raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
+    return pd.api.types.is_numeric_dtype(series)
+
+
+def _numbers(series: pd.Series[Any]) -> FloatArray:
+    values = series.to_numpy(dtype=float, na_value=np.nan)
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        where = series.index[infinite[0]]
+        raise InputError(f"Column {series.name!r} is infinity for person {where!r}. Numbers must be finite, or missing.")
+    return values
+
+
+def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled: bool) -> NumberColumn:
+    known = ~np.isnan(values)
+    marks_missing = not known.all()
+    if not known.any():
+        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
+    values, weights = values[known], weights[known]
+    mean = float(np.average(values, weights=weights))
+    shift, scale = 0.0, 1.0
+    if scaled:
+        shift = float(values.min())
+        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+        scale = 2.0 ** np.round(np.log2(spread)) if spread > 0 else 1.0
+    return NumberColumn(name, shift, float(scale), mean, marks_missing)
+
+
+def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray) -> None:
+    try:
+        values = _numbers(series)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"Column {column.name!r} was numbers in training, but now holds text: {error}") from None
+    missing = np.isnan(values)
+    out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
+    if column.marks_missing:
+        out[:, 1] = missing
+
+
+def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:
+    known = series[series.notna()].astype(str)
+    categories = tuple(sorted(known.unique()))
+    if len(categories) > _MAX_CATEGORIES:
+        raise InputError(
+            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {_MAX_CATEGORIES} can "
+            "be told apart. Is it a name or a free text? Leave it out, or group its values."
+        )
+    return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
+
+
+def _encode_categories(column: CategoryColumn, series: pd.Series[Any], out: FloatArray, *, strict: bool) -> None:
+    missing = series.isna().to_numpy()
+    text = series.astype(str).to_numpy()
+    codes = pd.Index(column.categories, dtype=object).get_indexer(pd.Index(text, dtype=object))
+    codes = np.where(missing, -1, codes)
+    known = codes >= 0
+    out[np.flatnonzero(known), codes[known]] = 1.0
+    if column.marks_missing:
+        out[:, -1] = missing
+        known |= missing
+    unknown = np.flatnonzero(~known)
+    if not len(unknown):
+        return
+    first = unknown[0]
+    value = "a missing value" if missing[first] else repr(text[first])
+    if strict:
+        raise InputError(
+            f"Judged person {series.index[first]!r} has {value} in column {column.name!r}, which no training row has "
+            f"(known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). Nothing can be "  # noqa: PLR2004
+            "learned about it: add such people to the training table, group the category, or leave the judgment out."
+        )
+    warnings.warn(
+        f"Column {column.name!r}: {value} was never seen in training ({len(unknown)} rows); it counts as none of the "
+        "known categories.",
+        stacklevel=4,
+    )

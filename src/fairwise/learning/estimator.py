@@ -1,0 +1,314 @@
+"""The scikit-learn estimator: validation and delegation, no mathematics."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairwise.constraints.budgets import judge_budgets, panel_budget
+from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError
+from fairwise.judgments import Judgments
+from fairwise.learning import inputs
+from fairwise.learning.certificate import certify
+from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.folding import append, fold
+from fairwise.learning.keys import row_keys, uniforms
+from fairwise.learning.mixture import Mixture
+from fairwise.learning.prices import price_table
+from fairwise.learning.problem import Problem
+from fairwise.learning.settings import check_settings
+from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
+from fairwise.learning.solving import fitted_with_context, make_oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.budgets import Budget
+    from fairwise.constraints.pairs import Weighting
+    from fairwise.learning.certificate import Certificate
+    from fairwise.learning.oracles.base import Classifiers, FloatArray
+    from fairwise.learning.result import Solution
+
+_NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit was made from, kept in memory for simplifying the model, never saved."""
+
+    problem: Problem
+    pairs: PairRows
+    solution: Solution
+    judged_rows: Any
+
+
+class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
+    """The most accurate randomised classifier that respects what people said about pairs.
+
+    Parameters
+    ----------
+    estimator : {"linear", "linear-regression", "tree"} or scikit-learn classifier or Pipeline
+        What is mixed. ``"linear"``: linear thresholds by coordinate descent on the 0/1 cost; ``"linear-regression"``:
+        the paper's heuristic; ``"tree"``: decision trees, proven optimal. A Pipeline gets the people's own columns,
+        everything else gets them encoded (one-hot, scaled, missing values marked).
+    max_depth, max_thresholds : int, int or None
+        For ``"tree"``: depth, and how many thresholds a column may have (None: every midpoint).
+    gamma : float
+        By how much the probabilities of the favourable label may differ against a judgment.
+    eta : float or None
+        How much mean excess beyond gamma the panel may suffer in all; None for no panel budget.
+    favorable_label
+        The good outcome's label; needed as soon as an answer is ordered.
+    judge_budgets : float or dict or None
+        How much mean excess any single judge may suffer (or each judge by name).
+    weighting : {"answers", "panel"}
+        How mean excess is counted when judges saw different pairs; ``"panel"`` is the paper's letter.
+    solver : {"column-generation", "no-regret"}
+        ``"no-regret"`` is the paper's; ``n_rounds``, ``lambda_bound``, ``tau_bound`` and ``nu`` are its settings.
+    tol : float
+        Gap at which column generation stops.
+    random_state : int, RandomState or None
+        Key of the draws in :meth:`predict` (None: 0) and seed of estimators that use chance.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    classifiers_, weights_ : the mixture
+    certificate_ : Certificate
+    prices_ : DataFrame with judge, a, b, answer, price, violation, excess
+    trajectory_ : DataFrame, one row per round or iteration: error, max_violation, gap
+
+    Examples
+    --------
+    >>> from fairwise import Judgments, PairwiseFairClassifier
+    >>> from fairwise.datasets import load_compas
+    >>> people, outcome = load_compas()
+    >>> said = [{"judge": "j", "a": 1, "b": 3, "answer": "same"}]
+    >>> model = PairwiseFairClassifier("tree", gamma=0.1)
+    >>> model.fit(people, outcome, judgments=Judgments(said, people=people)).certificate_.kind
+    'exact'
+    """
+
+    def __init__(
+        self,
+        estimator: Any = "linear",  # noqa: ANN401
+        *,
+        max_depth: int = 2,
+        max_thresholds: int | None = None,
+        gamma: float = 0.1,
+        eta: float | None = 0.0,
+        favorable_label: Any = None,  # noqa: ANN401
+        judge_budgets: float | Mapping[Any, float] | None = None,
+        weighting: Weighting = "answers",
+        solver: str = "column-generation",
+        n_rounds: int = 1000,
+        lambda_bound: float = 1.0,
+        tau_bound: float = 1.0,
+        nu: float | None = None,
+        tol: float = 1e-4,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> None:
+        self.estimator = estimator
+        self.max_depth = max_depth
+        self.max_thresholds = max_thresholds
+        self.gamma = gamma
+        self.eta = eta
+        self.favorable_label = favorable_label
+        self.judge_budgets = judge_budgets
+        self.weighting = weighting
+        self.solver = solver
+        self.n_rounds = n_rounds
+        self.lambda_bound = lambda_bound
+        self.tau_bound = tau_bound
+        self.nu = nu
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401, N803
+        y: Any,  # noqa: ANN401
+        *,
+        judgments: Judgments | None = None,
+        sample_weight: Any = None,  # noqa: ANN401
+    ) -> Self:
+        """Learn from people, their outcomes, and judgments; without judgments, the plain model.
+
+        Nothing of an earlier fit is touched unless this one succeeds.
+        """
+        settings = self.get_params(deep=False)
+        check_settings(settings)
+        judgments = inputs.checked_judgments(judgments)
+        table = inputs.as_table(X)
+        labels, classes = inputs.binary_labels(y, table)
+        weights = inputs.person_weights(sample_weight, table)
+        sign = inputs.favorable_sign(self.favorable_label, classes, judgments)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+        pairs = PairRows.from_judgments(judgments or Judgments(_NOBODY))
+        judged = table.iloc[:0] if judgments is None else inputs.judged_table(judgments, X, table, pairs.people)
+        counted = weights > 0
+        if not counted.all():
+            table, labels, weights = table[counted], labels[counted], weights[counted]
+
+        encoder = None if inputs.encodes_itself(self.estimator) else TableEncoder.learn(
+            table, weights, scaled=self.estimator != "tree"
+        )
+        rows = table if encoder is None else encoder.encode(table)
+        judged_rows = judged if encoder is None else encoder.encode(judged, strict=True)
+        place = fold if isinstance(self.estimator, str) else append
+        points, positions = place(rows, labels, weights, judged_rows)
+        problem = Problem.build(points, positions, pairs, self._budgets(pairs), sign=sign, gamma=float(self.gamma))
+        oracle = make_oracle(settings, points, encoder.outputs if encoder else list(table.columns), seed)
+        solution = fitted_with_context(oracle, problem, settings)
+
+        validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
+        self.classes_ = classes
+        self._encoder, self._seed, self._threshold = encoder, seed, None
+        self._training = Training(problem, pairs, solution, judged_rows)
+        self._adopt(Mixture(solution.classifiers, solution.weights), solution.error)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: ANN401, N803
+        """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
+        of_label_1 = self._probability(self._rows(X))
+        return np.stack([1.0 - of_label_1, of_label_1], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803
+        """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
+        rows = self._rows(X)
+        drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
+        labels: NDArray[Any] = self.classes_[drawn.astype(np.intp)]
+        return labels
+
+    @property
+    def classifiers_(self) -> Classifiers:
+        """The classifiers of the mixture."""
+        return self._fitted("_mixture").classifiers  # type: ignore[no-any-return]
+
+    @property
+    def weights_(self) -> FloatArray:
+        """How often each classifier decides."""
+        return self._fitted("_mixture").weights  # type: ignore[no-any-return]
+
+    @property
+    def prices_(self) -> pd.DataFrame:
+        """What each judgment costs: judge, a, b, answer, price, violation, excess."""
+        return pd.DataFrame(self._fitted("_prices"))
+
+    @property
+    def trajectory_(self) -> pd.DataFrame:
+        """One row per round or iteration: error, max_violation, gap."""
+        columns = self._fitted("_trajectory")
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(columns["error"]), name="round"))
+
+    def prune(self) -> Self:
+        """A model with at most one classifier more than pairs in force, no worse in error nor on any pair."""
+        training = self._after_fit()
+        mixture, error = fewest_classifiers(training.problem, self._mixture)
+        return self._twin()._adopt(mixture, error)
+
+    def derandomize(self, mean_violation: float | None = None) -> Self:
+        """A model that decides everyone for certain, where chance is not acceptable.
+
+        Picks the most accurate rule among the classifiers of the mixture and all thresholds on its probability that
+        violates the pairs no more on average than ``mean_violation`` (None: than the mixture does). What this adds is
+        told in ``derandomization_`` of the model returned.
+        """
+        training = self._after_fit()
+        rule = best_deterministic_rule(training.problem, self._mixture, mean_violation)
+        single = self._twin()
+        single._threshold = rule.threshold
+        single._adopt(rule.mixture, rule.error)
+        single.derandomization_ = Derandomization.between(rule, self.certificate_, single.certificate_)
+        return single
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model as plain arrays (a ``.skops`` file, no pickle)."""
+        from fairwise.learning.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], trusted: list[str] | None = None) -> Self:
+        """Read a model written by :meth:`save`; types other than ours and scikit-learn's must be named in ``trusted``."""
+        from fairwise.learning.persistence import load
+
+        return load(cls, path, trusted)
+
+    def _budgets(self, pairs: PairRows) -> list[Budget]:
+        panel = [] if self.eta is None else [panel_budget(pairs, float(self.eta), self.weighting)]
+        return panel if self.judge_budgets is None else [*panel, *judge_budgets(pairs, self.judge_budgets)]
+
+    def _adopt(self, mixture: Mixture, error: float) -> Self:
+        """Make this mixture the model, and measure it anew."""
+        training = self._training
+        self._mixture = mixture
+        probability = self._probability(training.judged_rows)
+        favorable = probability if training.problem.sign > 0 else 1.0 - probability
+        self.certificate_: Certificate = certify(
+            training.solution,
+            training.pairs,
+            error=error,
+            favorable=favorable,
+            gamma=float(self.gamma),
+            eta=self.eta,
+            weighting=self.weighting,
+        )
+        multipliers = np.zeros(len(training.pairs))
+        multipliers[training.problem.source] = training.solution.multipliers.pairs
+        prices = price_table(training.pairs, multipliers, favorable, float(self.gamma))
+        self._prices = {str(name): prices[name].tolist() for name in prices.columns}
+        self._trajectory = training.solution.trajectory
+        return self
+
+    def _twin(self) -> Self:
+        twin = copy(self)
+        twin._training = self._training
+        return twin
+
+    def _rows(self, X: Any) -> Any:  # noqa: ANN401, N803
+        check_is_fitted(self)
+        table = inputs.as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return table if self._encoder is None else self._encoder.encode(table)
+
+    def _probability(self, rows: Any) -> FloatArray:  # noqa: ANN401
+        probability = self._mixture.probabilities(rows)
+        return probability if self._threshold is None else (probability >= self._threshold).astype(float)
+
+    def _fitted(self, name: str) -> Any:  # noqa: ANN401
+        check_is_fitted(self)
+        return getattr(self, name)
+
+    def _after_fit(self) -> Training:
+        check_is_fitted(self)
+        if self._training is None:
+            raise InputError("A model that was saved or copied has no training people any more: do this right after fit.")
+        return self._training
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_mixture")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the training people: they are nobody's business but the fit's."""
+        return {**super().__getstate__(), "_training": None}

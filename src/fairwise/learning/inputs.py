@@ -1,0 +1,149 @@
+"""What a user gives to ``fit`` and ``predict``, checked and brought into one form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
+
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.learning.oracles.base import FloatArray, IntArray
+
+_INSIDE = (
+    "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
+    "judged people are transformed like everyone else."
+)
+
+
+def encodes_itself(estimator: Any) -> bool:  # noqa: ANN401
+    """Whether the estimator wants the people's own columns: a Pipeline does its own preprocessing."""
+    return isinstance(estimator, Pipeline)
+
+
+def as_table(X: Any) -> pd.DataFrame:  # noqa: ANN401, N803 - scikit-learn's letter
+    """A DataFrame as it is; anything else as a matrix of finite numbers, its columns numbered."""
+    if isinstance(X, pd.DataFrame):
+        if len(X) == 0 or X.shape[1] == 0:
+            raise InputError(f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1 is required.")
+        if not X.columns.is_unique:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise InputError(f"The people's table has two columns called {twice!r}.")
+        return X
+    matrix = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
+    if matrix.dtype == object or matrix.dtype.kind not in "fiub":
+        raise InputError("A plain array must hold numbers. Give a DataFrame to have categories and text encoded.")
+    matrix = np.asarray(matrix, dtype=float)
+    broken = np.argwhere(~np.isfinite(matrix))
+    if len(broken):
+        row, column = broken[0]
+        what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
+        raise InputError(
+            f"Input X contains {what} (row {row}, column {column}; inf and NaN are refused in plain arrays). Give a DataFrame "
+            "to have missing values handled, or a Pipeline that fills them."
+        )
+    return pd.DataFrame(matrix, copy=False)
+
+
+def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:  # noqa: ANN401
+    """Labels as 0 and 1, and the two classes they stand for, in sorted order."""
+    if y is None:
+        raise InputError("This estimator requires y to be passed, but the target y is None: give each person's outcome.")
+    if isinstance(y, pd.Series):
+        if y.isna().any():
+            raise InputError(f"The outcome is missing (NaN) for person {y.index[y.isna()][0]!r}. Every person needs one.")
+        if not y.index.equals(table.index) and y.index.sort_values().equals(table.index.sort_values()):
+            raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("Input y contains NaN or infinity. Every person needs an outcome, one of two values.")
+    if len(labels) != len(table):
+        raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) > 2:  # noqa: PLR2004
+        shown = ", ".join(repr(value) for value in classes[:5].tolist())
+        raise InputError(
+            f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. It has "
+            f"{len(classes)} different values ({shown}{', …' if len(classes) > 5 else ''})."  # noqa: PLR2004
+        )
+    if len(classes) < 2:  # noqa: PLR2004
+        raise InputError(f"Everyone has the same outcome, {classes[0]!r}: two classes are needed to learn from.")
+    return codes.ravel().astype(np.intp), classes
+
+
+def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:  # noqa: ANN401
+    """Non-negative weights, at least one above 0; all 1 where none are given."""
+    weights: FloatArray = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64))
+    if (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise InputError(f"sample_weight is {weights[row]} for row {row}: weights must not be negative.")
+    if not weights.any():
+        raise InputError("Every sample_weight is zero: nothing to learn from.")
+    return weights
+
+
+def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:  # noqa: ANN401
+    """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
+    allowed = " or ".join(repr(value) for value in classes.tolist())
+    if favorable_label is None:
+        if judgments is not None and judgments.has_ordered:
+            raise InputError(
+                "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
+                f"give favorable_label={allowed}."
+            )
+        return 1.0
+    matches = [value == favorable_label for value in classes.tolist()]
+    if not any(matches):
+        raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}.")
+    return 1.0 if matches[1] else -1.0
+
+
+def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index) -> pd.DataFrame:  # noqa: ANN401, N803
+    """The rows of these judged people, with the columns of the training table."""
+    if isinstance(X, pd.DataFrame):
+        known = judgments if judgments.people is not None else judgments.about(X)
+    else:
+        if judgments.by == "id":
+            raise JudgmentsError(
+                "The judgments name people by id, but X is a plain array, whose rows have none. Give the people as a "
+                f'DataFrame indexed by id, or make Judgments(…, by="position"). {_INSIDE}'
+            )
+        known = judgments if judgments.people is not None else judgments.about(table.to_numpy())
+    rows = known.people_rows(ids)
+    if not isinstance(rows, pd.DataFrame):
+        rows = pd.DataFrame(rows, index=ids)
+        if rows.shape[1] != table.shape[1]:
+            raise JudgmentsError(
+                f"The judged people have {rows.shape[1]} columns, X has {table.shape[1]}. {_INSIDE}"
+            )
+        rows.columns = table.columns
+    missing = [column for column in table.columns if column not in rows.columns]
+    if missing:
+        raise JudgmentsError(
+            f"The judged people's table has no column {missing[0]!r}, which X has. {_INSIDE}"
+        )
+    if not isinstance(X, pd.DataFrame):
+        broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
+        if len(broken):
+            raise JudgmentsError(f"Judged person {broken[0]!r} has NaN or infinity in the array of people.")
+    return rows[list(table.columns)]
+
+
+def checked_judgments(judgments: Any) -> Judgments | None:  # noqa: ANN401
+    if judgments is None or isinstance(judgments, Judgments):
+        return judgments
+    if isinstance(judgments, pd.DataFrame):
+        raise JudgmentsError(
+            "judgments= is a bare DataFrame: wrap it in Judgments(frame, people=people), which checks it and keeps the "
+            "judged people together with it."
+        )
+    raise JudgmentsError(f"judgments= must be a fairwise.Judgments, not {type(judgments).__name__}.")

@@ -1,0 +1,32 @@
+"""A randomised classifier: several deterministic ones and how often each decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray
+
+_LABELS_AT_ONCE = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """``E_D[h(x)] = sum_t weights[t] h_t(x)``."""
+
+    classifiers: Classifiers
+    weights: FloatArray
+
+    def probabilities(self, rows: Any) -> FloatArray:  # noqa: ANN401
+        """Probability of label 1 for each row; added in a fixed order, so the same in any batch."""
+        result = np.zeros(len(rows))
+        step = max(1, _LABELS_AT_ONCE // len(self.weights))
+        for start in range(0, len(rows), step):
+            part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
+            for weight, labels in zip(self.weights, self.classifiers.labels(part), strict=True):
+                result[start : start + step] += weight * labels
+        # Weights add to 1 only up to rounding.
+        return np.minimum(result, 1.0)

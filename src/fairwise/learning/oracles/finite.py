@@ -1,0 +1,55 @@
+"""A finite class given by its predictions: every member is looked at, so the answer is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+
+
+@dataclass(frozen=True, eq=False)
+class ListedClassifiers:
+    """Classifiers known only by their labels ``(k, P)`` on the points; a row is the number of its point."""
+
+    predictions: LabelArray
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def labels(self, rows: IntArray) -> LabelArray:
+        return self.predictions[:, rows]
+
+    def take(self, which: IntArray) -> ListedClassifiers:
+        return ListedClassifiers(self.predictions[which])
+
+    def joined(self, other: ListedClassifiers) -> ListedClassifiers:
+        return ListedClassifiers(np.concatenate([self.predictions, other.predictions]))
+
+    def state(self) -> dict[str, Any]:
+        return {"predictions": self.predictions}
+
+
+class FiniteClassOracle:
+    """Minimises over the rows of ``predictions`` ``(k, P)``, 0 or 1, and both constants."""
+
+    exact = True
+
+    def __init__(self, predictions: np.ndarray[tuple[int, int], np.dtype[Any]]) -> None:
+        if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():  # noqa: PLR2004
+            raise InputError("A finite class is a (classifiers, people) array of 0 and 1.")
+        n_points = predictions.shape[1]
+        constants = np.stack([np.zeros(n_points), np.ones(n_points)])
+        self._everyone = ListedClassifiers(np.concatenate([constants, predictions]).astype(np.uint8))
+        self.hypothesis_class = f"{len(predictions)} given classifiers and both constants"
+
+    def constants(self) -> ListedClassifiers:
+        return self._everyone.take(np.arange(2))
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> ListedClassifiers:  # noqa: ARG002
+        return self._everyone.take(np.argmin(self._everyone.predictions @ cost, keepdims=True))

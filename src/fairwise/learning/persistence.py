@@ -1,0 +1,106 @@
+"""Models as files: plain arrays in a skops archive, never pickle."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import skops.io
+
+from fairwise.errors import ModelFileError
+from fairwise.learning.certificate import Certificate
+from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.mixture import Mixture
+from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.oracles.weighted import FittedClassifiers
+from fairwise.learning.simplification import Derandomization
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    Model = TypeVar("Model", bound=PairwiseFairClassifier)
+
+_FORMAT = 1
+_KINDS: dict[str, Any] = {"linear": LinearClassifiers, "tree": TreeClassifiers, "scikit-learn": FittedClassifiers}
+
+
+def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
+    """Write what prediction needs and what the fit said about itself; the file appears whole or not at all."""
+    classifiers = model.classifiers_
+    kind = next(name for name, known in _KINDS.items() if isinstance(classifiers, known))
+    derandomization = getattr(model, "derandomization_", None)
+    document = {
+        "fairwise_model": _FORMAT,
+        "settings": model.get_params(deep=False),
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "encoder": None if model._encoder is None else model._encoder.state(),
+        "kind": kind,
+        "classifiers": classifiers.state(),
+        "weights": model.weights_,
+        "threshold": model._threshold,
+        "seed": model._seed,
+        "certificate": asdict(model.certificate_),
+        "derandomization": None if derandomization is None else asdict(derandomization),
+        "prices": model._prices,
+        "trajectory": model._trajectory,
+    }
+    target = Path(path)
+    unfinished = target.with_name(target.name + ".part")
+    try:
+        skops.io.dump(document, unfinished)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
+    """Read a model file; refuse anything else, and any type that is neither plain, scikit-learn's nor in ``trusted``."""
+    try:
+        unknown = set(skops.io.get_untrusted_types(file=path)) - set(trusted or [])
+        if unknown:
+            raise ModelFileError(
+                f"{path}: refused, because opening it would run code of types that are not known to be safe: "
+                f"{', '.join(sorted(unknown))}. If you trust the file's author, name them: load(path, trusted=[…])."
+            )
+        document = skops.io.load(path, trusted=trusted)
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file.") from None
+    except (BadZipFile, KeyError, OSError, ValueError, TypeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path}: not a fairwise model file ({error}).") from error
+    if not isinstance(document, dict) or "fairwise_model" not in document:
+        raise ModelFileError(f"{path}: a skops file, but not a fairwise model.")
+    if document["fairwise_model"] != _FORMAT:
+        raise ModelFileError(
+            f"{path}: written in format {document['fairwise_model']}, this version reads format {_FORMAT}. "
+            "Use the version of fairwise that wrote it."
+        )
+    return _rebuilt(cls, document)
+
+
+def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
+    model = cls(**document["settings"])
+    model.classes_ = np.array(document["classes"])
+    model.n_features_in_ = document["n_features"]
+    if document["feature_names"]:
+        model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+    model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
+    model._mixture = Mixture(_KINDS[document["kind"]](**document["classifiers"]), document["weights"])
+    model._threshold = document["threshold"]
+    model._seed = document["seed"]
+    model.certificate_ = Certificate(**document["certificate"])
+    if document["derandomization"] is not None:
+        model.derandomization_ = Derandomization(**document["derandomization"])
+    model._prices = document["prices"]
+    model._trajectory = document["trajectory"]
+    model._training = None
+    return model

@@ -1,0 +1,86 @@
+"""Checks of the estimator's settings, each with what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from fairwise.errors import InputError
+
+ESTIMATORS = ("linear", "linear-regression", "tree")
+SOLVERS = ("column-generation", "no-regret")
+WEIGHTINGS = ("answers", "panel")
+MAX_DEPTH = 4
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse the first setting that is not allowed, by name and value."""
+    estimator = settings["estimator"]
+    if isinstance(estimator, str):
+        _one_of(settings, "estimator", ESTIMATORS, " or a scikit-learn classifier or Pipeline")
+    elif isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputError(
+            f"estimator={estimator!r} cannot be fitted. Allowed: {_listed(ESTIMATORS)}, or a scikit-learn classifier or "
+            "Pipeline (an instance with fit, predict and get_params)."
+        )
+    _one_of(settings, "solver", SOLVERS)
+    _one_of(settings, "weighting", WEIGHTINGS)
+    _number(settings, "gamma", 0, 1)
+    if settings["eta"] is not None:
+        _number(settings, "eta", 0, 1, " or None for no panel budget")
+    _budgets(settings["judge_budgets"])
+    _whole(settings, "max_depth", 1, MAX_DEPTH)
+    if settings["max_thresholds"] is not None:
+        _whole(settings, "max_thresholds", 1)
+    _whole(settings, "n_rounds", 1)
+    _positive(settings, "lambda_bound")
+    _positive(settings, "tau_bound")
+    _positive(settings, "tol")
+    if settings["nu"] is not None:
+        _positive(settings, "nu")
+
+
+def _one_of(settings: Mapping[str, Any], name: str, allowed: tuple[str, ...], more: str = "") -> None:
+    if settings[name] not in allowed:
+        raise InputError(f"{name}={settings[name]!r} is not allowed. Allowed: {_listed(allowed)}{more}.")
+
+
+def _listed(allowed: tuple[str, ...]) -> str:
+    return ", ".join(repr(value) for value in allowed)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _number(settings: Mapping[str, Any], name: str, low: float, high: float, more: str = "") -> None:
+    value = settings[name]
+    if not (_is_real(value) and low <= value <= high):
+        raise InputError(f"{name}={value!r} is not allowed: it must be a number from {low} to {high}{more}.")
+
+
+def _positive(settings: Mapping[str, Any], name: str) -> None:
+    value = settings[name]
+    if not (_is_real(value) and 0 < value < float("inf")):
+        raise InputError(f"{name}={value!r} is not allowed: it must be a number above 0.")
+
+
+def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = None) -> None:
+    value = settings[name]
+    upper = float("inf") if high is None else high
+    if not (isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= upper):
+        span = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name}={value!r} is not allowed: it must be a whole number {span}.")
+
+
+def _budgets(value: object) -> None:
+    if value is None:
+        return
+    limits = value if isinstance(value, Mapping) else {"every judge": value}
+    for judge, limit in limits.items():
+        if not (_is_real(limit) and 0 <= limit <= 1):
+            raise InputError(
+                f"judge_budgets: {limit!r} for {judge!r} is not allowed: give a number from 0 to 1, or such a number for "
+                "each judge by name."
+            )

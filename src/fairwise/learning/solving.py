@@ -1,0 +1,88 @@
+"""From settings to an oracle, and from a problem to a solution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.errors import InputError
+from fairwise.learning.multipliers import Multipliers
+from fairwise.learning.result import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairwise.learning.oracles.base import Oracle
+    from fairwise.learning.problem import Points, Problem
+
+
+def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str], seed: int) -> Oracle:
+    """The oracle that ``estimator`` names, built for these points; compiled code is imported only here."""
+    match settings["estimator"]:
+        case "linear-regression":
+            from fairwise.learning.oracles.regression import RegressionOracle
+
+            return RegressionOracle(points.rows, points.multiplicity)
+        case "linear":
+            from fairwise.learning.oracles.descent import DescentOracle
+
+            return DescentOracle(points.rows, points.multiplicity)
+        case "tree":
+            from fairwise.learning.oracles.deep_tree import DeepTreeOracle
+            from fairwise.learning.oracles.tree import TreeOracle
+
+            depth, cap = settings["max_depth"], settings["max_thresholds"]
+            if depth <= 3:  # noqa: PLR2004 - what matrix products can do
+                return TreeOracle(points.rows, points.error_cost, depth, cap, columns)
+            return DeepTreeOracle(points.rows, depth, cap, columns)
+        case estimator:
+            from fairwise.learning.oracles.weighted import WeightedOracle
+
+            return WeightedOracle(points.rows, estimator, seed)
+
+
+def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solution:
+    """Run the solver the settings name; without any row to keep, the plain model."""
+    if len(problem) == 0:
+        return plain(problem, oracle)
+    if settings["solver"] == "no-regret":
+        from fairwise.learning.no_regret import solve_no_regret
+
+        names = ("n_rounds", "nu", "lambda_bound", "tau_bound")
+        return solve_no_regret(problem, oracle, **{name: settings[name] for name in names})
+    from fairwise.learning.column_generation import ColumnGeneration
+    from fairwise.learning.seeding import seeds
+
+    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(tol=settings["tol"])
+
+
+def plain(problem: Problem, oracle: Oracle) -> Solution:
+    """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
+    best = oracle.best_response(problem.points.error_cost)
+    error = float(problem.points.errors(best.labels(problem.points.rows))[0])
+    once = np.array([error])
+    return Solution(
+        classifiers=best,
+        weights=np.ones(1),
+        error=error,
+        multipliers=Multipliers.zero(problem),
+        bound=error,
+        exact=oracle.exact,
+        hypothesis_class=oracle.hypothesis_class,
+        oracle_calls=1,
+        trajectory={"error": once, "max_violation": np.zeros(1), "gap": np.zeros(1)},
+    )
+
+
+def fitted_with_context(oracle: Oracle, problem: Problem, settings: Mapping[str, Any]) -> Solution:
+    """Solve; an error inside a user's own estimator is told as such."""
+    try:
+        return solve(problem, oracle, settings)
+    except InputError:
+        raise
+    except (ValueError, TypeError) as error:
+        if isinstance(settings["estimator"], str):
+            raise
+        name = type(settings["estimator"]).__name__
+        raise InputError(f"{name} could not be fitted to these people: {error}") from error

@@ -1,0 +1,255 @@
+"""The tree oracle against brute force, matrix products and itself."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from fairwise.errors import InputError
+from fairwise.learning.oracles import tree
+from fairwise.learning.oracles.tree import TreeOracle
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import FloatArray, Oracle
+
+
+def all_sides(features: FloatArray) -> Any:
+    """Every cut of every column at every value, straight from the definition: ``(P, S)``."""
+    return np.hstack([column[:, None] <= np.unique(column)[:-1] for column in features.T])
+
+
+def least_cost(sides: Any, cost: FloatArray, depth: int) -> float:
+    """The least cost of a tree, by trying every split at every node."""
+    best = min(0.0, float(cost.sum()))
+    if depth:
+        for side in sides.T:
+            both = [least_cost(sides, np.where(keep, cost, 0.0), depth - 1) for keep in (side, ~side)]
+            best = min(best, sum(both))
+    return best
+
+
+def least_by_products(sides: Any, cost: FloatArray, depth: int) -> float:
+    """The least cost of a tree of depth 2 or 3, from ``B' diag(cost) B``."""
+    if depth == 3:
+        parts = [(np.where(side, cost, 0.0), np.where(side, 0.0, cost)) for side in sides.T]
+        return min(least_by_products(sides, one, 2) + least_by_products(sides, two, 2) for one, two in parts)
+    total, b = cost.sum(), sides.astype(float)
+    shared = b.T @ (cost[:, None] * b)
+    own = np.diag(shared)
+
+    def negative(leaf: Any) -> Any:
+        return np.minimum(leaf, 0.0)
+
+    inside = negative(shared) + negative(own[:, None] - shared)
+    outside = negative(own - shared) + negative(total - own[:, None] - own + shared)
+    return float((inside.min(axis=1) + outside.min(axis=1)).min())
+
+
+def paid(oracle: TreeOracle, cost: FloatArray) -> float:
+    return float((oracle.best_response(cost).labels(oracle.features) @ cost)[0])
+
+
+def random_features(rng: np.random.Generator, points: int, levels: tuple[int, ...]) -> FloatArray:
+    return np.column_stack([rng.integers(level, size=points) for level in levels]).astype(float)
+
+
+def random_cost(rng: np.random.Generator, points: int) -> FloatArray:
+    """Costs of several kinds: smooth, full of ties, or of very different sizes."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return rng.integers(-2, 3, size=points).astype(float)
+    cost = rng.normal(size=points)
+    if kind == 1:
+        cost[rng.random(points) < 0.5] *= 1e-6
+    return cost + (0.5 if kind == 2 else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("depth", "points", "levels", "times"),
+    [(1, 12, (4, 3, 2), 60), (2, 14, (4, 3, 2), 60), (3, 16, (3, 2, 3), 40), (4, 18, (3, 2), 25)],
+)
+def test_no_tree_at_all_is_cheaper(depth: int, points: int, levels: tuple[int, ...], times: int) -> None:
+    rng = np.random.default_rng(depth)
+    for _ in range(times):
+        features, cost = random_features(rng, points, levels), random_cost(rng, points)
+        oracle = TreeOracle(features, random_cost(rng, points), depth)
+        least = least_cost(all_sides(features), cost, depth)
+        assert paid(oracle, cost) == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
+
+
+@pytest.mark.parametrize(("depth", "levels"), [(2, (30, 12, 2, 2, 9)), (3, (12, 5, 2, 2))])
+def test_no_tree_is_cheaper_by_matrix_products(depth: int, levels: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(depth)
+    for size in (1.0, 1e-12, 1e12):
+        features, cost = random_features(rng, 400, levels), size * rng.normal(size=400)
+        least = least_by_products(all_sides(features), cost, depth)
+        assert paid(TreeOracle(features, cost, depth), cost) == pytest.approx(least, abs=1e-12 * size * 400)
+
+
+def test_depth_4_is_the_best_root_over_trees_of_depth_3() -> None:
+    rng = np.random.default_rng(0)
+    features = random_features(rng, 150, (8, 4, 2, 2))
+    cost = rng.normal(size=150)
+    oracle, below = TreeOracle(features, cost, 4), TreeOracle(features, cost, 3)
+    sides = all_sides(features).T
+    least = min(
+        paid(below, np.where(side, cost, 0.0)) + paid(below, np.where(side, 0.0, cost)) for side in sides
+    )
+    assert paid(oracle, cost) == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
+    assert paid(oracle, cost) < paid(below, cost)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_change_of_the_base_gives_what_new_costs_give(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    features, base = random_features(rng, 300, (20, 6, 2)), rng.normal(size=300)
+    near, far = TreeOracle(features, base, depth), TreeOracle(features, rng.normal(size=300), depth)
+    for changed in (0, 1, 20, 75, 76, 300):
+        cost = base.copy()
+        cost[rng.choice(300, changed, replace=False)] += rng.normal(size=changed)
+        assert near.best_response(cost).describe(0) == far.best_response(cost).describe(0)
+
+
+def test_a_large_base_cost_that_vanishes_leaves_no_rounding_behind() -> None:
+    rng = np.random.default_rng(0)
+    features, cost = random_features(rng, 200, (20, 6, 2)), rng.normal(size=200)
+    base = cost.copy()
+    base[7] = 1e18
+    assert paid(TreeOracle(features, base), cost) == pytest.approx(
+        paid(TreeOracle(features, cost), cost), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_identical_points_leave_only_the_constants(depth: int) -> None:
+    oracle = TreeOracle(np.ones((5, 2)), np.ones(5), depth)
+    assert len(oracle.splits) == 0
+    assert oracle.best_response(np.ones(5)).labels(np.zeros((2, 2))).tolist() == [[0, 0]]
+    assert oracle.best_response(-np.ones(5)).labels(np.zeros((2, 2))).tolist() == [[1, 1]]
+    assert oracle.constants().labels(np.zeros((3, 2))).tolist() == [[0] * 3, [1] * 3]
+
+
+def test_a_single_point() -> None:
+    assert paid(TreeOracle(np.array([[3.0]]), np.array([1.0]), 3), np.array([-2.0])) == -2.0
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_ties_go_to_the_tree_without_needless_splits(depth: int) -> None:
+    rng = np.random.default_rng(0)
+    features = random_features(rng, 60, (6, 5, 2))
+    oracle = TreeOracle(features, rng.normal(size=60), depth)
+    assert oracle.best_response(np.zeros(60)).describe(0) == "predict 0"
+    assert oracle.best_response(-rng.random(60)).describe(0) == "predict 1"
+    stump = oracle.best_response(np.where(features[:, 1] <= 2, -0.1, 0.3)).describe(0)
+    assert stump == "if column 1 <= 2.5:\n    predict 1\nelse:\n    predict 0"
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_ties_do_not_depend_on_rounding(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    for _ in range(20):
+        features, cost = random_features(rng, 40, (4, 4, 3)), 0.1 * rng.integers(-1, 2, size=40).astype(float)
+        said = {
+            TreeOracle(features, base, depth).best_response(cost).describe(0)
+            for base in (cost, rng.normal(size=40))
+        }
+        order = rng.permutation(40)
+        said.add(TreeOracle(features[order], cost, depth).best_response(cost[order]).describe(0))
+        assert len(said) == 1
+
+
+def test_neighbouring_and_huge_values_are_told_apart() -> None:
+    column = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), -1.7e308, 1.7e308, 0.0, 5e-324])
+    for wanted in range(2**7):
+        cost = np.where(wanted >> np.arange(7) & 1, -1.0, 1.0)
+        rank = np.argsort(column)
+        changes = np.count_nonzero(np.diff(cost[rank]))
+        value = paid(TreeOracle(column[:, None], cost, 3), cost)
+        if changes <= 3:
+            assert value == cost[cost < 0].sum()
+
+
+def test_equal_splits_are_folded_and_nothing_is_lost() -> None:
+    rng = np.random.default_rng(0)
+    features, cost = random_features(rng, 80, (6, 5)), rng.normal(size=80)
+    doubled = np.column_stack([features, -features, 3 * features])
+    once, twice = TreeOracle(features, cost), TreeOracle(doubled, cost)
+    assert len(twice.splits) == len(once.splits) == 9
+    assert paid(twice, cost) == paid(once, cost)
+
+
+def test_fewer_thresholds_when_asked() -> None:
+    rng = np.random.default_rng(0)
+    features, cost = rng.normal(size=(200, 2)), rng.normal(size=200)
+    capped = TreeOracle(features, cost, 2, max_thresholds=7)
+    assert np.bincount(capped.splits.column).tolist() == [7, 7]
+    assert capped.hypothesis_class == "decision trees of depth 2 over 14 of 398 thresholds of 2 columns"
+    assert paid(capped, cost) >= paid(TreeOracle(features, cost, 2), cost)
+    assert paid(capped, cost) == pytest.approx(least_by_products(capped.splits.inside(features), cost, 2))
+
+
+def test_the_class_in_words() -> None:
+    oracle: Oracle = TreeOracle(
+        np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]), np.ones(3), 3, max_thresholds=9
+    )
+    assert oracle.hypothesis_class == "decision trees of depth 3 over all 3 thresholds of 2 columns"
+    assert oracle.exact
+
+
+def test_an_oracle_travels_to_another_process() -> None:
+    rng = np.random.default_rng(0)
+    features, cost = random_features(rng, 50, (6, 5)), rng.normal(size=50)
+    oracle = TreeOracle(features, cost, 3)
+    assert paid(pickle.loads(pickle.dumps(oracle)), cost) == paid(oracle, cost)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_too_many_thresholds_are_refused_with_a_number_that_fits(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    features, cost = np.column_stack([rng.normal(size=(90, 2)), rng.random(90) < 0.5]), rng.normal(size=90)
+    monkeypatch.setattr(tree, "MEMORY", 8 * (3 if depth == 2 else 4) * 60**2)
+    with pytest.raises(
+        InputError, match=f"179 thresholds .* depth {depth}, .* 60: set max_thresholds to 29 or less"
+    ):
+        TreeOracle(features, cost, depth)
+    assert len(TreeOracle(features, cost, depth, max_thresholds=29).splits) == 59
+    with pytest.raises(InputError):
+        TreeOracle(features, cost, depth, max_thresholds=30)
+    with pytest.raises(InputError, match="give fewer columns"):
+        TreeOracle(rng.normal(size=(90, 61)), cost, depth)
+    assert TreeOracle(features, cost, 1).exact
+
+
+@pytest.mark.parametrize("depth", [0, 5, -1, 2.0, True, "2", None])
+def test_other_depths_are_refused(depth: Any) -> None:
+    with pytest.raises(InputError, match="max_depth is a whole number from 1 to 4"):
+        TreeOracle(np.eye(3), np.ones(3), depth)
+
+
+@pytest.mark.parametrize("most", [0, -3, 2.5, True])
+def test_other_caps_are_refused(most: Any) -> None:
+    with pytest.raises(InputError, match="max_thresholds is a whole number from 1, not"):
+        TreeOracle(np.eye(3), np.ones(3), 2, most)
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    features = np.array([[1.0, 2.0], [1.0, np.nan]])
+    with pytest.raises(InputError, match="column age holds"):
+        TreeOracle(features, np.ones(2), feature_names=["sex", "age"])
+    with pytest.raises(InputError, match="column 1 holds"):
+        TreeOracle(features, np.ones(2))
+    with pytest.raises(InputError, match="3 feature_names for 2 columns"):
+        TreeOracle(np.eye(2), np.ones(2), feature_names=["a", "b", "c"])
+    for shape in ((0, 2), (2, 0), (4,)):
+        with pytest.raises(InputError, match="at least one point"):
+            TreeOracle(np.ones(shape), np.ones(shape[0]))
+    for cost in (np.ones(3), np.array([1.0, np.nan]), np.array([np.inf, 1.0]), np.ones((2, 1))):
+        with pytest.raises(InputError, match="each of the 2 points"):
+            TreeOracle(np.eye(2), cost)
+        with pytest.raises(InputError, match="each of the 2 points"):
+            TreeOracle(np.eye(2), np.ones(2)).best_response(cost)

@@ -1,0 +1,143 @@
+"""Trees as arrays: labels, joining, saving, words."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from fairwise.errors import InputError
+from fairwise.learning.oracles import tree_classifiers
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers
+
+INF = np.inf
+
+
+def random_trees(rng: np.random.Generator, k: int, depth: int, columns: int = 3) -> TreeClassifiers:
+    nodes = (k, 2**depth - 1)
+    threshold = rng.choice([-INF, -1.0, 0.0, 0.5, 1.0, INF], size=nodes)
+    return TreeClassifiers(
+        rng.integers(columns, size=nodes), threshold, rng.integers(2, size=(k, 2**depth), dtype=np.uint8)
+    )
+
+
+def random_rows(rng: np.random.Generator, n: int, columns: int = 3) -> Any:
+    return rng.choice([-INF, -2.0, -1.0, 0.0, 0.5, 0.7, 1.0, 2.0, INF, np.nan], size=(n, columns))
+
+
+def walk(trees: TreeClassifiers, tree: int, row: Any) -> int:
+    node = 0
+    for _ in range(trees.depth):
+        goes_left = row[trees.feature[tree, node]] <= trees.threshold[tree, node]
+        node = 2 * node + (1 if goes_left else 2)
+    return int(trees.leaf[tree, node - trees.feature.shape[1]])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_labels_are_those_of_a_walk_down_each_tree(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    trees, rows = random_trees(rng, 7, depth), random_rows(rng, 101)
+    labels = trees.labels(rows)
+    assert labels.dtype == np.uint8
+    assert labels.tolist() == [[walk(trees, tree, row) for row in rows] for tree in range(7)]
+
+
+@pytest.mark.parametrize("scratch", [1, 1000, 1 << 24])
+def test_labels_do_not_depend_on_the_batch(scratch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    trees, rows = random_trees(rng, 5, 3), random_rows(rng, 333)
+    whole = trees.labels(rows)
+    monkeypatch.setattr(tree_classifiers, "_SCRATCH", scratch)
+    order = rng.permutation(333)
+    assert np.array_equal(trees.labels(rows), whole)
+    assert np.array_equal(trees.labels(rows[order]), whole[:, order])
+    assert np.array_equal(np.hstack([trees.labels(rows[:130]), trees.labels(rows[130:])]), whole)
+    assert np.array_equal(np.vstack([trees.take(np.array([i])).labels(rows) for i in range(5)]), whole)
+
+
+def test_labelling_needs_little_more_memory_than_its_result() -> None:
+    rng = np.random.default_rng(0)
+    trees, rows = random_trees(rng, 200, 2), rng.normal(size=(300_000, 3))
+    tracemalloc.start()
+    trees.labels(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 300_000 + 3 * tree_classifiers._SCRATCH
+
+
+def test_nothing_to_label() -> None:
+    trees = random_trees(np.random.default_rng(0), 4, 2)
+    assert trees.labels(np.empty((0, 3))).shape == (4, 0)
+    assert trees.take(np.array([], np.intp)).labels(np.zeros((6, 3))).shape == (0, 6)
+
+
+def test_constants_ignore_their_rows() -> None:
+    rows = random_rows(np.random.default_rng(0), 9)
+    assert TreeClassifiers.constants(2).labels(rows).tolist() == [[0] * 9, [1] * 9]
+
+
+@pytest.mark.parametrize(("one", "two"), [(2, 2), (1, 3), (4, 2)])
+def test_joined_trees_keep_their_labels_at_the_deeper_depth(one: int, two: int) -> None:
+    rng = np.random.default_rng(0)
+    first, second, rows = random_trees(rng, 3, one), random_trees(rng, 4, two), random_rows(rng, 80)
+    joined = first.joined(second)
+    assert (len(joined), joined.depth) == (7, max(one, two))
+    assert np.array_equal(joined.labels(rows), np.vstack([first.labels(rows), second.labels(rows)]))
+
+
+def test_taken_and_restored_trees_are_the_same() -> None:
+    rng = np.random.default_rng(0)
+    trees: Classifiers = random_trees(rng, 6, 3)
+    rows, which = random_rows(rng, 50), np.array([4, 0, 4])
+    restored = type(trees)(**trees.state())
+    assert np.array_equal(restored.labels(rows), trees.labels(rows))
+    assert np.array_equal(restored.take(which).labels(rows), trees.labels(rows)[which])
+
+
+def test_a_tree_in_words() -> None:
+    trees = TreeClassifiers(
+        np.array([[1, 0, 0], [0, 0, 0]]),
+        np.array([[3.5, INF, 21.0], [1.0, 2.0, 3.0]]),
+        np.array([[0, 1, 1, 0], [1] * 4], np.uint8),
+    )
+    assert trees.describe(0, ["age", "priors"]).split("\n") == [
+        "if priors <= 3.5:",
+        "    predict 0",
+        "else:",
+        "    if age <= 21.0:",
+        "        predict 1",
+        "    else:",
+        "        predict 0",
+    ]
+    assert trees.describe(0).startswith("if column 1 <= 3.5:")
+    assert trees.describe(1) == "predict 1"
+
+
+@pytest.mark.parametrize(
+    ("feature", "threshold", "leaf"),
+    [
+        ([[0, 0]], [[1.0, 1.0]], [[0, 1, 0]]),
+        ([[0]], [[1.0]], [[0, 1, 0, 1]]),
+        ([[0, 0, 0]], [[1.0]], [[0, 1, 0, 1]]),
+        ([[]], [[]], [[0]]),
+        ([0], [1.0], [0, 1]),
+        ([[-1]], [[1.0]], [[0, 1]]),
+        ([[0]], [[np.nan]], [[0, 1]]),
+        ([[0]], [[1.0]], [[0, 2]]),
+    ],
+)
+def test_arrays_that_are_no_trees_are_refused(feature: Any, threshold: Any, leaf: Any) -> None:
+    with pytest.raises(InputError, match="tree"):
+        TreeClassifiers(np.array(feature), np.array(threshold), np.array(leaf))
+
+
+def test_rows_without_the_columns_are_refused() -> None:
+    trees = TreeClassifiers(np.array([[4]]), np.array([[1.0]]), np.array([[0, 1]], np.uint8))
+    for rows in (np.zeros((3, 4)), np.zeros(5)):
+        with pytest.raises(InputError, match="at least 5 columns"):
+            trees.labels(rows)
