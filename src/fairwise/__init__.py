@@ -22,7 +22,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairwise' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -36,12 +36,8 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     names = draw(st.lists(ids, min_size=2, max_size=5, unique_by=str))
     who = draw(st.lists(ids, min_size=1, max_size=3, unique_by=str))
     pairs = st.permutations(names).map(lambda order: order[:2])
-    key = st.tuples(
-        st.sampled_from(who), pairs, st.integers(1, 99), st.sampled_from(["uniform", "repeat", "ünsure"])
-    )
-    keys = draw(
-        st.lists(key, max_size=6, unique_by=lambda k: (str(k[0]), frozenset(map(str, k[1])), k[2], k[3]))
-    )
+    key = st.tuples(st.sampled_from(who), pairs, st.integers(1, 99), st.sampled_from(["uniform", "repeat", "ünsure"]))
+    keys = draw(st.lists(key, max_size=6, unique_by=lambda k: (str(k[0]), frozenset(map(str, k[1])), k[2], k[3])))
     optional = {
         "weight": st.floats(0, 1e300),
         "seconds": st.none() | st.floats(0, 1e6),
@@ -88,6 +84,9 @@ def test_what_was_written_is_read_again(
     "index",
     [
         pd.Index([1, 2, 3]),
+        pd.Index([1, 2, 3], dtype="int8"),
+        pd.Index([1, 2, 3], dtype="Int64"),
+        pd.Index([10**18, 2, -1]),
         pd.Index(["1", "2", "3"]),
         pd.Index(["001", "1", "x"]),
         pd.Index([1, "x", "001"], dtype=object),
@@ -126,9 +125,7 @@ def test_text_in_a_file_finds_ids_of_any_type(
 def test_an_id_is_never_taken_for_a_similar_one(tmp_path: Path) -> None:
     for lookalike in ("00012", "+12", "12.0", " 12", "1_2", "1e1"):
         content = f"{HEADER}ann,{lookalike},7,same\n"
-        refused(
-            tmp_path / "j.csv", content, "line 2, column a", lookalike, people=people(pd.Index([12, 7, 10]))
-        )
+        refused(tmp_path / "j.csv", content, "line 2, column a", lookalike, people=people(pd.Index([12, 7, 10])))
 
 
 def test_without_people_ids_are_numbers_only_if_all_are(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_what_may_be_unknown() -> None:
 
 
 def test_times_are_in_utc() -> None:
-    times = ["2025-01-31T12:00:00Z", "2025-01-31T14:00:00+02:00", "2025-01-31 12:00"]
+    times = ["2025-01-31T12:00:00Z", "2025-01-31T14:00:00+02:00", "2025-01-31 12:00", "2025-01-31T12"]
     frame = Judgments([GOOD | {"judge": i, "answered_at": time} for i, time in enumerate(times)]).frame
     assert (frame["answered_at"] == pd.Timestamp("2025-01-31T12:00", tz="UTC")).all()
 
@@ -96,14 +96,10 @@ def test_unknown_ids_are_listed_and_counted() -> None:
 
 def test_a_row_given_twice_even_with_sides_swapped() -> None:
     swapped = GOOD | {"a": 20, "b": 10, "answer": "no_constraint"}
-    refused(
-        [GOOD, GOOD | {"judge": "bea"}, swapped], "row 2 ", "'ann' already answered", "10", "20", "row 0 "
-    )
+    refused([GOOD, GOOD | {"judge": "bea"}, swapped], "row 2 ", "'ann' already answered", "10", "20", "row 0 ")
 
 
-@pytest.mark.parametrize(
-    "difference", [{"round": [1, 2]}, {"design": ["uniform", "anchor"]}, {"judge": [1, 2]}]
-)
+@pytest.mark.parametrize("difference", [{"round": [1, 2]}, {"design": ["uniform", "anchor"]}, {"judge": [1, 2]}])
 def test_the_same_pair_again_with_a_difference(difference: dict[str, list[Any]]) -> None:
     assert len(Judgments(pd.DataFrame([GOOD, GOOD]).assign(**difference)).frame) == 2
 

@@ -172,8 +172,7 @@ def test_nobody_has_answered_yet() -> None:
 
 def test_its_text_says_what_is_in_it(panel: Judgments) -> None:
     assert repr(panel) == (
-        "Judgments: 3 judges, 3 answers (2 same, 1 no_constraint) about 4 people, "
-        "and 3 more rows that do not count"
+        "Judgments: 3 judges, 3 answers (2 same, 1 no_constraint) about 4 people, and 3 more rows that do not count"
     )
 
 

@@ -46,7 +46,7 @@ def test_the_panel_is_like_the_studys(compas: pd.DataFrame, seed: int) -> None:
     assert same.sum() == pytest.approx(1432, rel=0.05)
     assert same.min() <= 5
     assert same.max() == 50
-    assert same.between(13, 19).sum() >= 4
+    assert same.between(14, 18).sum() >= 3
     assert same.std() > 12
 
 
@@ -109,8 +109,7 @@ def test_what_a_kind_ignores_has_no_influence(compas: pd.DataFrame, kind: str) -
     (pairs,) = draw_pairs(few, 1, 300)
     for respondent in draw_respondents(compas, 6, kinds=[kind]):
         before, same, different = (
-            respondent.answers(people, pairs, np.random.default_rng(0))
-            for people in (few, shuffled, relevant)
+            respondent.answers(people, pairs, np.random.default_rng(0)) for people in (few, shuffled, relevant)
         )
         assert before == same
         assert before != different
@@ -173,9 +172,7 @@ def test_any_table_will_do(other: pd.DataFrame) -> None:
 
 
 def test_roles_can_be_given(other: pd.DataFrame) -> None:
-    roles = Roles(
-        demographics=("foreign",), majority={"foreign": False}, category_points={"purpose": {"house": 1.0}}
-    )
+    roles = Roles(demographics=("foreign",), majority={"foreign": False}, category_points={"purpose": {"house": 1.0}})
     discounting, ignoring = draw_respondents(
         other, 2, kinds=["discounts-minorities", "ignores-demographics"], roles=roles
     )
@@ -197,7 +194,9 @@ def test_pairs_can_be_given(compas: pd.DataFrame) -> None:
 
 def test_the_judgments_carry_their_people(compas: pd.DataFrame) -> None:
     panel = simulate_panel(compas, 2, 5)
-    pd.testing.assert_frame_equal(panel.people_rows(panel.person_ids()), compas.loc[panel.person_ids()])  # type: ignore[arg-type]
+    rows = panel.people_rows(panel.person_ids())
+    assert isinstance(rows, pd.DataFrame)
+    pd.testing.assert_frame_equal(rows, compas.loc[panel.person_ids()], check_names=False)
 
 
 @pytest.mark.parametrize(

@@ -134,16 +134,12 @@ def test_noise_has_the_size_it_was_given() -> None:
 def test_fatigue_adds_noise_with_every_answer() -> None:
     pairs = [("w", "x")] * 1_000
     tired = person(fatigue=0.001)
-    wrong = np.array(
-        [[answer != "same" for answer in answers(tired, pairs, seed=seed)] for seed in range(40)]
-    )
+    wrong = np.array([[answer != "same" for answer in answers(tired, pairs, seed=seed)] for seed in range(40)])
     assert not wrong[:, 0].any()
     for tenth in (0, 5, 9):
         expected = 0.75 * 0.001 * (100 * tenth + 49.5)
         assert wrong[:, 100 * tenth : 100 * tenth + 100].mean() == pytest.approx(expected, abs=0.03)
-    later = np.array(
-        [[a != "same" for a in answers(tired, pairs[:20], seed=s, already=900)] for s in range(40)]
-    )
+    later = np.array([[a != "same" for a in answers(tired, pairs[:20], seed=s, already=900)] for s in range(40)])
     assert later.mean() == pytest.approx(0.75 * 0.91, abs=0.05)
 
 
@@ -167,9 +163,7 @@ def test_missing_values_are_like_each_other_and_like_nothing_else() -> None:
 def test_a_sentence_says_who_it_is() -> None:
     respondent = Respondent(
         "simulated-07",
-        Closeness(
-            {"sex": 0.0, "race": 2.0, "age": 0.1, "priors": 0.5}, threshold=1.5, categories=("sex", "race")
-        ),
+        Closeness({"sex": 0.0, "race": 2.0, "age": 0.1, "priors": 0.5}, threshold=1.5, categories=("sex", "race")),
         order=Merit({"priors": -1.0, "charge": {"M": 1.0, "F": 0.0}}),
         discount=Discount(("priors",), "race", "Caucasian"),
         noise=0.1,
@@ -180,8 +174,8 @@ def test_a_sentence_says_who_it_is() -> None:
     assert respondent.describe() == (
         "simulated-07 (example): counts 50% of priors where race is not Caucasian; ignores sex; same within "
         "15 of age and 3 of priors together, with equal race; at least as good treatment is due to less "
-        "priors and charge M; answers at random 10% of the time; 0.2% more with every answer; favours the left one "
-        "50% of the time when unsure."
+        "priors and charge M; answers at random 10% of the time; 0.2% more with every answer; favours the left "
+        "one 50% of the time when unsure."
     )
     assert "everybody is the same" in person(Closeness({}, threshold=np.inf)).describe()
     assert "nobody is the same" in person(Closeness({}, threshold=-1.0)).describe()

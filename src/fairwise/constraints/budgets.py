@@ -45,9 +45,9 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
     if unknown:
         raise InputError(f"judge_budgets names {min(unknown, key=str)!r}, who gave no answer that counts")
     budgets = []
-    for code, mine in own_rows.items():
-        if judges[code] in limit_of:
-            share = 1.0 / (2.0 * shown[code])
-            limit = float(limit_of[judges[code]])
-            budgets.append(Budget(f"judge {judges[code]}", np.sort(mine), np.full(len(mine), share), limit))
+    for code, judge in enumerate(judges):
+        if judge in limit_of and code in own_rows.index:
+            mine = np.sort(own_rows.loc[code])
+            share = 1.0 / (2.0 * int(shown.loc[code]))
+            budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), float(limit_of[judge])))
     return budgets

@@ -1,4 +1,4 @@
-"""Answers as ordered pairs in force: ``K`` sparse rows with two entries each, never a people × people array."""
+"""Answers as ordered pairs in force: ``K`` sparse rows of two entries each, never an array over all pairs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PairRows:
             people=pd.Index(everyone[in_force]),
             reference=positions[: len(keys)].astype(np.intp),
             owed=positions[len(keys) :].astype(np.intp),
-            mass=np.bincount(entry_row, weight[entry_answer], minlength=len(keys)),
+            mass=np.bincount(entry_row, weight[entry_answer], minlength=len(keys)).astype(float),
             answers=answers,
             entry_row=entry_row.astype(np.intp),
             entry_answer=entry_answer.astype(np.intp),
@@ -125,4 +125,4 @@ class PairRows:
 def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntArray, n_people: int) -> FloatArray:
     """``A.T @ multipliers`` where row ``k`` of ``A`` is +1 at ``reference[k]`` and -1 at ``owed[k]``."""
     plus = np.bincount(reference, multipliers, minlength=n_people)
-    return plus - np.bincount(owed, multipliers, minlength=n_people)
+    return np.asarray(plus - np.bincount(owed, multipliers, minlength=n_people), dtype=float)

@@ -1,5 +1,6 @@
 """One function per column: its values in one type, or an error about the first bad one."""
 
+import re
 from difflib import get_close_matches
 
 import numpy as np
@@ -10,6 +11,8 @@ from fairwise.judgments.answer import Answer
 from fairwise.judgments.ids import encode, is_integer
 from fairwise.judgments.source import Source
 
+_ZONE = re.compile(r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
+_UTC = ("T00:00Z", "Z")  # after a date alone, after a time of day
 _LEAVE_OUT = "fill every row or leave the column out"
 
 
@@ -43,27 +46,21 @@ def rounds(column: pd.Series, source: Source) -> NDArray[np.int64]:
         [int(text) if good else 0 for text, good in zip(texts, is_integer(texts), strict=True)] + [0],
         dtype=np.int64,
     )[codes]
-    source.refuse(
-        numbers < 1, "round", column, f"is not a round; allowed: whole numbers from 1; {_LEAVE_OUT}"
-    )
+    source.refuse(numbers < 1, "round", column, f"is not a round; allowed: whole numbers from 1; {_LEAVE_OUT}")
     return numbers
 
 
 def designs(column: pd.Series, source: Source) -> pd.Series:
     """Return the names of the designs; any name is allowed, but not none."""
     codes, texts = encode(column)
-    source.refuse(
-        codes < 0, "design", column, f"is not a design; allowed: a name such as uniform; {_LEAVE_OUT}"
-    )
+    source.refuse(codes < 0, "design", column, f"is not a design; allowed: a name such as uniform; {_LEAVE_OUT}")
     return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
 
 
 def seconds(column: pd.Series, source: Source) -> NDArray[np.float64]:
     """Return how long each answer took, NaN where nobody knows."""
     values, bad = _floats(column)
-    source.refuse(
-        bad | (values < 0), "seconds", column, "is not a duration; allowed: 0 or more seconds, or nothing"
-    )
+    source.refuse(bad | (values < 0), "seconds", column, "is not a duration; allowed: 0 or more seconds, or nothing")
     return values
 
 
@@ -81,19 +78,21 @@ def selection_probabilities(column: pd.Series, source: Source) -> NDArray[np.flo
 
 def times(column: pd.Series, source: Source) -> pd.Series:
     """Return when each answer was given in UTC (a time without a zone is taken as UTC), NaT where unknown."""
-    given = column.reset_index(drop=True)
-    if not isinstance(given.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):
-        codes, texts = encode(given)
-        given = pd.Series(np.array([*texts, None])[codes], dtype="object")
-    parsed = pd.to_datetime(given, utc=True, errors="coerce", format="ISO8601")
-    bad = (parsed.isna() & given.notna()).to_numpy()
+    if isinstance(column.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):
+        return pd.to_datetime(column.reset_index(drop=True), utc=True).astype("datetime64[ns, UTC]")
+    codes, texts = encode(column)
+    # A time without a zone gets one first: beside others that have one, pandas 2 takes it for the last one's.
+    zoned = [text if _ZONE.search(text) else f"{text}{_UTC[':' in text]}" for text in texts]
+    distinct = pd.to_datetime(pd.Series(zoned, dtype=str), utc=True, errors="coerce", format="ISO8601")
+    distinct = distinct.astype("datetime64[ns, UTC]")
+    parsed = pd.concat([distinct, pd.Series([pd.NaT], dtype=distinct.dtype)]).take(codes).reset_index(drop=True)
     source.refuse(
-        bad,
+        (parsed.isna() & (codes >= 0)).to_numpy(),
         "answered_at",
         column,
         "is not a time; allowed: ISO 8601 such as 2025-01-31T12:00:00Z, or nothing",
     )
-    return parsed.astype("datetime64[ns, UTC]")
+    return parsed
 
 
 def _floats(column: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

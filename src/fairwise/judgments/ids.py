@@ -31,9 +31,7 @@ def encode(column: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
     codes, values = pd.factorize(column)
     texts = [text_of(value) for value in np.asarray(values, dtype=object)]
     # 1 and "1" are two values with one text. None at the end gets -1, which is where the code -1 points.
-    merged, distinct = pd.factorize(
-        np.array([*(text if text.strip() else None for text in texts), None], dtype=object)
-    )
+    merged, distinct = pd.factorize(np.array([*(text if text.strip() else None for text in texts), None], dtype=object))
     return merged[codes], np.asarray(distinct, dtype=object)
 
 
@@ -61,11 +59,10 @@ class PeopleIds:
             repeated = index[index.duplicated()].unique()
             raise JudgmentsError(f"people: every id must be there once; repeated: {some(repeated)}")
         self.labels = index
-        self._numbers = pd.api.types.is_integer_dtype(index.dtype) and bool((abs(index) < _TOO_LONG).all())
-        # The canonical text of an integer is known without writing it down, which a million people would feel.
-        self._texts = (
-            index if self._numbers else pd.Index(np.array([*map(text_of, index)], dtype=object), dtype=object)
-        )
+        # The canonical text of an integer need not be written down, which a million people would feel.
+        self._numbers = pd.api.types.is_integer_dtype(index.dtype) and _all_short(index)
+        texts = index if self._numbers else [text_of(label) for label in index]
+        self._texts = pd.Index(texts, dtype=index.dtype if self._numbers else object)
         if not self._texts.is_unique:
             twice = self._texts[self._texts.duplicated()].unique()
             raise JudgmentsError(f"people: ids that look the same but differ in type: {some(twice)}")
@@ -79,6 +76,10 @@ class PeopleIds:
         numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
         found[integers] = self._texts.get_indexer(numbers)
         return found
+
+
+def _all_short(integers: pd.Index) -> bool:
+    return not len(integers) or (integers.min() > -_TOO_LONG and integers.max() < _TOO_LONG)
 
 
 def some(values: Iterable[object]) -> str:

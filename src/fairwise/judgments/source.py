@@ -46,10 +46,8 @@ class Source:
 
 def shown(value: object) -> str:
     """Return a value as it can be recognised in the table; nothing there is called empty."""
-    missing = (
-        value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
-    )
+    missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
     if missing or value == "":
         return "empty"
     text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - about half a line
+    return text if len(text) <= 60 else f"{text[:57]}..."

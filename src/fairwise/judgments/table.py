@@ -142,9 +142,7 @@ class Judgments:
         codes, texts = encode(self._checked.frame["judge"])
         unknown = wanted.difference(texts)
         if unknown:
-            raise JudgmentsError(
-                f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}"
-            )
+            raise JudgmentsError(f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}")
         return type(self)(self._checked.only(np.isin(texts, list(wanted))[codes]))
 
     def about(self, people: People) -> Self:
@@ -177,15 +175,11 @@ def _as_frame(answers: Records) -> pd.DataFrame:
     if isinstance(answers, pd.DataFrame):
         return answers
     if isinstance(answers, str | PathLike):
-        raise JudgmentsError(
-            f"judgments: a table is needed; to read a file: Judgments.read({str(answers)!r})"
-        )
+        raise JudgmentsError(f"judgments: a table is needed; to read a file: Judgments.read({str(answers)!r})")
     try:
         frame = pd.DataFrame(answers)
     except (ValueError, TypeError, AttributeError) as error:
-        raise JudgmentsError(
-            f"judgments: not a table: {error}; allowed: DataFrame, records, columns"
-        ) from error
+        raise JudgmentsError(f"judgments: not a table: {error}; allowed: DataFrame, records, columns") from error
     # No record at all is a panel that has not said anything yet.
     return frame if len(frame.columns) or len(frame) else pd.DataFrame(columns=pd.Index(REQUIRED))
 

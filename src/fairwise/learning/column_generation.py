@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
     from fairwise.learning.problem import Problem
 
-_SMOOTHING = (0.7, 0.3, 0.0)  # share of the best multipliers so far, tried in this order until a column improves
+_SMOOTHING = (
+    0.7,
+    0.3,
+    0.0,
+)  # share of the best multipliers so far, tried in this order until a column improves
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
-_APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
+_APPROACH = (
+    0.25,
+    0.1,
+    0.03,
+)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _STALL = 12  # a heuristic oracle is given up when this many iterations together gain less than tol
 
 
@@ -96,7 +104,11 @@ class ColumnGeneration:
             exact=self._oracle.exact,
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
-            trajectory={"error": np.array(values), "max_violation": np.array(violations), "gap": np.array(gaps)},
+            trajectory={
+                "error": np.array(values),
+                "max_violation": np.array(violations),
+                "gap": np.array(gaps),
+            },
         )
 
     def _ask(

@@ -94,7 +94,13 @@ class TableEncoder:
     def state(self) -> list[dict[str, Any]]:
         """Plain values from which :meth:`from_state` makes the same encoder."""
         return [
-            {"name": c.name, "shift": c.shift, "scale": c.scale, "fill": c.fill, "marks_missing": c.marks_missing}
+            {
+                "name": c.name,
+                "shift": c.shift,
+                "scale": c.scale,
+                "fill": c.fill,
+                "marks_missing": c.marks_missing,
+            }
             if isinstance(c, NumberColumn)
             else {"name": c.name, "categories": list(c.categories), "marks_missing": c.marks_missing}
             for c in self.columns
@@ -128,7 +134,9 @@ def _numbers(series: pd.Series[Any]) -> FloatArray:
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         where = series.index[infinite[0]]
-        raise InputError(f"Column {series.name!r} is infinity for person {where!r}. Numbers must be finite, or missing.")
+        raise InputError(
+            f"Column {series.name!r} is infinity for person {where!r}. Numbers must be finite, or missing."
+        )
     return values
 
 
@@ -143,8 +151,8 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     if scaled:
         shift = float(values.min())
         spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-        scale = 2.0 ** np.round(np.log2(spread)) if spread > 0 else 1.0
-    return NumberColumn(name, shift, float(scale), mean, marks_missing)
+        scale = 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
+    return NumberColumn(name, shift, scale, mean, marks_missing)
 
 
 def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray) -> None:
@@ -165,8 +173,8 @@ def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:
     categories = tuple(sorted(known.unique()))
     if len(categories) > _MAX_CATEGORIES:
         raise InputError(
-            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {_MAX_CATEGORIES} can "
-            "be told apart. Is it a name or a free text? Leave it out, or group its values."
+            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {_MAX_CATEGORIES} "
+            "can be told apart. Is it a name or a free text? Leave it out, or group its values."
         )
     return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
 
@@ -189,7 +197,7 @@ def _encode_categories(column: CategoryColumn, series: pd.Series[Any], out: Floa
     if strict:
         raise InputError(
             f"Judged person {series.index[first]!r} has {value} in column {column.name!r}, which no training row has "
-            f"(known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). Nothing can be "  # noqa: PLR2004
+            f"(known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). Nothing can be "
             "learned about it: add such people to the training table, group the category, or leave the judgment out."
         )
     warnings.warn(

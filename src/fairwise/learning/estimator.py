@@ -102,13 +102,13 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = "linear",  # noqa: ANN401
+        estimator: Any = "linear",
         *,
         max_depth: int = 2,
         max_thresholds: int | None = None,
         gamma: float = 0.1,
         eta: float | None = 0.0,
-        favorable_label: Any = None,  # noqa: ANN401
+        favorable_label: Any = None,
         judge_budgets: float | Mapping[Any, float] | None = None,
         weighting: Weighting = "answers",
         solver: str = "column-generation",
@@ -117,7 +117,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         tau_bound: float = 1.0,
         nu: float | None = None,
         tol: float = 1e-4,
-        random_state: Any = None,  # noqa: ANN401
+        random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.max_depth = max_depth
@@ -137,11 +137,11 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,  # noqa: ANN401, N803
-        y: Any,  # noqa: ANN401
+        X: Any,
+        y: Any,
         *,
         judgments: Judgments | None = None,
-        sample_weight: Any = None,  # noqa: ANN401
+        sample_weight: Any = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments, the plain model.
 
@@ -162,11 +162,13 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         if not counted.all():
             table, labels, weights = table[counted], labels[counted], weights[counted]
 
-        encoder = None if inputs.encodes_itself(self.estimator) else TableEncoder.learn(
-            table, weights, scaled=self.estimator != "tree"
+        encoder = (
+            None
+            if inputs.encodes_itself(self.estimator)
+            else TableEncoder.learn(table, weights, scaled=self.estimator != "tree")
         )
-        rows = table if encoder is None else encoder.encode(table)
-        judged_rows = judged if encoder is None else encoder.encode(judged, strict=True)
+        rows: Any = table if encoder is None else encoder.encode(table)
+        judged_rows: Any = judged if encoder is None else encoder.encode(judged, strict=True)
         place = fold if isinstance(self.estimator, str) else append
         points, positions = place(rows, labels, weights, judged_rows)
         problem = Problem.build(points, positions, pairs, self._budgets(pairs), sign=sign, gamma=float(self.gamma))
@@ -175,17 +177,18 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = classes
-        self._encoder, self._seed, self._threshold = encoder, seed, None
-        self._training = Training(problem, pairs, solution, judged_rows)
+        self._encoder, self._seed = encoder, seed
+        self._threshold: float | None = None
+        self._training: Training | None = Training(problem, pairs, solution, judged_rows)
         self._adopt(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: ANN401, N803
+    def predict_proba(self, X: Any) -> FloatArray:
         """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803
+    def predict(self, X: Any) -> NDArray[Any]:
         """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
         rows = self._rows(X)
         drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
@@ -215,6 +218,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     def prune(self) -> Self:
         """A model with at most one classifier more than pairs in force, no worse in error nor on any pair."""
+        check_is_fitted(self)
         training = self._after_fit()
         mixture, error = fewest_classifiers(training.problem, self._mixture)
         return self._twin()._adopt(mixture, error)
@@ -226,6 +230,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         violates the pairs no more on average than ``mean_violation`` (None: than the mixture does). What this adds is
         told in ``derandomization_`` of the model returned.
         """
+        check_is_fitted(self)
         training = self._after_fit()
         rule = best_deterministic_rule(training.problem, self._mixture, mean_violation)
         single = self._twin()
@@ -243,7 +248,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | PathLike[str], trusted: list[str] | None = None) -> Self:
-        """Read a model written by :meth:`save`; types other than ours and scikit-learn's must be named in ``trusted``."""
+        """Read a model written by :meth:`save`; types that are neither plain nor scikit-learn's must be ``trusted``."""
         from fairwise.learning.persistence import load
 
         return load(cls, path, trusted)
@@ -254,7 +259,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     def _adopt(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
-        training = self._training
+        training = self._after_fit()
         self._mixture = mixture
         probability = self._probability(training.judged_rows)
         favorable = probability if training.problem.sign > 0 else 1.0 - probability
@@ -279,30 +284,31 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         twin._training = self._training
         return twin
 
-    def _rows(self, X: Any) -> Any:  # noqa: ANN401, N803
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         table = inputs.as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return table if self._encoder is None else self._encoder.encode(table)
 
-    def _probability(self, rows: Any) -> FloatArray:  # noqa: ANN401
+    def _probability(self, rows: Any) -> FloatArray:
         probability = self._mixture.probabilities(rows)
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 
-    def _fitted(self, name: str) -> Any:  # noqa: ANN401
+    def _fitted(self, name: str) -> Any:
         check_is_fitted(self)
         return getattr(self, name)
 
     def _after_fit(self) -> Training:
-        check_is_fitted(self)
         if self._training is None:
-            raise InputError("A model that was saved or copied has no training people any more: do this right after fit.")
+            raise InputError(
+                "A model that was saved or copied has no training people any more: do this right after fit."
+            )
         return self._training
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mixture")
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.string = True

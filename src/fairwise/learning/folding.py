@@ -41,7 +41,7 @@ def fold(rows: FloatArray, labels: IntArray, weights: FloatArray, judged: FloatA
     ), point[n:].astype(np.intp)
 
 
-def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> tuple[Points, IntArray]:  # noqa: ANN401
+def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> tuple[Points, IntArray]:
     """Points that are the people themselves, for estimators that are to see every row as it is.
 
     A judged person takes the first equal training row, and a row of their own behind all others where there is none.

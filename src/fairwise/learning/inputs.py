@@ -24,16 +24,18 @@ _INSIDE = (
 )
 
 
-def encodes_itself(estimator: Any) -> bool:  # noqa: ANN401
+def encodes_itself(estimator: Any) -> bool:
     """Whether the estimator wants the people's own columns: a Pipeline does its own preprocessing."""
     return isinstance(estimator, Pipeline)
 
 
-def as_table(X: Any) -> pd.DataFrame:  # noqa: ANN401, N803 - scikit-learn's letter
+def as_table(X: Any) -> pd.DataFrame:
     """A DataFrame as it is; anything else as a matrix of finite numbers, its columns numbered."""
     if isinstance(X, pd.DataFrame):
         if len(X) == 0 or X.shape[1] == 0:
-            raise InputError(f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1 is required.")
+            raise InputError(
+                f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while a minimum of 1 is required."
+            )
         if not X.columns.is_unique:
             twice = X.columns[X.columns.duplicated()][0]
             raise InputError(f"The people's table has two columns called {twice!r}.")
@@ -47,19 +49,23 @@ def as_table(X: Any) -> pd.DataFrame:  # noqa: ANN401, N803 - scikit-learn's let
         row, column = broken[0]
         what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
         raise InputError(
-            f"Input X contains {what} (row {row}, column {column}; inf and NaN are refused in plain arrays). Give a DataFrame "
-            "to have missing values handled, or a Pipeline that fills them."
+            f"Input X contains {what} (row {row}, column {column}; inf and NaN are refused in plain arrays). Give a "
+            "DataFrame to have missing values handled, or a Pipeline that fills them."
         )
     return pd.DataFrame(matrix, copy=False)
 
 
-def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:  # noqa: ANN401
+def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
     """Labels as 0 and 1, and the two classes they stand for, in sorted order."""
     if y is None:
-        raise InputError("This estimator requires y to be passed, but the target y is None: give each person's outcome.")
+        raise InputError(
+            "This estimator requires y to be passed, but the target y is None: give each person's outcome."
+        )
     if isinstance(y, pd.Series):
         if y.isna().any():
-            raise InputError(f"The outcome is missing (NaN) for person {y.index[y.isna()][0]!r}. Every person needs one.")
+            raise InputError(
+                f"The outcome is missing (NaN) for person {y.index[y.isna()][0]!r}. Every person needs one."
+            )
         if not y.index.equals(table.index) and y.index.sort_values().equals(table.index.sort_values()):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
@@ -69,18 +75,20 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) > 2:  # noqa: PLR2004
+    if len(classes) > 2:
         shown = ", ".join(repr(value) for value in classes[:5].tolist())
         raise InputError(
             f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. It has "
-            f"{len(classes)} different values ({shown}{', …' if len(classes) > 5 else ''})."  # noqa: PLR2004
+            f"{len(classes)} different values ({shown}{', …' if len(classes) > 5 else ''})."
         )
-    if len(classes) < 2:  # noqa: PLR2004
-        raise InputError(f"Everyone has the same outcome, {classes[0]!r}: two classes are needed to learn from.")
+    if len(classes) < 2:
+        raise InputError(
+            f"Everyone has the same outcome, {classes.tolist()[0]!r}: with one class there is nothing to learn from."
+        )
     return codes.ravel().astype(np.intp), classes
 
 
-def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:  # noqa: ANN401
+def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     """Non-negative weights, at least one above 0; all 1 where none are given."""
     weights: FloatArray = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64))
     if (weights < 0).any():
@@ -91,14 +99,14 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:  # no
     return weights
 
 
-def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:  # noqa: ANN401
+def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
     allowed = " or ".join(repr(value) for value in classes.tolist())
     if favorable_label is None:
         if judgments is not None and judgments.has_ordered:
             raise InputError(
-                "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
-                f"give favorable_label={allowed}."
+                "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
+                f"one: give favorable_label={allowed}."
             )
         return 1.0
     matches = [value == favorable_label for value in classes.tolist()]
@@ -107,7 +115,7 @@ def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgm
     return 1.0 if matches[1] else -1.0
 
 
-def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index) -> pd.DataFrame:  # noqa: ANN401, N803
+def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index) -> pd.DataFrame:
     """The rows of these judged people, with the columns of the training table."""
     if isinstance(X, pd.DataFrame):
         known = judgments if judgments.people is not None else judgments.about(X)
@@ -122,15 +130,11 @@ def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Inde
     if not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(rows, index=ids)
         if rows.shape[1] != table.shape[1]:
-            raise JudgmentsError(
-                f"The judged people have {rows.shape[1]} columns, X has {table.shape[1]}. {_INSIDE}"
-            )
+            raise JudgmentsError(f"The judged people have {rows.shape[1]} columns, X has {table.shape[1]}. {_INSIDE}")
         rows.columns = table.columns
     missing = [column for column in table.columns if column not in rows.columns]
     if missing:
-        raise JudgmentsError(
-            f"The judged people's table has no column {missing[0]!r}, which X has. {_INSIDE}"
-        )
+        raise JudgmentsError(f"The judged people's table has no column {missing[0]!r}, which X has. {_INSIDE}")
     if not isinstance(X, pd.DataFrame):
         broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
         if len(broken):
@@ -138,7 +142,7 @@ def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Inde
     return rows[list(table.columns)]
 
 
-def checked_judgments(judgments: Any) -> Judgments | None:  # noqa: ANN401
+def checked_judgments(judgments: Any) -> Judgments | None:
     if judgments is None or isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, pd.DataFrame):

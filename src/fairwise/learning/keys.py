@@ -26,10 +26,10 @@ def row_keys(rows: FloatArray | pd.DataFrame, seed: int = 0) -> KeyArray:
 
 def uniforms(keys: KeyArray) -> FloatArray:
     """Keys as numbers in [0, 1)."""
-    return (keys >> np.uint64(11)) * 2.0**-53
+    return (keys >> np.uint64(11)).astype(float) * 2.0**-53
 
 
-def _column_bits(column: Any) -> KeyArray:  # noqa: ANN401 - a Series or an array
+def _column_bits(column: Any) -> KeyArray:
     if isinstance(column, pd.Series):
         if not pd.api.types.is_numeric_dtype(column):
             text = column.astype(str).where(column.notna(), "")

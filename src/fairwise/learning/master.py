@@ -56,16 +56,43 @@ class _Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """Rows of one soft budget that share an excess variable, measured in units of their mean share."""
+class _Groups:
+    """Which excess variable each row of the soft budgets belongs to; entries are sorted by variable.
 
-    budget: int
+    An excess variable is measured in units of its group's mean share ``scale``, so that every number in the programme
+    is of order one: row ``rows[e]`` enters the cuts of variable ``variable[e]`` with ``coefficients[e]``.
+    """
+
+    variable: IntArray
     rows: IntArray
-    shares: FloatArray
+    coefficients: FloatArray
+    starts: IntArray
+    scale: FloatArray
+    budget: IntArray
 
-    @property
-    def scale(self) -> float:
-        return float(self.shares.mean())
+    def __len__(self) -> int:
+        return len(self.scale)
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Groups:
+        variables: list[IntArray] = []
+        budgets: list[int] = []
+        for number, budget in enumerate(problem.soft_budgets):
+            n_groups = min(len(budget.rows), _MAX_GROUPS)
+            variables.append(len(budgets) + np.arange(len(budget.rows)) % max(n_groups, 1))
+            budgets += [number] * n_groups
+        if not budgets:
+            none, nothing = np.empty(0, dtype=np.intp), np.empty(0)
+            return cls(none, none, nothing, np.zeros(1, dtype=np.intp), nothing, none)
+        variable = np.concatenate(variables)
+        order = np.argsort(variable, kind="stable")
+        variable = variable[order]
+        rows = np.concatenate([budget.rows for budget in problem.soft_budgets])[order]
+        shares = np.concatenate([budget.shares for budget in problem.soft_budgets])[order]
+        count = np.bincount(variable)
+        scale = np.bincount(variable, shares) / count
+        starts = np.concatenate([[0], np.cumsum(count)])
+        return cls(variable, rows, shares / scale[variable], starts, scale, np.array(budgets))
 
 
 class Master:
@@ -76,7 +103,7 @@ class Master:
 
     def __init__(self, problem: Problem) -> None:
         self._hard_rows = np.flatnonzero(problem.hard)
-        self._groups = _groups(problem)
+        self._groups = _Groups.of(problem)
         self._n_budgets = len(problem.soft_budgets)
         self._cuts: list[_Cut] = []
         self._known: set[bytes] = set()
@@ -84,16 +111,14 @@ class Master:
         self._differences = np.empty((0, len(problem)), dtype=np.int8)
         self._lp = _quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
-        n_groups = len(self._groups)
-        _add_columns(self._lp, np.zeros(n_groups), [])
+        _add_columns(self._lp, np.zeros(len(self._groups)), [])
         _add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
-        for budget in range(self._n_budgets):
-            mine = np.array([g for g, group in enumerate(self._groups) if group.budget == budget])
-            scales = np.array([self._groups[g].scale for g in mine])
-            _add_rows(self._lp, np.array([-_INFINITY]), np.array([0.0]), [(mine, scales / scales.max())])
-        self._budget_scale = np.array(
-            [max(g.scale for g in self._groups if g.budget == b) for b in range(self._n_budgets)], dtype=float
-        )
+        self._budget_scale = np.zeros(self._n_budgets)
+        np.maximum.at(self._budget_scale, self._groups.budget, self._groups.scale)
+        for budget, largest in enumerate(self._budget_scale):
+            mine = np.flatnonzero(self._groups.budget == budget)
+            entries = [(mine, self._groups.scale[mine] / largest)]
+            _add_rows(self._lp, np.array([-_INFINITY]), np.array([0.0]), entries)
 
     def __len__(self) -> int:
         return len(self._differences)
@@ -117,7 +142,7 @@ class Master:
             weights = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
             support = np.flatnonzero(weights)
-            reached = weights[support] @ self._differences[support]
+            reached = weights[support] @ self._differences[support].astype(float)
             cuts = self._broken_cuts(problem, reached, primal)
             if not cuts:
                 break
@@ -135,23 +160,23 @@ class Master:
     def _broken_cuts(self, problem: Problem, reached: FloatArray, primal: FloatArray) -> list[_Cut]:
         """Cuts that the mixture breaks and the programme does not hold yet, the worst first."""
         over = reached - problem.gamma
-        candidates: list[tuple[float, _Cut]] = []
-        for k in self._hard_rows[over[self._hard_rows] > _FEASIBLE]:
-            candidates.append((float(over[k]), _Cut(np.array([k]), np.ones(1), None)))
+        hard = self._hard_rows[over[self._hard_rows] > _FEASIBLE]
+        hard = hard[np.argsort(-over[hard], kind="stable")][:_CUTS_AT_ONCE]
+        candidates = [_Cut(np.array([k]), np.ones(1), None) for k in hard]
+
+        groups = self._groups
+        excess = groups.coefficients * np.maximum(over[groups.rows], 0.0)
+        missing = np.bincount(groups.variable, excess, minlength=len(groups)) - primal[: len(groups)]
         for budget, soft in enumerate(problem.soft_budgets):
             if soft.shares @ np.maximum(over[soft.rows], 0.0) <= soft.limit + _FEASIBLE * self._budget_scale[budget]:
-                continue
-            for g, group in enumerate(self._groups):
-                positive = over[group.rows] > 0
-                if group.budget != budget or not positive.any():
-                    continue
-                coefficients = group.shares[positive] / group.scale
-                missing = float(coefficients @ over[group.rows[positive]]) - primal[g]
-                if missing > _FEASIBLE:
-                    candidates.append((missing, _Cut(group.rows[positive], coefficients, g)))
-        candidates.sort(key=lambda scored: -scored[0])
+                missing[groups.budget == budget] = 0.0
+        for g in np.argsort(-missing, kind="stable")[:_CUTS_AT_ONCE]:
+            if missing[g] > _FEASIBLE:
+                entries = np.arange(groups.starts[g], groups.starts[g + 1])
+                entries = entries[over[groups.rows[entries]] > 0]
+                candidates.append(_Cut(groups.rows[entries], groups.coefficients[entries], int(g)))
         new = []
-        for _, cut in candidates[:_CUTS_AT_ONCE]:
+        for cut in candidates:
             key = np.append(cut.rows, -1 if cut.excess is None else -2 - cut.excess).tobytes()
             if key not in self._known:
                 self._known.add(key)
@@ -177,7 +202,7 @@ class Master:
             if cut.excess is not None:
                 columns, coefficients = np.append(columns, cut.excess), np.append(coefficients, -1.0)
             entries.append((columns, coefficients))
-        upper = gamma * np.asarray(block.sum(axis=1))
+        upper = gamma * np.asarray(block.sum(axis=1), dtype=float)
         _add_rows(self._lp, np.full(len(cuts), -_INFINITY), upper, entries)
 
     def _multipliers(self, dual: FloatArray, n_rows: int) -> Multipliers:
@@ -188,31 +213,17 @@ class Master:
         return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
 
 
-def _groups(problem: Problem) -> list[_Group]:
-    groups = []
-    for number, budget in enumerate(problem.soft_budgets):
-        member = np.arange(len(budget.rows)) % _MAX_GROUPS
-        order = np.argsort(member, kind="stable")
-        for part in np.split(order, np.flatnonzero(np.diff(member[order])) + 1):
-            groups.append(_Group(number, budget.rows[part], budget.shares[part]))
-    return groups
-
-
-def _quiet_highs() -> Any:  # noqa: ANN401 - highspy has no types
+def _quiet_highs() -> Any:
     lp = highspy.Highs()
-    for option, value in {
-        "output_flag": False,
-        "presolve": "off",  # it would throw the warm basis away
-        "threads": 1,
-        "random_seed": 0,
-        "primal_feasibility_tolerance": _FEASIBLE,
-        "dual_feasibility_tolerance": _FEASIBLE,
-    }.items():
-        lp.setOptionValue(option, value)
+    lp.setOptionValue("output_flag", False)
+    lp.setOptionValue("presolve", "off")  # it would throw the warm basis away
+    lp.setOptionValue("threads", 1)
+    lp.setOptionValue("primal_feasibility_tolerance", _FEASIBLE)
+    lp.setOptionValue("dual_feasibility_tolerance", _FEASIBLE)
     return lp
 
 
-def _run(lp: Any) -> tuple[FloatArray, FloatArray]:  # noqa: ANN401
+def _run(lp: Any) -> tuple[FloatArray, FloatArray]:
     lp.run()
     if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         lp.clearSolver()  # once more from a cold start, before giving up
@@ -228,7 +239,7 @@ def _run(lp: Any) -> tuple[FloatArray, FloatArray]:  # noqa: ANN401
 
 
 def _add_rows(
-    lp: Any,  # noqa: ANN401
+    lp: Any,
     lower: FloatArray,
     upper: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
@@ -238,7 +249,7 @@ def _add_rows(
 
 
 def _add_columns(
-    lp: Any,  # noqa: ANN401
+    lp: Any,
     costs: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
 ) -> None:

@@ -20,7 +20,7 @@ class Mixture:
     classifiers: Classifiers
     weights: FloatArray
 
-    def probabilities(self, rows: Any) -> FloatArray:  # noqa: ANN401
+    def probabilities(self, rows: Any) -> FloatArray:
         """Probability of label 1 for each row; added in a fixed order, so the same in any batch."""
         result = np.zeros(len(rows))
         step = max(1, _LABELS_AT_ONCE // len(self.weights))

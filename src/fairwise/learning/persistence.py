@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 _FORMAT = 1
-_KINDS: dict[str, Any] = {"linear": LinearClassifiers, "tree": TreeClassifiers, "scikit-learn": FittedClassifiers}
+_KINDS: dict[str, Any] = {
+    "linear": LinearClassifiers,
+    "tree": TreeClassifiers,
+    "scikit-learn": FittedClassifiers,
+}
 
 
 def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
@@ -62,7 +66,7 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
 
 
 def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
-    """Read a model file; refuse anything else, and any type that is neither plain, scikit-learn's nor in ``trusted``."""
+    """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
     try:
         unknown = set(skops.io.get_untrusted_types(file=path)) - set(trusted or [])
         if unknown:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.constraints.budgets import Budget
 from fairwise.constraints.pairs import adjoint_differences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairwise.constraints.budgets import Budget
     from fairwise.constraints.pairs import PairRows
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 
@@ -77,7 +77,14 @@ class Problem:
 
     @classmethod
     def build(
-        cls, points: Points, judged: IntArray, rows: PairRows, budgets: Sequence[Budget], *, sign: float, gamma: float
+        cls,
+        points: Points,
+        judged: IntArray,
+        rows: PairRows,
+        budgets: Sequence[Budget],
+        *,
+        sign: float,
+        gamma: float,
     ) -> Problem:
         limited = np.zeros(len(rows), dtype=bool)
         for budget in budgets:

@@ -27,4 +27,3 @@ class Solution:
     hypothesis_class: str
     oracle_calls: int
     trajectory: dict[str, FloatArray]
-

@@ -28,7 +28,11 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     for lambda_bound in _LAMBDA_BOUNDS:
         n_budgets = len(problem.soft_budgets)
         plan = promise(
-            len(problem), lambda_bound=lambda_bound, tau_bound=lambda_bound, n_budgets=n_budgets, n_rounds=n_rounds
+            len(problem),
+            lambda_bound=lambda_bound,
+            tau_bound=lambda_bound,
+            n_budgets=n_budgets,
+            n_rounds=n_rounds,
         )
         rounds, _, _ = regression_rounds(problem, regression, plan, lambda_bound, lambda_bound)
         found = rounds if found is None else found.joined(rounds)

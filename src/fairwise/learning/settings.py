@@ -21,8 +21,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
         _one_of(settings, "estimator", ESTIMATORS, " or a scikit-learn classifier or Pipeline")
     elif isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputError(
-            f"estimator={estimator!r} cannot be fitted. Allowed: {_listed(ESTIMATORS)}, or a scikit-learn classifier or "
-            "Pipeline (an instance with fit, predict and get_params)."
+            f"estimator={estimator!r} cannot be fitted. Allowed: {_listed(ESTIMATORS)}, or a scikit-learn classifier "
+            "or Pipeline (an instance with fit, predict and get_params)."
         )
     _one_of(settings, "solver", SOLVERS)
     _one_of(settings, "weighting", WEIGHTINGS)
@@ -74,13 +74,13 @@ def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = 
         raise InputError(f"{name}={value!r} is not allowed: it must be a whole number {span}.")
 
 
-def _budgets(value: object) -> None:
+def _budgets(value: Any) -> None:
     if value is None:
         return
     limits = value if isinstance(value, Mapping) else {"every judge": value}
     for judge, limit in limits.items():
         if not (_is_real(limit) and 0 <= limit <= 1):
             raise InputError(
-                f"judge_budgets: {limit!r} for {judge!r} is not allowed: give a number from 0 to 1, or such a number for "
-                "each judge by name."
+                f"judge_budgets: {limit!r} for {judge!r} is not allowed: give a number from 0 to 1, or such a number "
+                "for each judge by name."
             )

@@ -36,9 +36,9 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
         b_eq=[1.0],
         method="highs-ds",
     )
-    if not found.success:
+    if not found.success or found.x is None:
         return mixture, float(mixture.weights @ errors)
-    support = np.flatnonzero(found.x > 1e-12)  # noqa: PLR2004
+    support = np.flatnonzero(found.x > 1e-12)
     weights = found.x[support] / found.x[support].sum()
     return Mixture(mixture.classifiers.take(support), weights), float(weights @ errors[support])
 
@@ -99,7 +99,12 @@ def best_deterministic_rule(problem: Problem, mixture: Mixture, mean_violation: 
         allowed = _mean_violation(problem.differences(probability[None, problem.judged])[0])
 
     candidates = [
-        Rule(Mixture(mixture.classifiers.take(np.array([t])), np.ones(1)), None, float(errors[t]), f"classifier {t + 1}")
+        Rule(
+            Mixture(mixture.classifiers.take(np.array([t])), np.ones(1)),
+            None,
+            float(errors[t]),
+            f"classifier {t + 1}",
+        )
         for t in range(len(errors))
         if _mean_violation(differences[t]) <= allowed
     ]

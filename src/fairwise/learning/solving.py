@@ -33,7 +33,7 @@ def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str],
             from fairwise.learning.oracles.tree import TreeOracle
 
             depth, cap = settings["max_depth"], settings["max_thresholds"]
-            if depth <= 3:  # noqa: PLR2004 - what matrix products can do
+            if depth <= 3:
                 return TreeOracle(points.rows, points.error_cost, depth, cap, columns)
             return DeepTreeOracle(points.rows, depth, cap, columns)
         case estimator:

@@ -58,9 +58,7 @@ class Closeness:
 
     def _conditions(self) -> Iterator[str]:
         numbers = [name for name in self.columns if name not in self.categories]
-        equal = [
-            name for name in self.columns if name in self.categories and self.weights[name] > self.threshold
-        ]
+        equal = [name for name in self.columns if name in self.categories and self.weights[name] > self.threshold]
         if numbers:
             limits = listed(f"{self.threshold / self.weights[name]:.3g} of {name}" for name in numbers)
             together = " together" if self.combine == "sum" else " each"

@@ -121,9 +121,7 @@ def _noticed_columns(setting: Setting, kind: Kind, rng: np.random.Generator) -> 
     if kind.attention is None or len(columns) <= 1:
         return columns
     telling = np.array([(gap(setting.left[name], setting.right[name]) > 0).mean() for name in columns])
-    luck = rng.random(len(columns)) ** (
-        1 / np.maximum(telling, 1e-9)
-    )  # a draw without replacement, by weight
+    luck = rng.random(len(columns)) ** (1 / np.maximum(telling, 1e-9))  # a draw without replacement, by weight
     luck[telling.argmax()] = 1.0
     # Who lets the first difference decide needs a second column for it to be the first.
     how_many = rng.integers(1 + kind.first_difference, kind.attention + 1)

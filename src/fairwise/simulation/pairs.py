@@ -23,9 +23,7 @@ class PairPool:
     def draw(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return `count` different pairs of row positions, each as likely as any other, sides at random."""
         if count > self.size:
-            raise InputError(
-                f"people: {count} pairs wanted, but only {self.size} pairs of different records exist"
-            )
+            raise InputError(f"people: {count} pairs wanted, but only {self.size} pairs of different records exist")
         n = len(self._record)
         if n <= _FEW_PEOPLE:
             every = self._differing(np.stack(np.triu_indices(n, k=1), axis=1))
@@ -43,9 +41,7 @@ class PairPool:
         return differing
 
 
-def draw_pairs(
-    people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0
-) -> list[list[tuple[Any, Any]]]:
+def draw_pairs(people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0) -> list[list[tuple[Any, Any]]]:
     """Return pairs of ids for each judge: uniform among people with different records, each judge's own."""
     pool = PairPool(people)
     drawn = (pool.draw(n_pairs, np.random.default_rng([seed, judge])) for judge in range(n_judges))

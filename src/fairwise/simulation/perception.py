@@ -32,9 +32,7 @@ class Discount:
         return people.assign(**{name: people[name] * factor for name in self.columns})
 
     def describe(self) -> str:
-        return (
-            f"counts {self.factor:.0%} of {listed(self.columns)} where {self.group} is not {self.except_for}"
-        )
+        return f"counts {self.factor:.0%} of {listed(self.columns)} where {self.group} is not {self.except_for}"
 
 
 def is_number(column: pd.Series) -> bool:

@@ -34,7 +34,7 @@ def test_its_search_comes_within_its_tolerance_of_the_least_cost(depth: int, siz
     for seed in range(15):
         features, cost = problem(seed)
         cost *= size
-        oracle = DeepTreeOracle(features, cost, depth)
+        oracle = DeepTreeOracle(features, depth)
         found = oracle._shallow.splits.classifier(oracle._search(cost / np.abs(cost).sum()), depth)
         least = paid(TreeOracle(features, cost, depth), features, cost)
         assert (found.labels(features) @ cost)[0] == pytest.approx(least, abs=1e-4 * np.abs(cost).sum())
@@ -47,7 +47,7 @@ def test_it_is_not_exact_since_a_finished_search_can_miss_the_least_cost() -> No
     for seed in range(20):
         features, cost = problem(seed, 40)
         cost[::2] *= 1e-5
-        oracle = DeepTreeOracle(features, cost, 4)
+        oracle = DeepTreeOracle(features, 4)
         least = paid(TreeOracle(features, cost, 4), features, cost)
         missed += oracle.finished and paid(oracle, features, cost) > least + 1e-9 * np.abs(cost).sum()
         assert not oracle.exact
@@ -56,7 +56,7 @@ def test_it_is_not_exact_since_a_finished_search_can_miss_the_least_cost() -> No
 
 def test_a_deeper_tree_is_no_dearer() -> None:
     features, cost = problem(0, 120)
-    values = [paid(DeepTreeOracle(features, cost, depth), features, cost) for depth in (3, 4, 5)]
+    values = [paid(DeepTreeOracle(features, depth), features, cost) for depth in (3, 4, 5)]
     assert values[0] == paid(TreeOracle(features, cost, 3), features, cost)
     assert values[0] > values[1] > values[2]
 
@@ -64,7 +64,7 @@ def test_a_deeper_tree_is_no_dearer() -> None:
 def test_a_search_cut_short_is_no_worse_than_depth_3_and_says_so() -> None:
     rng = np.random.default_rng(0)
     features, cost = rng.normal(size=(400, 4)), rng.normal(size=400)
-    oracle = DeepTreeOracle(features, cost, 4, max_thresholds=20, time_limit=0.01)
+    oracle = DeepTreeOracle(features, 4, max_thresholds=20, time_limit=0.01)
     assert oracle.finished
     value = paid(oracle, features, cost)
     assert not oracle.finished
@@ -73,39 +73,39 @@ def test_a_search_cut_short_is_no_worse_than_depth_3_and_says_so() -> None:
 
 def test_costs_of_nothing_and_points_alike() -> None:
     features, _ = problem(0)
-    oracle: Oracle = DeepTreeOracle(features, np.zeros(60), 4)
+    oracle: Oracle = DeepTreeOracle(features, 4)
     assert oracle.best_response(np.zeros(60)).labels(features).sum() == 0
-    alike = DeepTreeOracle(np.ones((3, 2)), np.ones(3))
+    alike = DeepTreeOracle(np.ones((3, 2)))
     assert alike.best_response(-np.ones(3)).labels(np.ones((2, 2))).tolist() == [[1, 1]]
     assert alike.constants().labels(np.ones((1, 2))).tolist() == [[0], [1]]
 
 
 def test_it_can_be_pickled_after_a_call() -> None:
     features, cost = problem(0)
-    oracle = DeepTreeOracle(features, cost, 4)
+    oracle = DeepTreeOracle(features, 4)
     value = paid(oracle, features, cost)
     assert paid(pickle.loads(pickle.dumps(oracle)), features, cost) == value
 
 
 def test_the_class_in_words() -> None:
-    features, cost = problem(0)
+    features, _ = problem(0)
     words = "decision trees of depth 5 over all 9 thresholds of 3 columns"
-    assert DeepTreeOracle(features, cost, 5).hypothesis_class == words
+    assert DeepTreeOracle(features, 5).hypothesis_class == words
 
 
 @pytest.mark.parametrize("depth", [0, 9, 4.0, True])
 def test_other_depths_are_refused(depth: Any) -> None:
     with pytest.raises(InputError, match="max_depth is a whole number from 1 to 8"):
-        DeepTreeOracle(np.eye(3), np.ones(3), depth)
+        DeepTreeOracle(np.eye(3), depth)
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, np.nan, np.inf])
 def test_other_time_limits_are_refused(seconds: float) -> None:
     with pytest.raises(InputError, match="time_limit"):
-        DeepTreeOracle(np.eye(3), np.ones(3), time_limit=seconds)
+        DeepTreeOracle(np.eye(3), time_limit=seconds)
 
 
 def test_without_the_package_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pystreed", None)
     with pytest.raises(InputError, match=r"pip install 'fairwise\[trees\]'"):
-        DeepTreeOracle(np.eye(3), np.ones(3))
+        DeepTreeOracle(np.eye(3))

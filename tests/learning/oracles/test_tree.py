@@ -95,9 +95,7 @@ def test_depth_4_is_the_best_root_over_trees_of_depth_3() -> None:
     cost = rng.normal(size=150)
     oracle, below = TreeOracle(features, cost, 4), TreeOracle(features, cost, 3)
     sides = all_sides(features).T
-    least = min(
-        paid(below, np.where(side, cost, 0.0)) + paid(below, np.where(side, 0.0, cost)) for side in sides
-    )
+    least = min(paid(below, np.where(side, cost, 0.0)) + paid(below, np.where(side, 0.0, cost)) for side in sides)
     assert paid(oracle, cost) == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
     assert paid(oracle, cost) < paid(below, cost)
 
@@ -113,14 +111,20 @@ def test_a_change_of_the_base_gives_what_new_costs_give(depth: int) -> None:
         assert near.best_response(cost).describe(0) == far.best_response(cost).describe(0)
 
 
+def test_the_base_is_kept_when_its_array_is_used_again() -> None:
+    rng = np.random.default_rng(0)
+    features, base = random_features(rng, 200, (20, 6, 2)), rng.normal(size=200)
+    oracle = TreeOracle(features, base)
+    base[:20] += 3.0
+    assert paid(oracle, base) == paid(TreeOracle(features, base), base)
+
+
 def test_a_large_base_cost_that_vanishes_leaves_no_rounding_behind() -> None:
     rng = np.random.default_rng(0)
     features, cost = random_features(rng, 200, (20, 6, 2)), rng.normal(size=200)
     base = cost.copy()
     base[7] = 1e18
-    assert paid(TreeOracle(features, base), cost) == pytest.approx(
-        paid(TreeOracle(features, cost), cost), abs=1e-12
-    )
+    assert paid(TreeOracle(features, base), cost) == pytest.approx(paid(TreeOracle(features, cost), cost), abs=1e-12)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
@@ -153,8 +157,7 @@ def test_ties_do_not_depend_on_rounding(depth: int) -> None:
     for _ in range(20):
         features, cost = random_features(rng, 40, (4, 4, 3)), 0.1 * rng.integers(-1, 2, size=40).astype(float)
         said = {
-            TreeOracle(features, base, depth).best_response(cost).describe(0)
-            for base in (cost, rng.normal(size=40))
+            TreeOracle(features, base, depth).best_response(cost).describe(0) for base in (cost, rng.normal(size=40))
         }
         order = rng.permutation(40)
         said.add(TreeOracle(features[order], cost, depth).best_response(cost[order]).describe(0))
@@ -192,9 +195,7 @@ def test_fewer_thresholds_when_asked() -> None:
 
 
 def test_the_class_in_words() -> None:
-    oracle: Oracle = TreeOracle(
-        np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]), np.ones(3), 3, max_thresholds=9
-    )
+    oracle: Oracle = TreeOracle(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]), np.ones(3), 3, max_thresholds=9)
     assert oracle.hypothesis_class == "decision trees of depth 3 over all 3 thresholds of 2 columns"
     assert oracle.exact
 
@@ -207,15 +208,11 @@ def test_an_oracle_travels_to_another_process() -> None:
 
 
 @pytest.mark.parametrize("depth", [2, 3])
-def test_too_many_thresholds_are_refused_with_a_number_that_fits(
-    depth: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_thresholds_are_refused_with_a_number_that_fits(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     features, cost = np.column_stack([rng.normal(size=(90, 2)), rng.random(90) < 0.5]), rng.normal(size=90)
     monkeypatch.setattr(tree, "MEMORY", 8 * (3 if depth == 2 else 4) * 60**2)
-    with pytest.raises(
-        InputError, match=f"179 thresholds .* depth {depth}, .* 60: set max_thresholds to 29 or less"
-    ):
+    with pytest.raises(InputError, match=f"179 thresholds .* depth {depth}, .* 60: set max_thresholds to 29 or less"):
         TreeOracle(features, cost, depth)
     assert len(TreeOracle(features, cost, depth, max_thresholds=29).splits) == 59
     with pytest.raises(InputError):

@@ -48,13 +48,13 @@ def test_capped_midpoints_are_spread_over_the_points() -> None:
     assert midpoints(np.arange(100.0), 3).tolist() == [24.5, 49.5, 74.5]
     skewed = np.concatenate([np.linspace(0, 1, 97), [50, 60, 70]])
     assert midpoints(skewed, 3).max() < 1
+    for crowd in (0, 12):
+        assert np.unique(midpoints(np.array([crowd] * 90 + [*range(1, 11)], float), 4)).size == 4
 
 
 def test_chains_say_which_points_are_in_which_split() -> None:
     rng = np.random.default_rng(0)
-    features = np.column_stack(
-        [rng.integers(6, size=50), rng.random(50) < 0.1, rng.random(50) < 0.9, np.ones(50)]
-    )
+    features = np.column_stack([rng.integers(6, size=50), rng.random(50) < 0.1, rng.random(50) < 0.9, np.ones(50)])
     splits = Splits.at(features, [midpoints(column) for column in features.T])
     inside = splits.inside(features)
     for point in range(50):

@@ -21,7 +21,7 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
-    def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401 - an encoded matrix, or a table for pipelines
+    def labels(self, rows: Any) -> LabelArray:
         """Labels ``(k, n)`` that each classifier gives to each of ``n`` rows, the same in any batch and order."""
         ...
 

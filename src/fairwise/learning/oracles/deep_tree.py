@@ -36,7 +36,7 @@ class DeepTreeOracle:
 
     Parameters
     ----------
-    features, base_cost, max_thresholds, feature_names
+    features, max_thresholds, feature_names
         As for :class:`~fairwise.learning.oracles.tree.TreeOracle`.
     max_depth
         1 to 8; every level takes some twenty times longer (on COMPAS depth 4: 2.5 s, depth 5: 45 s).
@@ -52,11 +52,9 @@ class DeepTreeOracle:
     def __init__(
         self,
         features: FloatArray,
-        base_cost: FloatArray,
         max_depth: int = 4,
         max_thresholds: int | None = None,
         feature_names: Sequence[str] | None = None,
-        *,
         time_limit: float = 60.0,
     ) -> None:
         self.max_depth = whole_number("max_depth", max_depth, _DEEPEST)
@@ -64,7 +62,8 @@ class DeepTreeOracle:
             raise InputError(f"time_limit is a number of seconds above 0, not {time_limit!r}")
         _package()
         self.time_limit, self.finished = float(time_limit), True
-        self._shallow = TreeOracle(features, base_cost, min(self.max_depth, 3), max_thresholds, feature_names)
+        no_cost = np.zeros(len(features))
+        self._shallow = TreeOracle(features, no_cost, min(self.max_depth, 3), max_thresholds, feature_names)
         self._inside = self._shallow.splits.inside(self._shallow.features).astype(np.intc)
         self.hypothesis_class = self._shallow.hypothesis_class.replace(
             f"depth {self._shallow.max_depth}", f"depth {self.max_depth}"
@@ -98,17 +97,15 @@ class DeepTreeOracle:
         return _grown(model.get_tree())
 
 
-def _grown(node: Any) -> Grown:  # noqa: ANN401 - a node of the package
+def _grown(node: Any) -> Grown:
     if node.is_leaf_node():
         return int(node.label)
     return int(node.feature), _grown(node.right_child), _grown(node.left_child)
 
 
-def _package() -> Any:  # noqa: ANN401 - untyped, and not always there
+def _package() -> Any:
     try:
         import pystreed  # optional, and slow to import
     except ImportError as missing:
-        raise InputError(
-            "trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'"
-        ) from missing
+        raise InputError("trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'") from missing
     return pystreed

@@ -41,7 +41,7 @@ class FiniteClassOracle:
     exact = True
 
     def __init__(self, predictions: np.ndarray[tuple[int, int], np.dtype[Any]]) -> None:
-        if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():  # noqa: PLR2004
+        if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():
             raise InputError("A finite class is a (classifiers, people) array of 0 and 1.")
         n_points = predictions.shape[1]
         constants = np.stack([np.zeros(n_points), np.ones(n_points)])

@@ -59,7 +59,7 @@ def total_costs(rows, cost, coef_by_column, intercept):
 
 @numba.njit(cache=True, nogil=True)
 def sorted_order(values, order, spare):
-    """Positions of ``values`` (no NaN) in increasing order, ties in input order; ``order``, ``spare`` are int64 buffers.
+    """Write the positions of ``values`` (no NaN) in increasing order to ``order``, ties in input order.
 
     Radix sort of the bits, 11 at a time: several times faster here than a compiled ``argsort``. Bits of a double
     sort like the number itself once negative ones are inverted and the sign bit of the others is set.

@@ -46,16 +46,14 @@ class TreeClassifiers:
 
     def __post_init__(self) -> None:
         feature, threshold, leaf = map(np.asarray, (self.feature, self.threshold, self.leaf))
-        k, leaves = leaf.shape if leaf.ndim == 2 else (0, 0)  # noqa: PLR2004 - a matrix
-        if leaves < 2 or leaves & (leaves - 1) or {feature.shape, threshold.shape} != {(k, leaves - 1)}:  # noqa: PLR2004
+        k, leaves = leaf.shape if leaf.ndim == 2 else (0, 0)
+        if leaves < 2 or leaves & (leaves - 1) or {feature.shape, threshold.shape} != {(k, leaves - 1)}:
             raise InputError(
                 f"trees have nodes (k, 2^D - 1) and leaves (k, 2^D) with D >= 1, not features "
                 f"{feature.shape}, thresholds {threshold.shape} and leaves {leaf.shape}"
             )
         if np.isnan(threshold).any() or (feature < 0).any() or not np.isin(leaf, (0, 1)).all():
-            raise InputError(
-                "a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1"
-            )
+            raise InputError("a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1")
         object.__setattr__(self, "feature", feature.astype(np.intp))
         object.__setattr__(self, "threshold", threshold.astype(np.float64))
         object.__setattr__(self, "leaf", leaf.astype(np.uint8))
@@ -73,7 +71,7 @@ class TreeClassifiers:
     def depth(self) -> int:
         return int(self.leaf.shape[1]).bit_length() - 1
 
-    def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401 - whatever numpy reads as a matrix
+    def labels(self, rows: Any) -> LabelArray:
         """Labels ``(k, n)`` of an encoded matrix ``(n, d)``.
 
         Each distinct split is asked once, for eight rows to a byte. A node's labels are then
@@ -81,10 +79,8 @@ class TreeClassifiers:
         """
         rows = np.asarray(rows, dtype=np.float64)
         needed = int(self.feature.max(initial=0)) + 1
-        if rows.ndim != 2 or rows.shape[1] < needed:  # noqa: PLR2004 - a matrix
-            raise InputError(
-                f"these trees label a matrix of at least {needed} columns, not one of shape {rows.shape}"
-            )
+        if rows.ndim != 2 or rows.shape[1] < needed:
+            raise InputError(f"these trees label a matrix of at least {needed} columns, not one of shape {rows.shape}")
         out = np.empty((len(self), len(rows)), np.uint8)
         if not out.size:
             return out
@@ -94,7 +90,7 @@ class TreeClassifiers:
         columns, begins = np.unique(column.astype(np.intp), return_index=True)
         cuts = [cut[:, None] for cut in np.split(threshold, begins[1:])]
         leaves = (255 * self.leaf)[:, :, None]
-        step = max(64, _SCRATCH // (column.size + self.leaf.size // 4) // 8 * 8)
+        step = max(64, _SCRATCH // (column.size + self.leaf.size // 4))
         for begin in range(0, len(rows), step):
             block = np.ascontiguousarray(rows[begin : begin + step, columns].T)
             asked = [np.packbits(values <= cut, axis=1) for values, cut in zip(block, cuts, strict=True)]
@@ -138,12 +134,8 @@ class TreeClassifiers:
     def _lifted(self, depth: int) -> Self:
         """The same trees, made deeper by levels that do not split."""
         levels = [self.leaf.repeat(2**level, axis=1) for level in range(depth - self.depth + 1)]
-        feature = np.concatenate(
-            [self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1
-        )
-        threshold = np.concatenate(
-            [self.threshold, *(np.full(leaf.shape, np.inf) for leaf in levels[:-1])], axis=1
-        )
+        feature = np.concatenate([self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1)
+        threshold = np.concatenate([self.threshold, *(np.full(leaf.shape, np.inf) for leaf in levels[:-1])], axis=1)
         return type(self)(feature, threshold, levels[-1])
 
 

@@ -25,7 +25,7 @@ class FittedClassifiers:
     def __len__(self) -> int:
         return len(self.members)
 
-    def labels(self, rows: Any) -> LabelArray:  # noqa: ANN401
+    def labels(self, rows: Any) -> LabelArray:
         found = np.empty((len(self.members), len(rows)), dtype=np.uint8)
         for position, member in enumerate(self.members):
             found[position] = member if isinstance(member, int) else member.predict(rows)
@@ -50,7 +50,7 @@ class WeightedOracle:
 
     exact = False
 
-    def __init__(self, rows: Any, estimator: Any, seed: int = 0) -> None:  # noqa: ANN401
+    def __init__(self, rows: Any, estimator: Any, seed: int = 0) -> None:
         if not (hasattr(estimator, "fit") and hasattr(estimator, "predict") and hasattr(estimator, "get_params")):
             raise InputError(
                 f"estimator={estimator!r} is not a scikit-learn classifier (it needs fit, predict and get_params). "
@@ -69,13 +69,13 @@ class WeightedOracle:
         label = (cost < 0).astype(np.intp)
         weight = np.abs(cost)
         counted = np.flatnonzero(weight > 0)
-        if len(np.unique(label[counted])) < 2:  # noqa: PLR2004 - nothing to tell apart
+        if len(np.unique(label[counted])) < 2:
             return FittedClassifiers([int(label[counted[0]]) if len(counted) else 0])
         chosen, weights = counted, weight[counted] * (len(counted) / weight[counted].sum())
         if self._weight_name is None:
             draw = np.random.default_rng(self._seed)
             chosen = np.sort(draw.choice(counted, size=len(counted), p=weights / weights.sum()))
-            if len(np.unique(label[chosen])) < 2:  # noqa: PLR2004
+            if len(np.unique(label[chosen])) < 2:
                 return FittedClassifiers([int(label[chosen[0]])])
         rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
         fitted = clone(self._estimator)
@@ -83,7 +83,7 @@ class WeightedOracle:
         return FittedClassifiers([fitted])
 
 
-def _weight_name(estimator: Any) -> str | None:  # noqa: ANN401
+def _weight_name(estimator: Any) -> str | None:
     """Under which name ``fit`` takes sample weights; None where it takes none."""
     if isinstance(estimator, Pipeline):
         last, model = estimator.steps[-1]
@@ -91,7 +91,7 @@ def _weight_name(estimator: Any) -> str | None:  # noqa: ANN401
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
-def _seeded(estimator: Any, seed: int) -> Any:  # noqa: ANN401
+def _seeded(estimator: Any, seed: int) -> Any:
     """A clone whose open random states are fixed: the same costs must give the same classifier."""
     fixed = clone(estimator)
     states = [name for name in fixed.get_params() if name == "random_state" or name.endswith("__random_state")]

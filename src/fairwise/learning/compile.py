@@ -1,0 +1,28 @@
+"""Compile every numba loop into its cache, so that the first real fit does not wait: ``python -m fairwise.learning.compile``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairwise.judgments import Judgments
+from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.settings import ESTIMATORS
+
+
+def compile_kernels() -> None:
+    """Fit tiny models that go through every compiled loop."""
+    rng = np.random.default_rng(0)
+    people = rng.normal(size=(60, 3))
+    outcome = (people[:, 0] + rng.normal(size=60) > 0).astype(int)
+    said = [{"judge": "warm-up", "a": i, "b": i + 30, "answer": "same"} for i in range(5)]
+    judgments = Judgments(said, people=people, by="position")
+    for estimator in ESTIMATORS:
+        for depth in (1, 2, 3) if estimator == "tree" else (2,):
+            PairwiseFairClassifier(estimator, max_depth=depth).fit(people, outcome, judgments=judgments)
+    PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=5).fit(
+        people, outcome, judgments=judgments
+    )
+
+
+if __name__ == "__main__":
+    compile_kernels()
