@@ -1,3 +1,4 @@
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,21 @@ def test_bad_csv(tmp_path: Path, content: str | bytes, parts: list[str]) -> None
     refused(tmp_path / "j.csv", content, *parts)
 
 
+cells = st.sampled_from(["x", "1", "2", "", " ", "same", "nan", "inf", "-1", "1e400", "3000-01-01", '"', '"a\nb"', "é"])
+columns = ["judge", "a", "b", "answer", "weight", "round", "design", "seconds", "answered_at", "selection_probability"]
+scribbles = st.lists(st.lists(cells, min_size=8, max_size=11).map(",".join), max_size=4).map("\n".join)
+
+
+@settings(deadline=None)
+@given(content=scribbles.map(lambda rows: (",".join(columns) + "\n" + rows).encode()) | st.binary(max_size=60))
+def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    for suffix in ("csv", "parquet"):
+        path = tmp_path_factory.mktemp("files") / f"j.{suffix}"
+        path.write_bytes(content)
+        with contextlib.suppress(JudgmentsError):
+            Judgments.read(path)
+
+
 def test_a_late_line_of_a_long_file_is_named(tmp_path: Path) -> None:
     lines = [f"x,{i},{i + 1},same\n" for i in range(120_000)]
     lines[60_000] = f"\n{lines[60_000]}"
@@ -215,6 +231,15 @@ def test_a_parquet_table_with_judges_in_its_index(tmp_path: Path) -> None:
     frame = pd.DataFrame({"judge": ["x"], "a": [1], "b": [2], "answer": ["same"]})
     frame.set_index("judge").to_parquet(tmp_path / "j.parquet")
     assert Judgments.read(tmp_path / "j.parquet").judges == ["x"]
+
+
+@pytest.mark.parametrize(
+    "judge", ["x\ry", "x\r\ny", "\n", "x,y", 'x"y', "'", " x ", "\ufeffx", "NA", "nan", "None", "#"]
+)
+def test_odd_names_survive_a_csv(tmp_path: Path, judge: str) -> None:
+    name = judge if judge.strip() else f"x{judge}"
+    Judgments([{"judge": name, "a": 1, "b": 2, "answer": "same"}]).write(tmp_path / "j.csv")
+    assert Judgments.read(tmp_path / "j.csv").judges == [name]
 
 
 def test_positions_are_read_as_positions(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_bad_cell(bad: dict[str, Any], parts: list[str]) -> None:
         ("round", 1, [0, -1, 1.5, np.nan, "first", "01", None]),
         ("design", "uniform", ["", None]),
         ("seconds", 1, [-0.1, np.inf, "long"]),
-        ("answered_at", "2025-01-31T12:00:00Z", ["yesterday", "2025-13-01"]),
+        ("answered_at", "2025-01-31T12:00:00Z", ["yesterday", "2025-13-01", "3000-01-01", "0001-01-01"]),
         ("selection_probability", 0.5, [0, -0.5, 1.01, np.inf, "half"]),
     ],
 )
@@ -80,9 +80,12 @@ def test_what_may_be_unknown() -> None:
 
 
 def test_times_are_in_utc() -> None:
-    times = ["2025-01-31T12:00:00Z", "2025-01-31T14:00:00+02:00", "2025-01-31 12:00", "2025-01-31T12"]
-    frame = Judgments([GOOD | {"judge": i, "answered_at": time} for i, time in enumerate(times)]).frame
-    assert (frame["answered_at"] == pd.Timestamp("2025-01-31T12:00", tz="UTC")).all()
+    noon = pd.Timestamp("2025-01-31T12:00", tz="UTC")
+    texts = ["2025-01-31T12:00:00Z", "2025-01-31T14:00:00+02:00", "2025-01-31 12:00", "2025-01-31T12"]
+    for times in (texts, [noon.tz_convert("Asia/Tokyo")], [noon.tz_localize(None)], [noon.to_pydatetime(), None]):
+        frame = Judgments([GOOD | {"judge": i, "answered_at": time} for i, time in enumerate(times)]).frame
+        assert (frame["answered_at"].dropna() == noon).all()
+        assert frame["answered_at"].notna().any()
 
 
 def test_many_bad_rows_are_counted() -> None:

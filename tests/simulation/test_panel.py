@@ -115,6 +115,16 @@ def test_what_a_kind_ignores_has_no_influence(compas: pd.DataFrame, kind: str) -
         assert before != different
 
 
+def test_a_shorter_record_is_never_worse(compas: pd.DataFrame) -> None:
+    person = compas.iloc[[0]]
+    shorter, longer = person.assign(priors_count=0), person.assign(priors_count=30)
+    said = {
+        str(respondent.opinions(shorter, longer)[0])
+        for respondent in draw_respondents(compas, 20, kinds=["ignores-demographics", "weighs-everything"])
+    }
+    assert said == {"same", "a_at_least_b"}
+
+
 def test_who_discounts_minorities_records_says_so_and_does_so(compas: pd.DataFrame) -> None:
     respondents = draw_respondents(compas, 8, kinds=["discounts-minorities"])
     few = compas.iloc[:300].assign(priors_count=lambda t: t["priors_count"] * 2)

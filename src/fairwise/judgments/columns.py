@@ -12,7 +12,6 @@ from fairwise.judgments.ids import encode, is_integer
 from fairwise.judgments.source import Source
 
 _ZONE = re.compile(r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
-_UTC = ("T00:00Z", "Z")  # after a date alone, after a time of day
 _LEAVE_OUT = "fill every row or leave the column out"
 
 
@@ -79,20 +78,29 @@ def selection_probabilities(column: pd.Series, source: Source) -> NDArray[np.flo
 def times(column: pd.Series, source: Source) -> pd.Series:
     """Return when each answer was given in UTC (a time without a zone is taken as UTC), NaT where unknown."""
     if isinstance(column.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):
-        return pd.to_datetime(column.reset_index(drop=True), utc=True).astype("datetime64[ns, UTC]")
-    codes, texts = encode(column)
-    # A time without a zone gets one first: beside others that have one, pandas 2 takes it for the last one's.
-    zoned = [text if _ZONE.search(text) else f"{text}{_UTC[':' in text]}" for text in texts]
-    distinct = pd.to_datetime(pd.Series(zoned, dtype=str), utc=True, errors="coerce", format="ISO8601")
-    distinct = distinct.astype("datetime64[ns, UTC]")
-    parsed = pd.concat([distinct, pd.Series([pd.NaT], dtype=distinct.dtype)]).take(codes).reset_index(drop=True)
+        given = column.reset_index(drop=True)
+        parsed = _in_range(pd.to_datetime(given, utc=True))
+    else:
+        codes, texts = encode(column)
+        given = pd.Series([*texts, None], dtype=str).take(codes).reset_index(drop=True)  # None for the code -1
+        # Apart, because pandas 2 takes a time without a zone for one in the zone of the row above.
+        zoned = given.str.contains(_ZONE, na=False).to_numpy(dtype=bool)
+        parts = (given[zoned], given[~zoned])
+        parsed = pd.concat(
+            [_in_range(pd.to_datetime(part, utc=True, errors="coerce", format="ISO8601")) for part in parts]
+        ).sort_index()
     source.refuse(
-        (parsed.isna() & (codes >= 0)).to_numpy(),
+        (parsed.isna() & given.notna()).to_numpy(),
         "answered_at",
         column,
-        "is not a time; allowed: ISO 8601 such as 2025-01-31T12:00:00Z, or nothing",
+        "is not a time; allowed: ISO 8601 from 1678 to 2261, such as 2025-01-31T12:00:00Z, or nothing",
     )
     return parsed
+
+
+def _in_range(moments: pd.Series) -> pd.Series:
+    """Return the moments in nanoseconds, NaT for a year that these do not reach."""
+    return moments.where(moments.dt.year.between(1678, 2261)).astype("datetime64[ns, UTC]")
 
 
 def _floats(column: pd.Series) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -14,6 +14,8 @@ import numpy as np
 from fairwise.learning.averages import budget_limits
 from fairwise.learning.master import Master
 from fairwise.learning.multipliers import lagrangian_bound
+from fairwise.learning.no_regret import solve_no_regret
+from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.result import Solution
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _APPROACH = (
     0.1,
     0.03,
 )  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
+_EXPLORING_ROUNDS = (60, 300)
 _STALL = 12  # a heuristic oracle is given up when this many iterations together gain less than tol
 
 
@@ -57,6 +60,7 @@ class ColumnGeneration:
                 self._add(start, *problem.evaluate(start))
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
+        self._may_explore = isinstance(oracle, DescentOracle) and len(problem) > 0
 
     def solve(self, problem: Problem | None = None, *, tol: float = 1e-4, max_iterations: int = 2000) -> Solution:
         """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's."""
@@ -66,7 +70,12 @@ class ColumnGeneration:
                 if problem.gamma < gamma < self._smallest_gamma:
                     self._descend(problem.at(gamma), 10 * tol, max_iterations)
             self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
-        return self._descend(problem, tol, max_iterations)
+        solution = self._descend(problem, tol, max_iterations)
+        if self._may_explore:
+            self._may_explore = False
+            self._explore(problem, solution.multipliers)
+            solution = self._descend(problem, tol, max_iterations)
+        return solution
 
     def _descend(self, problem: Problem, tol: float, max_iterations: int) -> Solution:
         """Ask, add, solve again, until the bound meets the value or the oracle finds nothing new."""
@@ -110,6 +119,18 @@ class ColumnGeneration:
                 "gap": np.array(gaps),
             },
         )
+
+    def _explore(self, problem: Problem, at: Multipliers) -> None:
+        """Once, where the oracle is quick: play the dynamics at the scale of the multipliers reached.
+
+        With many pairs a better mixture can need many new classifiers at once, and none alone improves. The dynamics
+        spread the multipliers over all pairs and find such families.
+        """
+        n_rounds = int(np.clip(len(problem) // 8, *_EXPLORING_ROUNDS))
+        bounds = (max(float(at.pairs.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
+        played = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
+        self._oracle_calls += played.oracle_calls
+        self._add(played.classifiers, *problem.evaluate(played.classifiers))
 
     def _ask(
         self, problem: Problem, at: Multipliers

@@ -11,7 +11,8 @@ from fairwise.errors import InputError
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
-MAX_DEPTH = 4
+MAX_DEPTH = 5
+DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 from fairwise.errors import InputError
 from fairwise.learning.multipliers import Multipliers
 from fairwise.learning.result import Solution
+from fairwise.learning.settings import DEEPEST_PROVEN
+from fairwise.learning.settings import DEEPEST_PROVEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +31,14 @@ def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str],
 
             return DescentOracle(points.rows, points.multiplicity)
         case "tree":
-            from fairwise.learning.oracles.deep_tree import DeepTreeOracle
+            depth, cap = settings["max_depth"], settings["max_thresholds"]
+            if depth > DEEPEST_PROVEN:
+                from fairwise.learning.oracles.deep_tree import DeepTreeOracle
+
+                return DeepTreeOracle(points.rows, depth, cap, columns)
             from fairwise.learning.oracles.tree import TreeOracle
 
-            depth, cap = settings["max_depth"], settings["max_thresholds"]
-            if depth <= 3:
-                return TreeOracle(points.rows, points.error_cost, depth, cap, columns)
-            return DeepTreeOracle(points.rows, depth, cap, columns)
+            return TreeOracle(points.rows, points.error_cost, depth, cap, columns)
         case estimator:
             from fairwise.learning.oracles.weighted import WeightedOracle
 

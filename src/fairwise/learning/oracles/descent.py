@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear_kernels import descend, single_levels
 from fairwise.learning.oracles.regression import RegressionOracle
 
 if TYPE_CHECKING:
@@ -28,20 +29,19 @@ class DescentOracle:
         self.regression = RegressionOracle(rows, multiplicity)
         self.rows = np.ascontiguousarray(rows)
         self.columns = np.ascontiguousarray(rows.T)
+        self.levels = single_levels(self.columns)
         self.n_starts = n_starts
 
     def constants(self) -> LinearClassifiers:
         return self.regression.constants()
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
-        from fairwise.learning.oracles.linear_kernels import descend
-
         starts = self.regression.best_response(cost)
         if isinstance(warm, LinearClassifiers) and len(warm):
             cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: self.n_starts - 1]
             starts = starts.joined(warm.take(cheapest))
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for start in range(len(starts)):
-            intercept[start] = descend(self.columns, cost, coef[start], intercept[start], _MAX_SWEEPS)
+            intercept[start] = descend(self.columns, self.levels, cost, coef[start], intercept[start], _MAX_SWEEPS)
         found = LinearClassifiers(coef, intercept).joined(starts)
         return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))

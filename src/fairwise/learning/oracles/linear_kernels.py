@@ -58,47 +58,87 @@ def total_costs(rows, cost, coef_by_column, intercept):
 
 
 @numba.njit(cache=True, nogil=True)
+def _radix_pass(keys, shift, order, spare):
+    """Stable counting sort of ``order`` by 11 bits of ``keys``."""
+    n = len(keys)
+    counts = np.zeros(2048, dtype=np.int64)
+    mask = np.uint64(2047)
+    for p in range(n):
+        counts[(keys[p] >> shift) & mask] += 1
+    if counts[(keys[0] >> shift) & mask] == n:
+        return  # all keys agree in these bits
+    total = 0
+    for bucket in range(2048):
+        here = counts[bucket]
+        counts[bucket] = total
+        total += here
+    for q in range(n):
+        bucket = (keys[order[q]] >> shift) & mask
+        spare[counts[bucket]] = order[q]
+        counts[bucket] += 1
+    order[:n] = spare[:n]
+
+
+@numba.njit(cache=True, nogil=True)
 def sorted_order(values, order, spare):
     """Write the positions of ``values`` (no NaN) in increasing order to ``order``, ties in input order.
 
-    Radix sort of the bits, 11 at a time: several times faster here than a compiled ``argsort``. Bits of a double
-    sort like the number itself once negative ones are inverted and the sign bit of the others is set.
+    Radix sort of the upper 31 bits, then insertion for the few pairs that differ only below; should there be many,
+    radix sort of all bits. Several times faster here than a compiled ``argsort``. The bits of a double sort like the
+    number itself once negative ones are inverted and the sign bit of the others is set.
     """
     n = len(values)
     bits = values.view(np.int64)
     top = np.int64(-0x8000000000000000)
     keys = np.empty(n, dtype=np.uint64)
-    counts = np.zeros((6, 2048), dtype=np.int64)
     for p in range(n):
-        key = np.uint64(~bits[p] if bits[p] < 0 else bits[p] ^ top)
-        keys[p] = key
+        keys[p] = np.uint64(~bits[p] if bits[p] < 0 else bits[p] ^ top)
         order[p] = p
-        for digit in range(6):
-            counts[digit, (key >> np.uint64(11 * digit)) & np.uint64(2047)] += 1
-    for digit in range(6):
-        shift = np.uint64(11 * digit)
-        if counts[digit, (keys[0] >> shift) & np.uint64(2047)] == n:
-            continue  # all keys agree in this digit
-        total = 0
-        for bucket in range(2048):
-            here = counts[digit, bucket]
-            counts[digit, bucket] = total
-            total += here
-        for q in range(n):
-            p = order[q]
-            bucket = (keys[p] >> shift) & np.uint64(2047)
-            spare[counts[digit, bucket]] = p
-            counts[digit, bucket] += 1
-        order[:n] = spare[:n]
+    for shift in (33, 44, 55):
+        _radix_pass(keys, np.uint64(shift), order, spare)
+    moves = 0
+    for q in range(1, n):
+        here = order[q]
+        r = q - 1
+        while r >= 0 and keys[order[r]] > keys[here]:
+            order[r + 1] = order[r]
+            r -= 1
+        order[r + 1] = here
+        moves += q - 1 - r
+        if moves > 8 * n:
+            for p in range(n):
+                order[p] = p
+            for shift in (0, 11, 22, 33, 44, 55):
+                _radix_pass(keys, np.uint64(shift), order, spare)
+            return
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(columns, cost, coef, intercept, max_sweeps):
+def single_levels(columns):
+    """The one value that a column ``(d, n)`` has besides 0, as 0/1 columns do; 0 where it has several."""
+    d, n = columns.shape
+    levels = np.zeros(d)
+    for j in range(d):
+        for p in range(n):
+            x = columns[j, p]
+            if x != 0.0:
+                if levels[j] == 0.0:
+                    levels[j] = x
+                elif x != levels[j]:
+                    levels[j] = 0.0
+                    break
+    return levels
+
+
+@numba.njit(cache=True, nogil=True)
+def descend(columns, levels, cost, coef, intercept, max_sweeps):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
-    ``columns`` is ``(d, n)``. Along coordinate ``j`` the label of a row changes only where the step passes
-    ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to the middle of the
-    cheapest interval (the widest among equals, for a margin against rounding). Stops after a sweep that gains nothing.
+    ``columns`` is ``(d, n)``, ``levels`` from :func:`single_levels`. Along coordinate ``j`` the label of a row changes
+    only where the step passes ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to
+    the middle of the cheapest interval (the widest among equals, for a margin against rounding). Where a column has one
+    level only, the breakpoints are in the order of the scores, which is sorted once for all such columns and kept
+    until a step is taken. Stops when every coordinate in turn has gained nothing.
     """
     d, n = columns.shape
     score = np.empty(n)
@@ -106,6 +146,8 @@ def descend(columns, cost, coef, intercept, max_sweeps):
     gain = np.empty(n)
     order = np.empty(n, dtype=np.int64)
     spare = np.empty(n, dtype=np.int64)
+    by_score = np.empty(n, dtype=np.int64)
+    scores_sorted = False
     stale = 0
     for _ in range(max_sweeps):
         # Scores follow each step; computed anew in every sweep, so that rounding cannot add up.
@@ -114,13 +156,23 @@ def descend(columns, cost, coef, intercept, max_sweeps):
             if coef[i] != 0.0:
                 for p in range(n):
                     score[p] += columns[i, p] * coef[i]
+        scores_sorted = False
         for j in range(-1, d):
             if stale > d:
                 return intercept
+            level = 1.0 if j < 0 else levels[j]
+            if level != 0.0 and not scores_sorted:
+                sorted_order(score, by_score, spare)
+                scores_sorted = True
             count = 0
             here = 0.0  # cost now, and far to the left, of the rows that this coordinate moves
             left = 0.0
-            for p in range(n):
+            for q in range(n):
+                p = q
+                if level > 0.0:
+                    p = by_score[n - 1 - q]
+                elif level < 0.0:
+                    p = by_score[q]
                 x = 1.0 if j < 0 else columns[j, p]
                 if x != 0.0 and cost[p] != 0.0:
                     at[count] = -score[p] / x
@@ -131,11 +183,13 @@ def descend(columns, cost, coef, intercept, max_sweeps):
                         left += cost[p]
                     if score[p] > 0.0:
                         here += cost[p]
+                    order[count] = count
                     count += 1
             if count == 0:
                 stale += 1
                 continue
-            sorted_order(at[:count], order, spare)
+            if level == 0.0:
+                sorted_order(at[:count], order, spare)
             best = left
             best_step = at[order[0]] - 1.0
             best_width = np.inf
@@ -159,6 +213,7 @@ def descend(columns, cost, coef, intercept, max_sweeps):
                     best_width = width
             if best < here - 1e-12:
                 stale = 0
+                scores_sorted = False
                 if j < 0:
                     intercept += best_step
                     score += best_step

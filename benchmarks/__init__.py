@@ -1,0 +1,1 @@
+"""What Fairwise must reach, measured. ``python -m benchmarks`` runs everything and writes ``docs/benchmarks.md``."""

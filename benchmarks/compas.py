@@ -1,0 +1,104 @@
+"""COMPAS and a simulated panel like the study's, as the problems that the other files solve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.constraints.budgets import panel_budget
+from fairwise.constraints.pairs import PairRows
+from fairwise.datasets import load_compas
+from fairwise.learning.column_generation import ColumnGeneration
+from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.folding import fold
+from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.oracles.tree import TreeOracle
+from fairwise.learning.problem import Problem
+from fairwise.learning.seeding import seeds
+from fairwise.simulation import simulate_panel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.judgments import Judgments
+    from fairwise.learning.oracles.base import FloatArray
+    from fairwise.learning.result import Solution
+
+GAMMAS = tuple(number / 10 for number in range(11))
+
+
+@cache
+def people() -> tuple[pd.DataFrame, pd.Series]:
+    return load_compas()
+
+
+@cache
+def panel() -> Judgments:
+    """43 simulated people, 50 pairs each, answers "same" or "no constraint"."""
+    return simulate_panel(people()[0], seed=0)
+
+
+def judges() -> list[str]:
+    return panel().judges
+
+
+@cache
+def encoder(columns: tuple[str, ...] | None = None, *, scaled: bool = True) -> TableEncoder:
+    return TableEncoder.learn(_table(columns), np.ones(len(people()[0])), scaled=scaled)
+
+
+@cache
+def encoded(columns: tuple[str, ...] | None = None, *, scaled: bool = True) -> FloatArray:
+    return encoder(columns, scaled=scaled).encode(_table(columns))
+
+
+def pairs_of(judge: str) -> PairRows:
+    return PairRows.from_judgments(panel().select([judge]))
+
+
+def problem_of(
+    judge: str, *, gamma: float = 0.3, scaled: bool = True, columns: tuple[str, ...] | None = None
+) -> Problem:
+    """One simulated subject's problem at eta = 0, as the estimator would build it."""
+    table, outcome = people()
+    pairs = pairs_of(judge)
+    rows = encoded(columns, scaled=scaled)
+    judged = rows[table.index.get_indexer(pairs.people)]
+    points, positions = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
+    return Problem.build(points, positions, pairs, [panel_budget(pairs, 0.0, "answers")], sign=1.0, gamma=gamma)
+
+
+def regression(problem: Problem) -> RegressionOracle:
+    return RegressionOracle(problem.points.rows, problem.points.multiplicity)
+
+
+def linear(problem: Problem) -> ColumnGeneration:
+    """Column generation with the descent oracle, seeded as the estimator seeds it."""
+    oracle = DescentOracle(problem.points.rows, problem.points.multiplicity)
+    return ColumnGeneration(problem, oracle, seeds(problem, oracle))
+
+
+def tree(problem: Problem, depth: int) -> ColumnGeneration:
+    oracle = TreeOracle(problem.points.rows, problem.points.error_cost, depth)
+    return ColumnGeneration(problem, oracle)
+
+
+def by_number(problem: Problem) -> Problem:
+    """The same problem for classifiers known only by their labels: a point's row is its number."""
+    points: Any = replace(problem.points, rows=np.arange(len(problem.points.rows)))
+    return replace(problem, points=points)
+
+
+def violation(problem: Problem, solution: Solution) -> float:
+    """The largest violation of a pair by the mixture, measured anew."""
+    _, differences = problem.evaluate(solution.classifiers)
+    return float((solution.weights @ differences).max(initial=0.0))
+
+
+def _table(columns: tuple[str, ...] | None) -> pd.DataFrame:
+    table = people()[0]
+    return table if columns is None else table[list(columns)]

@@ -1,0 +1,32 @@
+"""How long one subject's curve takes over linear thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from benchmarks import compas
+from benchmarks.row import Row, seconds
+
+
+def run() -> Row:
+    took = np.array(Parallel(n_jobs=2)(delayed(curve_seconds)(judge) for judge in compas.judges()))
+    return Row(
+        what="one simulated subject's curve of 11 values of gamma, `linear`, column generation, one core",
+        bar="median over 43 subjects ≤ 5 s",
+        measured=f"median {np.median(took):.1f} s",
+        reached=bool(np.median(took) <= 5),
+        notes=f"From the answers to the solutions; two subjects at a time, each on one core. Quartiles "
+        f"{np.quantile(took, 0.25):.1f} and {np.quantile(took, 0.75):.1f} s, slowest {took.max():.1f} s.",
+    )
+
+
+def curve_seconds(judge: str) -> float:
+    compas.linear(compas.problem_of(judge)).solve(max_iterations=2)  # load data and compiled code
+    return seconds(lambda: curve(judge))
+
+
+def curve(judge: str) -> list[float]:
+    problem = compas.problem_of(judge)
+    solver = compas.linear(problem)
+    return [solver.solve(problem.at(gamma)).error for gamma in compas.GAMMAS]

@@ -1,0 +1,44 @@
+"""One line of the table of benchmarks, and how to time what goes into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was asked and what was measured; ``reached`` is None where there is no bar, only a number to know."""
+
+    what: str
+    bar: str
+    measured: str
+    reached: bool | None
+    notes: str = ""
+    """Markdown: how it was measured, and numbers that do not fit into the table."""
+
+    @property
+    def verdict(self) -> str:
+        return {True: "yes", False: "**no**", None: "—"}[self.reached]
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = perf_counter()
+    action()
+    return perf_counter() - start
+
+
+def median_seconds(action: Callable[[], object], times: int) -> float:
+    """Median over several runs, after one that is not counted."""
+    action()
+    return median(seconds(action) for _ in range(times))
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, ["---"] * len(header), *lines])

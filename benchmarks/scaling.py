@@ -1,0 +1,108 @@
+"""A hundred times more people, the same judgments: what a round costs, and how much memory a fit takes."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.row import Row, seconds
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.constraints.budgets import panel_budget
+from fairwise.constraints.pairs import PairRows
+from fairwise.datasets import make_people
+from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.folding import fold
+from fairwise.learning.no_regret import regression_rounds
+from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.problem import Problem
+from fairwise.learning.promise import promise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FEW, _MANY, _FEATURES, _JUDGMENTS = 10_000, 1_000_000, 20, 10_000
+_SHORT, _LONG, _REPEATS = 50, 350, 9
+_GIB = 2**30
+
+
+def run() -> Row:
+    # The child first: what this process holds by then counts in the child's peak.
+    child = "from benchmarks.scaling import fit_many; fit_many()"
+    answer = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+    fitted = json.loads(answer.stdout)
+
+    play_few, play_many = player(_FEW), player(_MANY)
+    rounds = [(_round_seconds(play_few), _round_seconds(play_many)) for _ in range(_REPEATS)]
+    few, many = (median(times) for times in zip(*rounds, strict=True))
+    ratio = median(after / before for before, after in rounds)
+    return Row(
+        what=f"a round's time with n = {_FEW:,} and n = {_MANY:,}, the same {_JUDGMENTS:,} judgments; peak memory of "
+        f"a fit at n = {_MANY:,}, {_FEATURES} features",
+        bar="within 20 %; under 3 GiB",
+        measured=f"{1e3 * few:.2f} ms and {1e3 * many:.2f} ms a round, ratio {ratio:.2f}; "
+        f"{fitted['peak'] / _GIB:.2f} GiB",
+        reached=bool(abs(ratio - 1) <= 0.2 and fitted["peak"] < 3 * _GIB),
+        notes=f"Regression dynamics at η = 0; a round's time is the time of {_LONG} rounds minus that of {_SHORT}, "
+        f"over {_LONG - _SHORT}, so that the passes over everyone before and after cancel; the ratio is the median of "
+        f"{_REPEATS} side by side. The larger table contains the smaller one's people. The fit is "
+        f'`PairwiseFairClassifier("linear-regression", solver="no-regret")`, {fitted["seconds"]:.0f} s for 1,000 '
+        f"rounds in a fresh process, whose peak includes the table itself ({_MANY * _FEATURES * 8 / _GIB:.2f} GiB).",
+    )
+
+
+def people(n: int) -> tuple[pd.DataFrame, pd.Series]:
+    """``n`` people, the first ``_FEW`` of them always the same."""
+    first = make_people(_FEW, _FEATURES, seed=0)
+    if n == _FEW:
+        return first
+    others = make_people(n - _FEW, _FEATURES, seed=1)
+    table, outcome = (pd.concat(parts, ignore_index=True) for parts in zip(first, others, strict=True))
+    return table.set_axis(range(1, n + 1)), outcome.set_axis(range(1, n + 1))
+
+
+def judgments(table: pd.DataFrame) -> Judgments:
+    """One judge calls random pairs of the first people the same."""
+    draw = np.random.default_rng(0)
+    pairs = np.sort([draw.choice(_FEW, 2, replace=False) + 1 for _ in range(_JUDGMENTS + _JUDGMENTS // 10)], axis=1)
+    pairs = np.unique(pairs, axis=0)
+    a, b = draw.permutation(pairs)[:_JUDGMENTS].T
+    return Judgments({"judge": ["simulated"] * len(a), "a": a, "b": b, "answer": ["same"] * len(a)}, people=table)
+
+
+def player(n: int) -> Callable[[int], object]:
+    """A function that plays so many rounds on a table of ``n`` people."""
+    table, outcome = people(n)
+    pairs = PairRows.from_judgments(judgments(table))
+    encoder = TableEncoder.learn(table, np.ones(n), scaled=True)
+    judged = encoder.encode(table.loc[pairs.people])
+    points, positions = fold(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
+    budget = panel_budget(pairs, 0.0, "answers")
+    problem = Problem.build(points, positions, pairs, [budget], sign=1.0, gamma=0.3)
+    oracle = RegressionOracle(points.rows, points.multiplicity)
+
+    def play(n_rounds: int) -> object:
+        plan = promise(len(problem), lambda_bound=1.0, tau_bound=1.0, n_rounds=n_rounds)
+        return regression_rounds(problem, oracle, plan, 1.0, 1.0)
+
+    return play
+
+
+def fit_many() -> None:
+    """Fit a model to a million people and print seconds and peak memory; run in a process of its own."""
+    table, outcome = people(_MANY)
+    said = judgments(table)
+    model = PairwiseFairClassifier("linear-regression", gamma=0.3, solver="no-regret")
+    took = seconds(lambda: model.fit(table, outcome, judgments=said))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(json.dumps({"seconds": took, "peak": peak}))
+
+
+def _round_seconds(play: Callable[[int], object]) -> float:
+    return (seconds(lambda: play(_LONG)) - seconds(lambda: play(_SHORT))) / (_LONG - _SHORT)

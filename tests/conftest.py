@@ -1,0 +1,29 @@
+"""What every test may use: one hypothesis profile, and judgments in one short line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+
+from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The same examples on every machine and in every run; how long one takes says nothing about the code.
+settings.register_profile("fairwise", deadline=None, derandomize=True)
+settings.load_profile("fairwise")
+
+
+@pytest.fixture(scope="session")
+def said() -> Callable[..., Judgments]:
+    """Judgments from tuples ``(judge, a, b, answer)`` or ``(judge, a, b, answer, weight)``."""
+
+    def make(*answers: tuple[Any, ...], **more: Any) -> Judgments:
+        columns = ("judge", "a", "b", "answer", "weight")
+        rows = [dict(zip(columns, answer, strict=False)) for answer in answers]
+        return Judgments([{"weight": 1.0} | row for row in rows], **more)
+
+    return make

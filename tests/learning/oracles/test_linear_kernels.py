@@ -1,0 +1,118 @@
+"""The compiled loops: sorting like numpy, labels that do not depend on the batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fairwise.learning.oracles import linear_kernels
+from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+
+SPECIAL = [np.inf, -np.inf, 0.0, 5e-324, -5e-324, 2.2e-308, -2.2e-308, 1.0, -1.0, 1e300, -1e300]
+
+
+def sorted_positions(values: Any) -> list[int]:
+    order, spare = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
+    linear_kernels.sorted_order(values, order, spare)
+    return [int(position) for position in order]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.one_of(st.sampled_from(SPECIAL), st.floats(allow_nan=False)), min_size=1, max_size=60))
+@example([np.inf, -np.inf, np.inf, 1e308])
+@example([3.0])
+def test_order_is_that_of_a_stable_argsort(values: list[float]) -> None:
+    array = np.array(values) + 0.0  # zeros of one sign; those of two have a test of their own
+    assert sorted_positions(array) == np.argsort(array, kind="stable").tolist()
+
+
+def test_zeros_of_either_sign_are_ties() -> None:
+    for values in ([0.0, -0.0], [-0.0, 0.0, -5e-324, 5e-324, -0.0], [1.0, 0.0, -0.0, 0.0, -1.0]):
+        assert sorted_positions(np.array(values)) == np.argsort(values, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 2047, 5000])
+def test_order_of_many_numbers(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for values in (rng.normal(size=size), np.round(rng.normal(size=size), 1) + 1.0, np.full(size, 7.0)):
+        assert sorted_positions(values) == np.argsort(values, kind="stable").tolist()
+
+
+def test_only_the_part_in_use_is_ordered() -> None:
+    order, spare = np.full(5, -1, dtype=np.int64), np.full(5, -1, dtype=np.int64)
+    linear_kernels.sorted_order(np.array([2.0, 1.0, 3.0]), order, spare)
+    assert order.tolist() == [1, 0, 2, -1, -1]
+
+
+@pytest.fixture
+def on_the_edge() -> tuple[Any, LinearClassifiers]:
+    """People and classifiers that give many of them a score of nothing but rounding."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(90, 7))
+    rows[rng.random(rows.shape) < 0.3] = 0.0
+    coef = rng.normal(size=(300, 7)) * 10.0 ** rng.integers(-3, 4, size=(300, 1))
+    intercept = -(coef * rows[rng.integers(90, size=300)]).sum(axis=1)
+    return rows, LinearClassifiers(coef, intercept)
+
+
+def test_labels_do_not_depend_on_the_batch(on_the_edge: tuple[Any, LinearClassifiers]) -> None:
+    rows, classifiers = on_the_edge
+    whole = classifiers.labels(rows)
+    assert 0 < whole.mean() < 1
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        order = rng.permutation(len(rows))
+        assert np.array_equal(classifiers.labels(rows[order]), whole[:, order])
+        start, stop = sorted(rng.integers(len(rows) + 1, size=2))
+        assert np.array_equal(classifiers.labels(rows[start:stop]), whole[:, start:stop])
+        some = rng.integers(len(classifiers), size=40)
+        assert np.array_equal(classifiers.take(some).labels(rows), whole[some])
+    assert np.array_equal(np.hstack([classifiers.labels(rows[i : i + 1]) for i in range(len(rows))]), whole)
+
+
+def test_labels_do_not_depend_on_how_memory_is_laid_out(on_the_edge: tuple[Any, LinearClassifiers]) -> None:
+    rows, classifiers = on_the_edge
+    whole = classifiers.labels(rows)
+    assert np.array_equal(classifiers.labels(np.asfortranarray(rows)), whole)
+    assert np.array_equal(classifiers.labels(np.repeat(rows, 2, axis=0)[::2]), whole)
+
+
+def test_total_costs_are_those_of_the_labels(on_the_edge: tuple[Any, LinearClassifiers]) -> None:
+    """With whole costs both sums are exact, so a single label that differs would show."""
+    rows, classifiers = on_the_edge
+    cost = np.random.default_rng(2).integers(-8, 9, size=len(rows)).astype(float)
+    assert np.array_equal(classifiers.total_costs(rows, cost), classifiers.labels(rows) @ cost)
+
+
+def test_labels_are_thresholds_of_the_score() -> None:
+    rng = np.random.default_rng(3)
+    rows, classifiers = rng.normal(size=(50, 3)), LinearClassifiers(rng.normal(size=(20, 3)), rng.normal(size=20))
+    expected = (classifiers.coef @ rows.T + classifiers.intercept[:, None] > 0).astype(np.uint8)
+    assert np.array_equal(classifiers.labels(rows), expected)
+    assert classifiers.labels(rows).dtype == np.uint8
+
+
+def test_a_score_of_zero_is_label_0() -> None:
+    assert LinearClassifiers(np.zeros((1, 2)), np.zeros(1)).labels(np.ones((1, 2))).tolist() == [[0]]
+
+
+def test_constants_say_0_and_1_to_everyone() -> None:
+    constants = LinearClassifiers.constants(3)
+    rows = np.random.default_rng(0).normal(size=(10, 3)) * 1e6
+    assert constants.labels(rows).tolist() == [[0] * 10, [1] * 10]
+
+
+def test_a_collection_is_taken_apart_and_put_together() -> None:
+    rng = np.random.default_rng(4)
+    both = LinearClassifiers(rng.normal(size=(5, 2)), rng.normal(size=5))
+    again = both.take(np.array([0, 1])).joined(both.take(np.array([2, 3, 4])))
+    assert np.array_equal(again.coef, both.coef)
+    assert np.array_equal(again.intercept, both.intercept)
+    assert len(both.take(np.empty(0, dtype=np.intp))) == 0
+    rebuilt = LinearClassifiers(**both.state())
+    assert np.array_equal(rebuilt.coef, both.coef)
+    assert np.array_equal(rebuilt.intercept, both.intercept)

@@ -1,0 +1,208 @@
+"""People's tables as matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise.errors import InputError
+from fairwise.learning import encoding
+from fairwise.learning.encoding import TableEncoder
+
+
+def learned(table: pd.DataFrame, weights: Any = None, *, scaled: bool = True) -> TableEncoder:
+    return TableEncoder.learn(table, np.ones(len(table)) if weights is None else weights, scaled=scaled)
+
+
+@pytest.fixture
+def mixed() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": [20, 30, 40, 50],
+            "income": [1.5, np.nan, 3.0, 2.25],
+            "city": ["Ulm", "Bonn", None, "Ulm"],
+            "grade": pd.Categorical(["b", "a", "b", "c"]),
+            "member": [True, False, True, True],
+        },
+        index=pd.Index(["p", "q", "r", "s"], name="id"),
+    )
+
+
+def test_numbers_stay_one_column_and_categories_become_one_each(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed, scaled=False)
+    assert encoder.outputs == [
+        "age", "income", "income is missing", "city = Bonn", "city = Ulm", "city is missing",
+        "grade = a", "grade = b", "grade = c", "member",
+    ]  # fmt: skip
+    mean = (1.5 + 3.0 + 2.25) / 3
+    assert encoder.encode(mixed).tolist() == [
+        [20, 1.5, 0, 0, 1, 0, 0, 1, 0, 1],
+        [30, mean, 1, 1, 0, 0, 1, 0, 0, 0],
+        [40, 3.0, 0, 0, 0, 1, 0, 1, 0, 1],
+        [50, 2.25, 0, 0, 1, 0, 0, 0, 1, 1],
+    ]
+
+
+def test_scaled_numbers_start_at_zero_and_are_divided_by_a_power_of_two() -> None:
+    table = pd.DataFrame({"x": [3.0, 103.0, 203.0, 303.0]})
+    values = learned(table).encode(table).ravel()
+    unit = 100.0 / (values[1] - values[0])
+    assert values[0] == 0.0
+    assert np.log2(unit) == round(np.log2(unit))
+    assert values == pytest.approx((table["x"] - 3.0) / unit)
+    assert 0.5 <= values.std() <= 2.0
+
+
+def test_scaling_minds_the_weights() -> None:
+    table = pd.DataFrame({"x": [0.0, 1.0, 1000.0]})
+    even, tilted = learned(table), learned(table, np.array([1.0, 1.0, 1e-9]))
+    assert even.encode(table)[1, 0] < tilted.encode(table)[1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "Int64", "Float64", "boolean", "bool", "uint8"])
+def test_every_kind_of_number_is_a_number(dtype: Any) -> None:
+    table = pd.DataFrame({"x": pd.Series([0, 1, 1, 0]).astype(dtype)})
+    assert learned(table, scaled=False).encode(table).ravel().tolist() == [0.0, 1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "float64"])
+def test_missing_numbers_get_the_mean_and_a_mark(dtype: Any) -> None:
+    table = pd.DataFrame({"x": pd.Series([0, 1, None, 1]).astype(dtype)})
+    assert learned(table, scaled=False).encode(table)[:, 1].tolist() == [0, 0, 1, 0]
+    assert learned(table, scaled=False).encode(table)[2, 0] == pytest.approx(2 / 3)
+
+
+def test_a_column_with_nothing_in_it_says_nothing() -> None:
+    table = pd.DataFrame({"x": [np.nan, np.nan], "z": [1.0, 2.0]})
+    assert learned(table).encode(table)[:, :2].tolist() == [[0.0, 1.0], [0.0, 1.0]]
+
+
+def test_a_column_of_one_value_is_no_trouble() -> None:
+    table = pd.DataFrame({"x": [7.0, 7.0]})
+    assert learned(table).encode(table).tolist() == [[0.0], [0.0]]
+
+
+def test_a_number_missing_only_later_counts_as_average() -> None:
+    encoder = learned(pd.DataFrame({"x": [1.0, 3.0]}), scaled=False)
+    assert encoder.encode(pd.DataFrame({"x": [np.nan]})).tolist() == [[2.0]]
+
+
+def test_an_unseen_category_counts_as_none_of_the_known_ones_with_a_warning(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed[["city"]])
+    later = pd.DataFrame({"city": ["Ulm", "Rome", "Rome"]})
+    with pytest.warns(UserWarning, match=r"Column 'city': 'Rome' was never seen in training \(2 rows\)"):
+        matrix = encoder.encode(later)
+    assert matrix.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_a_judged_person_with_an_unseen_category_is_refused_by_name(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed[["city"]])
+    judged = pd.DataFrame({"city": ["Ulm", "Rome"]}, index=["x", "y"])
+    with pytest.raises(InputError, match=r"Judged person 'y' has 'Rome' in column 'city'.*known: Bonn, Ulm"):
+        encoder.encode(judged, strict=True)
+
+
+def test_a_missing_category_that_training_never_had_is_unseen_too() -> None:
+    encoder = learned(pd.DataFrame({"city": ["Ulm", "Bonn"]}))
+    later = pd.DataFrame({"city": [None]}, index=["z"], dtype=object)
+    with pytest.warns(UserWarning, match="a missing value was never seen"):
+        assert encoder.encode(later).tolist() == [[0.0, 0.0]]
+    with pytest.raises(InputError, match="Judged person 'z' has a missing value in column 'city'"):
+        encoder.encode(later, strict=True)
+
+
+def test_the_text_nan_is_not_a_missing_value() -> None:
+    table = pd.DataFrame({"x": ["nan", None, "b"]})
+    assert learned(table).encode(table).tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])),
+        pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])).dt.tz_localize("UTC"),
+        pd.Series(pd.to_timedelta(["1 day", "2 days"])),
+    ],
+    ids=["date", "date with zone", "duration"],
+)
+def test_dates_are_refused_with_advice(column: pd.Series) -> None:
+    with pytest.raises(InputError, match=r"Column 'born' holds dates.*an age"):
+        learned(pd.DataFrame({"born": column}))
+
+
+def test_complex_numbers_are_refused() -> None:
+    with pytest.raises(InputError, match="Column 'z' holds complex numbers"):
+        learned(pd.DataFrame({"z": [1 + 2j, 3j]}))
+
+
+def test_infinity_is_refused_with_its_place() -> None:
+    table = pd.DataFrame({"x": [1.0, np.inf]}, index=["ann", "bea"])
+    with pytest.raises(InputError, match="Column 'x' is infinity for person 'bea'"):
+        learned(table)
+
+
+def test_free_text_is_refused() -> None:
+    table = pd.DataFrame({"name": [f"person {number}" for number in range(1001)]})
+    with pytest.raises(InputError, match="Column 'name' has 1001 different values in 1001 rows"):
+        learned(table)
+    assert len(learned(table[:1000]).outputs) == 1000
+
+
+def test_text_where_training_had_numbers_is_refused() -> None:
+    encoder = learned(pd.DataFrame({"x": [1.0, 2.0]}))
+    with pytest.raises(InputError, match="Column 'x' was numbers in training, but now holds text"):
+        encoder.encode(pd.DataFrame({"x": ["many"]}))
+
+
+def test_rows_are_encoded_the_same_in_any_batch(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed)
+    whole = encoder.encode(mixed)
+    assert np.array_equal(np.vstack([encoder.encode(mixed.iloc[[row]]) for row in range(4)]), whole)
+    assert np.array_equal(encoder.encode(mixed.iloc[[2, 0, 3, 1]]), whole[[2, 0, 3, 1]])
+    assert encoder.encode(mixed.iloc[:0]).shape == (0, 10)
+
+
+def test_categories_do_not_depend_on_their_dtype(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed[["grade"]])
+    for dtype in (object, "str", "category"):
+        assert np.array_equal(encoder.encode(mixed[["grade"]].astype(dtype)), encoder.encode(mixed[["grade"]]))
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_order_of_people_changes_nothing(scaled: bool) -> None:
+    """Bit for bit: draws are keyed on the encoded row."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        table = pd.DataFrame(
+            {"x": rng.normal(size=12), "n": rng.integers(9, size=12), "g": rng.choice(["a", "b", "c"], size=12)}
+        )
+        order = rng.permutation(12)
+        straight, shuffled = learned(table, scaled=scaled), learned(table.iloc[order], scaled=scaled)
+        assert np.array_equal(straight.encode(table), shuffled.encode(table))
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_order_of_people_changes_nothing_about_what_is_missing(scaled: bool) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        table = pd.DataFrame({"x": np.where(rng.random(12) < 0.3, np.nan, rng.normal(size=12))})
+        order = rng.permutation(12)
+        straight, shuffled = learned(table, scaled=scaled), learned(table.iloc[order], scaled=scaled)
+        assert np.array_equal(straight.encode(table), shuffled.encode(table))
+
+
+def test_state_makes_the_same_encoder_again(mixed: pd.DataFrame) -> None:
+    encoder = learned(mixed)
+    again = TableEncoder.from_state(encoder.state())
+    assert again == encoder
+    assert np.array_equal(again.encode(mixed), encoder.encode(mixed))
+    assert all(isinstance(value, str | float | bool | list) for column in encoder.state() for value in column.values())
+
+
+def test_the_limit_on_categories_is_a_setting_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_MAX_CATEGORIES", 2)
+    with pytest.raises(InputError, match="at most 2 can be told apart"):
+        learned(pd.DataFrame({"x": list("abc")}))

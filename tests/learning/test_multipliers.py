@@ -1,0 +1,91 @@
+"""The Lagrangian bound is a bound for any multipliers, and meets the optimum at the best ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairwise.learning.master import Master
+from fairwise.learning.multipliers import Multipliers, lagrangian_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.learning.conftest import Listed, Optimum
+
+SHAPES: list[dict[str, Any]] = [
+    {"eta": 0.0},
+    {"eta": 0.05},
+    {"eta": 0.05, "weighting": "panel", "sign": -1.0},
+    {"eta": None, "judges": 0.1},
+    {"eta": 0.1, "judges": {"u": 0.0, "v": 0.2}, "gamma": 0.3},
+]
+
+
+def dual_value(game: Listed, at: Multipliers) -> float:
+    return lagrangian_bound(game.problem, at, float((game.errors + game.differences @ at.pairs).min()))
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 20), data=st.data())
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_multipliers_prove_more_than_is_true(
+    listed: Callable[..., Listed],
+    direct_optimum: Callable[..., Optimum],
+    shape: dict[str, Any],
+    seed: int,
+    data: st.DataObject,
+) -> None:
+    game = listed(seed, **shape)
+    size = data.draw(st.sampled_from([1e-3, 0.1, 1.0, 100.0]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    mask = rng.random(len(game.problem)) < data.draw(st.sampled_from([0.2, 1.0]))
+    at = Multipliers(size * mask * rng.random(len(game.problem)), size * rng.random(len(game.problem.soft_budgets)))
+    optimum = direct_optimum(game.problem, game.errors, game.differences).value
+    assert dual_value(game, at) <= optimum + 1e-9 * max(1.0, size)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_multipliers_prove_all_of_it(
+    listed: Callable[..., Listed], direct_optimum: Callable[..., Optimum], shape: dict[str, Any], seed: int
+) -> None:
+    game = listed(seed, **shape)
+    master = Master(game.problem)
+    master.add(game.errors, game.differences)
+    optimum = direct_optimum(game.problem, game.errors, game.differences).value
+    assert dual_value(game, master.solve(game.problem).multipliers) == pytest.approx(optimum, abs=1e-7)
+
+
+def test_with_no_multipliers_the_bound_is_the_unconstrained_error(listed: Callable[..., Listed]) -> None:
+    game = listed(0, eta=0.1)
+    assert dual_value(game, Multipliers.zero(game.problem)) == pytest.approx(game.errors.min())
+
+
+def test_slack_costs_what_its_budgets_charge_less_what_its_pair_pays(listed: Callable[..., Listed]) -> None:
+    problem = listed(2, eta=0.1, judges={"u": 0.0, "v": 0.2}).problem
+    rng = np.random.default_rng(0)
+    at = Multipliers(rng.random(len(problem)), rng.random(len(problem.soft_budgets)))
+    expected = -at.pairs.copy()
+    for price, budget in zip(at.budgets, problem.soft_budgets, strict=True):
+        for row, share in zip(budget.rows, budget.shares, strict=True):
+            expected[row] += price * share
+    cost = at.slack_cost(problem)
+    assert cost[~problem.hard] == pytest.approx(expected[~problem.hard])
+    assert problem.hard.any()
+    assert np.isposinf(cost[problem.hard]).all()
+    assert (at.pairs >= 0).all()  # and nothing was changed on the way
+
+
+def test_towards_walks_the_straight_line() -> None:
+    here = Multipliers(np.array([0.0, 4.0]), np.array([1.0]))
+    there = Multipliers(np.array([2.0, 0.0]), np.array([3.0]))
+    quarter = here.towards(there, 0.25)
+    assert quarter.pairs.tolist() == [0.5, 3.0]
+    assert quarter.budgets.tolist() == [1.5]
+    assert here.towards(there, 0.0).pairs.tolist() == here.pairs.tolist()
+    assert here.towards(there, 1.0).pairs.tolist() == there.pairs.tolist()
