@@ -39,8 +39,8 @@ def run() -> Row:
         f"slowest {took.max():.1f} s; stumps differ by at most {stumps_off:.1e}",
         reached=bool(gap <= _TOL and exact and took.max() <= 5 and stumps_off <= _TOL),
         notes=f"43 subjects, 11 values of gamma each, two subjects at a time, each on one core. Largest violation "
-        f"beyond gamma: {max(curve.worst_overshoot for curve in curves):.1e}. Stumps: {len(few)} subjects, same gammas, "
-        "the optimum over trees of depth 1 against the optimum over a list of all of them.",
+        f"beyond gamma: {max(curve.worst_overshoot for curve in curves):.1e}. Stumps: {len(few)} subjects, same "
+        "gammas, the optimum over trees of depth 1 against the optimum over a list of all of them.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,21 +12,31 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks import compas
 from benchmarks.exact_lines import least_costs
+from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, median_seconds, table
 from fairwise.learning.column_generation import ColumnGeneration
+from fairwise.learning.folding import fold
 from fairwise.learning.no_regret import solve_no_regret
 from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.oracles.weighted import WeightedOracle
 from fairwise.learning.seeding import seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
-    from fairwise.learning.problem import Problem
+    from fairwise.learning.problem import Points, Problem
+
+    Responder = Callable[[FloatArray], Classifiers]
+    Call = tuple[FloatArray, Classifiers]
 
 _FEATURES = ("age", "priors_count")
 _N_COSTS = 50
+_N_JUDGES = 10
 _GAMMAS = (0.05, 0.3)
+_DYNAMICS, _COLUMNS = "the dynamics", "column generation"
 
 
 class Recorder:
@@ -34,7 +45,7 @@ class Recorder:
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
         self.exact, self.hypothesis_class = oracle.exact, oracle.hypothesis_class
-        self.calls: list[tuple[FloatArray, Classifiers]] = []
+        self.calls: list[Call] = []
 
     def constants(self) -> Classifiers:
         return self._oracle.constants()
@@ -46,94 +57,118 @@ class Recorder:
 
 
 def run() -> Row:
-    lines = [*_over_lines(), *_over_trees()]
-    header = ["oracle", "exact class", "costs from", "mean regret", "largest", "exact answers", "time a call"]
-    worst = {line[0]: line[4] for line in lines}
+    regrets = {**_over_lines(), **_over_trees()}
+    lines = [
+        [*key, f"{regret.mean():.4f}", f"{regret.max():.4f}", f"{np.mean(regret < 1e-9):.0%}"]
+        for key, regret in regrets.items()
+    ]
+    means = {name: regret.mean() for (name, _, source), regret in regrets.items() if source == _COLUMNS}
     return Row(
-        what="each heuristic oracle's own regret against an exact class (in units of error)",
+        what="each heuristic oracle's own regret against an exact class, in units of error (simulated subjects)",
         bar="written down",
-        measured="largest: " + ", ".join(f"{name} {value}" for name, value in worst.items()),
+        measured="mean: " + ", ".join(f"{name} {mean:.4f}" for name, mean in means.items()),
         reached=None,
-        notes=f"COMPAS with simulated subjects, {_N_COSTS} cost vectors in each line of the table, gamma = {_GAMMAS[0]} and "
-        f"{_GAMMAS[1]}. Lines: thresholds on age and priors_count only, where every line can be enumerated. Trees: depth "
-        "2, all columns, all thresholds.\n\n" + table(header, lines),
+        notes=f"{_N_JUDGES} simulated subjects, gamma = {_GAMMAS[0]} and {_GAMMAS[1]}; from all oracle calls of these "
+        f"runs, {_N_COSTS} spread evenly. Lines: linear thresholds on age and priors_count, where all of them can be "
+        "enumerated. Trees: depth 2, all columns and thresholds.\n\n"
+        + table(["oracle", "exact class", "costs from", "mean regret", "largest", "exact answers"], lines)
+        + "\n\nTime of one answer on all columns of COMPAS (2,905 different rows of 5,829, 14 encoded columns):\n\n"
+        + table(["oracle", "a call"], _times()),
     )
 
 
-def _over_lines() -> list[list[str]]:
+def _over_lines() -> dict[tuple[str, str, str], FloatArray]:
     scale = np.array([column.scale for column in compas.encoder(_FEATURES).columns])
-    runs: dict[str, list[tuple[FloatArray, Classifiers]]] = {"the dynamics": [], "column generation": []}
-    for judge in compas.judges()[:10]:
-        for gamma in _GAMMAS:
-            problem = compas.problem_of(judge, gamma=gamma, columns=_FEATURES)
-            regression = Recorder(compas.regression(problem))
-            solve_no_regret(problem, regression, n_rounds=200)
-            runs["the dynamics"] += regression.calls
-            descent = DescentOracle(problem.points.rows, problem.points.multiplicity)
-            recorder = Recorder(descent)
-            ColumnGeneration(problem, recorder, seeds(problem, descent)).solve()
-            runs["column generation"] += recorder.calls
-    rows, multiplicity = problem.points.rows, problem.points.multiplicity
-    whole = np.rint(rows * scale).astype(np.intp)
-    oracles: dict[str, Oracle] = {
-        "`linear-regression`": compas.regression(problem),
-        "`linear`, from the regression alone": DescentOracle(rows, multiplicity),
-        "`LogisticRegression`, weighted": WeightedOracle(rows, LogisticRegression()),
-        "`LinearDiscriminantAnalysis`, resampled": WeightedOracle(rows, LinearDiscriminantAnalysis()),
+    runs: dict[str, list[Call]] = {_DYNAMICS: [], _COLUMNS: []}
+    for problem in _problems(columns=_FEATURES):
+        regression = Recorder(compas.regression(problem))
+        solve_no_regret(problem, regression, n_rounds=200)
+        runs[_DYNAMICS] += regression.calls
+        descent = DescentOracle(problem.points.rows, problem.points.multiplicity)
+        recorder = Recorder(descent)
+        ColumnGeneration(problem, recorder, seeds(problem, descent)).solve()
+        runs[_COLUMNS] += recorder.calls
+    points = problem.points
+    everyone = compas.encoded(_FEATURES)
+    oracles: dict[str, Responder] = {
+        "`linear-regression`": compas.regression(problem).best_response,
+        "`linear`, no warm start": DescentOracle(points.rows, points.multiplicity).best_response,
+        "`LogisticRegression`": _person_by_person(everyone, points, LogisticRegression()),
+        "`LinearDiscriminantAnalysis`, resampled": _person_by_person(everyone, points, LinearDiscriminantAnalysis()),
     }
-    lines = []
+    regrets = {}
     for source, calls in runs.items():
         chosen = _spread(calls)
-        costs = np.array([cost for cost, _ in chosen])
-        least = least_costs(whole, costs)
-        if source == "column generation":
-            answered = np.array([_cost_of(answer, rows, cost) for cost, answer in chosen])
-            lines.append(_line("`linear`, as it ran (warm starts)", "lines", source, answered - least))
-        lines += [_measure(name, oracle, "lines", source, rows, costs, least) for name, oracle in oracles.items()]
-    return lines
+        least = least_costs(np.rint(points.rows * scale).astype(np.intp), np.array([cost for cost, _ in chosen]))
+        if source == _COLUMNS:
+            regrets["`linear`, as it ran", "lines", source] = _costs(chosen, points.rows) - least
+        for name, respond in oracles.items():
+            answers = [(cost, respond(cost)) for cost, _ in chosen]
+            regrets[name, "lines", source] = _costs(answers, points.rows) - least
+    return regrets
 
 
-def _over_trees() -> list[list[str]]:
-    calls: list[tuple[FloatArray, Classifiers]] = []
-    for judge in compas.judges()[:10]:
+def _over_trees() -> dict[tuple[str, str, str], FloatArray]:
+    calls: list[Call] = []
+    for problem in _problems(scaled=False):
+        recorder = Recorder(_tree(problem.points, 2))
+        ColumnGeneration(problem, recorder).solve()
+        calls += recorder.calls
+    chosen, points = _spread(calls), problem.points
+    greedy = _person_by_person(compas.encoded(scaled=False), points, DecisionTreeClassifier(max_depth=2))
+    answers = [(cost, greedy(cost)) for cost, _ in chosen]
+    regret = _costs(answers, points.rows) - _costs(chosen, points.rows)
+    return {("`DecisionTreeClassifier(max_depth=2)`", "trees", _COLUMNS): regret}
+
+
+def _times() -> list[list[str]]:
+    problem, in_units = next(_problems()), next(_problems(scaled=False))
+    points, unscaled = problem.points, in_units.points
+    cost, tree_cost = (each.cost(np.full(len(each), 0.3 / len(each))) for each in (problem, in_units))
+    regression, descent = compas.regression(problem), DescentOracle(points.rows, points.multiplicity)
+    known = compas.linear(problem).classifiers.take(np.arange(8))
+    listed = FiniteClassOracle(all_stumps(unscaled.rows))
+    trees = [_tree(unscaled, depth) for depth in (1, 2, 3)]
+    others = [LogisticRegression(max_iter=1000), DecisionTreeClassifier(max_depth=2), LinearDiscriminantAnalysis()]
+    asked: dict[str, Callable[[], object]] = {
+        "`linear-regression`": lambda: regression.best_response(cost),
+        "`linear`, no warm start": lambda: descent.best_response(cost),
+        "`linear`, warm starts": lambda: descent.best_response(cost, known),
+        **{f"`tree`, depth {tree.max_depth}": partial(tree.best_response, tree_cost) for tree in trees},
+        "finite class, all 264 stumps": lambda: listed.best_response(tree_cost),
+        **{f"`{each}`": partial(_person_by_person(compas.encoded(), points, each), cost) for each in others},
+    }
+    return [[name, f"{1e3 * median_seconds(ask, 11):.2g} ms"] for name, ask in asked.items()]
+
+
+def _problems(**how: Any) -> Iterator[Problem]:
+    for judge in compas.judges()[:_N_JUDGES]:
         for gamma in _GAMMAS:
-            problem = compas.problem_of(judge, gamma=gamma, scaled=False)
-            recorder = Recorder(_tree_oracle(problem))
-            ColumnGeneration(problem, recorder).solve()
-            calls += recorder.calls
-    chosen = _spread(calls)
-    rows = problem.points.rows
-    costs = np.array([cost for cost, _ in chosen])
-    least = np.array([_cost_of(answer, rows, cost) for cost, answer in chosen])
-    greedy = WeightedOracle(rows, DecisionTreeClassifier(max_depth=2))
-    exact = _tree_oracle(problem)
-    return [
-        _measure("`DecisionTreeClassifier(max_depth=2)`", greedy, "trees", "column generation", rows, costs, least),
-        _measure("`tree`", exact, "trees", "column generation", rows, costs, least),
-    ]
+            yield compas.problem_of(judge, gamma=gamma, **how)
 
 
-def _measure(
-    name: str, oracle: Oracle, against: str, source: str, rows: Any, costs: FloatArray, least: FloatArray
-) -> list[str]:
-    answered = np.array([_cost_of(oracle.best_response(cost), rows, cost) for cost in costs])
-    took = median_seconds(lambda: oracle.best_response(costs[0]), 9)
-    return _line(name, against, source, answered - least, f"{1e3 * took:.2g} ms")
+def _person_by_person(everyone: FloatArray, points: Points, estimator: Any) -> Responder:
+    """A scikit-learn classifier as the estimator uses it: fitted to every person, equal rows not merged."""
+    labels = compas.people()[1].to_numpy()
+    _, place = fold(everyone, labels, np.ones(len(labels)), everyone)
+    first = np.unique(place, return_index=True)[1]
+    oracle = WeightedOracle(everyone, estimator)
+
+    def respond(cost: FloatArray) -> Classifiers:
+        own = (1 - 2 * labels) / len(labels)
+        own[first] += cost - points.error_cost
+        return oracle.best_response(own)
+
+    return respond
 
 
-def _line(name: str, against: str, source: str, regret: FloatArray, took: str = "") -> list[str]:
-    exact = f"{np.mean(regret < 1e-9):.0%}"
-    return [name, against, source, f"{regret.mean():.4f}", f"{regret.max():.4f}", exact, took]
+def _costs(answered: list[Call], rows: FloatArray) -> FloatArray:
+    return np.array([answer.labels(rows)[0] @ cost for cost, answer in answered])
 
 
-def _cost_of(answer: Classifiers, rows: Any, cost: FloatArray) -> float:
-    return float(answer.labels(rows)[0] @ cost)
-
-
-def _spread(calls: list[tuple[FloatArray, Classifiers]]) -> list[tuple[FloatArray, Classifiers]]:
-    """As many calls as wanted, evenly spread over the runs."""
+def _spread(calls: list[Call]) -> list[Call]:
     return [calls[position] for position in np.linspace(0, len(calls) - 1, _N_COSTS).astype(int)]
 
 
-def _tree_oracle(problem: Problem) -> TreeOracle:
-    return TreeOracle(problem.points.rows, problem.points.error_cost, 2)
+def _tree(points: Points, depth: int) -> TreeOracle:
+    return TreeOracle(points.rows, points.error_cost, depth)

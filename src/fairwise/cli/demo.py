@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,13 +16,13 @@ _SHOWN = 5
 
 
 def demo(
-    gamma: Annotated[float, typer.Option(help="How far two probabilities may differ against a judgment.")] = 0.0,
-    eta: Annotated[float, typer.Option(help="How much mean excess the panel as a whole may suffer.")] = 0.05,
+    gamma: Annotated[float, typer.Option(help="How far two probabilities may differ against a judgment.")] = 0.3,
+    eta: Annotated[float, typer.Option(help="How much mean excess the panel as a whole may suffer.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the simulated panel.")] = 0,
 ) -> None:
     """Fit the bundled COMPAS data with a panel of 43 simulated people and show what their judgments cost.
 
-    Example: [bold]fairwise demo --gamma 0.1 --eta 0.02[/bold]
+    Example: [bold]fairwise demo --gamma 0 --eta 0.05[/bold]
     """
     from rich.console import Console
 
@@ -49,30 +49,21 @@ def demo(
 
 
 def _show_expensive(console: Console, model: PairwiseFairClassifier, people: pd.DataFrame) -> None:
-    """The most expensive judgments of the last model, with the two people side by side."""
-    from rich.table import Table
-
+    """The most expensive judgments of the last model, with the two people one above the other."""
+    console.rule("[bold]Most expensive judgments[/bold] (of the trees)", align="left")
+    console.print("Price: training error saved per unit by which the pair may differ more.\n", highlight=False)
+    described = people.apply(_person, axis="columns")
     prices = model.prices_.sort_values("price", ascending=False, kind="stable").head(_SHOWN)
-    console.rule("[bold]Most expensive judgments[/bold]", align="left")
-    console.print("Price: training error saved per unit by which the pair may differ more.", highlight=False)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name, justify in (("judge", "left"), ("said", "left"), ("A", "left"), ("B", "left")):
-        table.add_column(name, justify=justify)
-    table.add_column("price", justify="right")
-    table.add_column("violation", justify="right")
-    for row in prices.itertuples():
-        table.add_row(
-            str(row.judge),
-            str(row.answer).replace("_", " "),
-            _person(people.loc[row.a]),
-            _person(people.loc[row.b]),
-            f"{row.price:.4f}",
-            f"{row.violation:.2f}",
+    for row in prices.to_dict("records"):
+        said = str(row["answer"]).replace("_", " ")
+        console.print(
+            f"{row['judge']} said [bold]{said}[/bold], price {row['price']:.4f}, violation {row['violation']:.2f}",
+            highlight=False,
         )
-    console.print(table)
+        console.print(f"   A  {described[row['a']]}\n   B  {described[row['b']]}", highlight=False)
 
 
-def _person(row: pd.Series) -> str:
-    offences = int(row["juv_fel_count"] + row["juv_misd_count"] + row["juv_other_count"])
+def _person(row: pd.Series[Any]) -> str:
+    juvenile = int(row["juv_fel_count"] + row["juv_misd_count"] + row["juv_other_count"])
     charge = "felony" if row["c_charge_degree"] == "F" else "misdemeanour"
-    return f"{row['sex']}, {row['age']}, {row['race']}, {row['priors_count']} priors, {offences} juvenile, {charge}"
+    return f"{row['sex']}, {row['age']}, {row['race']}; {row['priors_count']} priors, {juvenile} juvenile; {charge}"

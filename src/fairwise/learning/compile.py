@@ -1,4 +1,7 @@
-"""Compile every numba loop into its cache, so that the first real fit does not wait: ``python -m fairwise.learning.compile``."""
+"""Compile every numba loop into its cache, so that the first real fit does not wait.
+
+The set-up runs ``python -m fairwise.learning.compile``.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from fairwise.errors import InputError
 from fairwise.learning.multipliers import Multipliers
 from fairwise.learning.result import Solution
 from fairwise.learning.settings import DEEPEST_PROVEN
-from fairwise.learning.settings import DEEPEST_PROVEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

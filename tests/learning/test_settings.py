@@ -1,0 +1,86 @@
+"""Every setting has its bounds, and an error names it, its value and what is allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fairwise import PairwiseFairClassifier
+from fairwise.errors import FairwiseError, InputError
+from fairwise.learning.settings import check_settings
+
+if TYPE_CHECKING:
+    from tests.learning.conftest import Town
+
+REFUSED = [
+    ("gamma", -0.01, "from 0 to 1"),
+    ("gamma", 1.01, "from 0 to 1"),
+    ("gamma", float("nan"), "from 0 to 1"),
+    ("gamma", "0.1", "from 0 to 1"),
+    ("gamma", None, "from 0 to 1"),
+    ("gamma", True, "from 0 to 1"),
+    ("eta", -0.01, "from 0 to 1 or None for no panel budget"),
+    ("eta", 2, "from 0 to 1 or None"),
+    ("estimator", "forest", "'linear', 'linear-regression', 'tree' or a scikit-learn classifier or Pipeline"),
+    ("estimator", 7, "cannot be fitted.*'linear'"),
+    ("estimator", None, "cannot be fitted"),
+    ("estimator", LogisticRegression, "cannot be fitted.*an instance"),
+    ("solver", "simplex", "'column-generation', 'no-regret'"),
+    ("weighting", "people", "'answers', 'panel'"),
+    ("judge_budgets", 1.5, "1.5 for 'every judge' is not allowed"),
+    ("judge_budgets", {"ann": 0.1, "bea": -1}, "-1 for 'bea' is not allowed"),
+    ("judge_budgets", "ann", "'ann' for 'every judge'"),
+    ("max_depth", 0, "from 1 to 4"),
+    ("max_depth", 5, "from 1 to 4"),
+    ("max_depth", 2.0, "whole number from 1 to 4"),
+    ("max_thresholds", 0, "at least 1"),
+    ("max_thresholds", 2.5, "whole number of at least 1"),
+    ("n_rounds", 0, "at least 1"),
+    ("n_rounds", True, "at least 1"),
+    ("lambda_bound", 0, "above 0"),
+    ("lambda_bound", float("inf"), "above 0"),
+    ("tau_bound", -1.0, "above 0"),
+    ("tol", 0.0, "above 0"),
+    ("nu", 0.0, "above 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), REFUSED, ids=[f"{n}={v}" for n, v, _ in REFUSED])
+def test_what_is_not_allowed_is_named_with_its_value(name: str, value: Any, allowed: str, town: Town) -> None:
+    model = PairwiseFairClassifier(**{name: value})
+    with pytest.raises(InputError, match=allowed) as refused:
+        model.fit(town.people, town.outcome)
+    assert name in str(refused.value)
+    assert isinstance(refused.value, ValueError)
+    assert isinstance(refused.value, FairwiseError)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("gamma", 0),
+        ("gamma", 1.0),
+        ("eta", None),
+        ("eta", 1),
+        ("judge_budgets", 0),
+        ("judge_budgets", {"ann": 1.0}),
+        ("judge_budgets", {}),
+        ("max_depth", 4),
+        ("max_thresholds", 1),
+        ("n_rounds", 1),
+        ("nu", 5),
+        ("estimator", LogisticRegression()),
+    ],
+)
+def test_what_is_allowed_passes(name: str, value: Any) -> None:
+    check_settings(PairwiseFairClassifier(**{name: value}).get_params(deep=False))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    import numpy as np
+
+    model = PairwiseFairClassifier(gamma=np.float64(0.1), eta=np.float32(0.5), max_depth=np.int64(2))
+    check_settings(model.get_params(deep=False))
