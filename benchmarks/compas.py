@@ -68,8 +68,9 @@ def problem_of(
     pairs = pairs_of(judge)
     rows = encoded(columns, scaled=scaled)
     judged = rows[table.index.get_indexer(pairs.people)]
-    points, positions = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
-    return Problem.build(points, positions, pairs, [panel_budget(pairs, 0.0, "answers")], sign=1.0, gamma=gamma)
+    placed = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
+    budget = panel_budget(pairs, 0.0, "answers")
+    return Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=gamma)
 
 
 def regression(problem: Problem) -> RegressionOracle:

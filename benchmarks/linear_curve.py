@@ -20,8 +20,8 @@ def run() -> Row:
         measured=f"median {np.median(took):.1f} s",
         reached=bool(np.median(took) <= 5),
         notes=f"From the answers to the solutions; two subjects at a time, each on one core. Quartiles "
-        f"{np.quantile(took, 0.25):.1f} and {np.quantile(took, 0.75):.1f} s, slowest {took.max():.1f} s; processor time, "
-        f"which other programs disturb less: median {np.median(busy):.1f} s.",
+        f"{np.quantile(took, 0.25):.1f} and {np.quantile(took, 0.75):.1f} s, slowest {took.max():.1f} s; processor "
+        f"time, which other programs disturb less: median {np.median(busy):.1f} s.",
     )
 
 

@@ -44,11 +44,10 @@ class Recorder:
 
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
-        self.exact, self.hypothesis_class = oracle.exact, oracle.hypothesis_class
         self.calls: list[Call] = []
 
-    def constants(self) -> Classifiers:
-        return self._oracle.constants()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
         answer = self._oracle.best_response(cost, warm)
@@ -150,8 +149,8 @@ def _problems(**how: Any) -> Iterator[Problem]:
 def _person_by_person(everyone: FloatArray, points: Points, estimator: Any) -> Responder:
     """A scikit-learn classifier as the estimator uses it: fitted to every person, equal rows not merged."""
     labels = compas.people()[1].to_numpy()
-    _, place = fold(everyone, labels, np.ones(len(labels)), everyone)
-    first = np.unique(place, return_index=True)[1]
+    placed = fold(everyone, labels, np.ones(len(labels)), everyone[:0])
+    first = np.unique(placed.people, return_index=True)[1]
     oracle = WeightedOracle(everyone, estimator)
 
     def respond(cost: FloatArray) -> Classifiers:

@@ -35,7 +35,7 @@ _GIB = 2**30
 def run() -> Row:
     # The child first: what this process holds by then counts in the child's peak.
     child = "from benchmarks.scaling import fit_many; fit_many()"
-    answer = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True, check=True)
     fitted = json.loads(answer.stdout)
 
     play_few, play_many = player(_FEW), player(_MANY)
@@ -49,7 +49,7 @@ def run() -> Row:
         measured=f"{1e3 * few:.2f} ms and {1e3 * many:.2f} ms a round, ratio {ratio:.2f}; "
         f"{fitted['peak'] / _GIB:.2f} GiB",
         reached=bool(abs(ratio - 1) <= 0.2 and fitted["peak"] < 3 * _GIB),
-        notes=f"Regression dynamics at η = 0; a round's time is the time of {_LONG} rounds minus that of {_SHORT}, "
+        notes=f"Regression dynamics at eta = 0; a round's time is the time of {_LONG} rounds minus that of {_SHORT}, "
         f"over {_LONG - _SHORT}, so that the passes over everyone before and after cancel; the ratio is the median of "
         f"{_REPEATS} side by side. The larger table contains the smaller one's people. The fit is "
         f'`PairwiseFairClassifier("linear-regression", solver="no-regret")`, {fitted["seconds"]:.0f} s for 1,000 '
@@ -82,10 +82,10 @@ def player(n: int) -> Callable[[int], object]:
     pairs = PairRows.from_judgments(judgments(table))
     encoder = TableEncoder.learn(table, np.ones(n), scaled=True)
     judged = encoder.encode(table.loc[pairs.people])
-    points, positions = fold(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
+    placed = fold(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
     budget = panel_budget(pairs, 0.0, "answers")
-    problem = Problem.build(points, positions, pairs, [budget], sign=1.0, gamma=0.3)
-    oracle = RegressionOracle(points.rows, points.multiplicity)
+    problem = Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=0.3)
+    oracle = RegressionOracle(problem.points.rows, problem.points.multiplicity)
 
     def play(n_rounds: int) -> object:
         plan = promise(len(problem), lambda_bound=1.0, tau_bound=1.0, n_rounds=n_rounds)

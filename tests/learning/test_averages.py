@@ -28,15 +28,15 @@ def average(listed: Callable[..., Listed]) -> tuple[Listed, Averages, list[tuple
         member = int(rng.integers(len(game.errors)))
         slack = rng.integers(2, size=len(game.problem)).astype(float)
         average.add(at, float(game.errors[member]), game.differences[member].astype(float), slack)
-        rounds.append((*at.pairs, *at.budgets, game.errors[member], *game.differences[member], *slack))
+        rounds.append((*at.rows, *at.budgets, game.errors[member], *game.differences[member], *slack))
     return game, average, rounds
 
 
 def test_every_round_counts_alike(average: tuple[Listed, Averages, list[tuple[float, ...]]]) -> None:
     _, kept, rounds = average
-    found = [*kept.multipliers.pairs, *kept.multipliers.budgets, kept.error, *kept.differences, *kept.slack]
+    found = [*kept.multipliers.rows, *kept.multipliers.budgets, kept.error, *kept.values, *kept.slack]
     assert found == pytest.approx(np.mean(rounds, axis=0))
-    assert kept.max_violation() == pytest.approx(max(0.0, kept.differences.max()))
+    assert kept.max_violation() == pytest.approx(max(0.0, kept.values.max()))
 
 
 def test_the_dual_player_cannot_do_better(average: tuple[Listed, Averages, list[tuple[float, ...]]]) -> None:
@@ -45,7 +45,7 @@ def test_the_dual_player_cannot_do_better(average: tuple[Listed, Averages, list[
     problem, lambda_bound, tau_bound = game.problem, 3.0, 2.0
     corners = [np.zeros(len(problem)), *(lambda_bound * np.eye(len(problem)))]
     budgets = [np.array(choice) for choice in product([0.0, tau_bound], repeat=len(problem.soft_budgets))]
-    excess = kept.differences - kept.slack - problem.gamma
+    excess = kept.values - kept.slack - problem.gamma
     overspent = [b.shares @ kept.slack[b.rows] - b.limit for b in problem.soft_budgets]
     best = max(kept.error + pairs @ excess + prices @ overspent for pairs in corners for prices in budgets)
     assert kept.best_dual_value(lambda_bound, tau_bound) == pytest.approx(best)

@@ -35,7 +35,7 @@ shapes = pytest.mark.parametrize("shape", SHAPES, ids=[" ".join(f"{k}={v}" for k
 def excesses(problem: Problem, solution: Solution) -> FloatArray:
     """What a mixture takes beyond gamma on every row, from its classifiers alone."""
     _, differences = problem.evaluate(solution.classifiers)
-    return np.maximum(solution.weights @ differences - problem.gamma, 0.0)
+    return np.asarray(np.maximum(solution.weights @ differences - problem.gamma, 0.0))
 
 
 def assert_keeps_the_rules(problem: Problem, solution: Solution) -> None:
@@ -131,12 +131,12 @@ def test_multipliers_are_those_of_the_rows(listed: Callable[..., Listed], direct
     """A price is error per unit of gamma: the derivative of the optimum, seen from both sides."""
     game = listed(5, n_points=8, n_people=7, n_answers=16, n_classifiers=100, gamma=0.1)
     multipliers = ColumnGeneration(game.problem, game.oracle).solve(tol=1e-9).multipliers
-    assert multipliers.pairs.sum() > 0.01
+    assert multipliers.rows.sum() > 0.01
     here, step = direct_optimum(game.problem, game.errors, game.differences).value, 1e-4
     more = direct_optimum(game.problem.at(0.1 + step), game.errors, game.differences).value
     less = direct_optimum(game.problem.at(0.1 - step), game.errors, game.differences).value
-    assert (here - more) / step <= multipliers.pairs.sum() + 1e-5
-    assert (less - here) / step >= multipliers.pairs.sum() - 1e-5
+    assert (here - more) / step <= multipliers.rows.sum() + 1e-5
+    assert (less - here) / step >= multipliers.rows.sum() - 1e-5
 
 
 class Lazy(FiniteClassOracle):
@@ -159,6 +159,26 @@ def test_an_inexact_oracle_gives_a_feasible_answer_and_no_proof(
         assert solution.bound <= solution.error + 1e-9
         assert solution.error >= direct_optimum(game.problem, game.errors, game.differences).value - 1e-7
         assert_keeps_the_rules(game.problem, solution)
+
+
+class Stubborn(FiniteClassOracle):
+    """Has one answer to everything."""
+
+    exact = False
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Any:  # noqa: ARG002
+        return self._everyone.take(np.array([2]))
+
+
+def test_even_the_worst_oracle_is_no_worse_than_the_better_constant(listed: Callable[..., Listed]) -> None:
+    better = set()
+    for seed in range(10):
+        game = listed(seed, n_points=8, n_classifiers=1, gamma=0.0)
+        solution = ColumnGeneration(game.problem, Stubborn(game.labels[2:])).solve()
+        assert solution.error <= game.errors[:2].min() + 1e-9
+        assert_keeps_the_rules(game.problem, solution)
+        better.add(int(game.errors[:2].argmin()))
+    assert better == {0, 1}
 
 
 def test_seeds_are_part_of_the_mixture(listed: Callable[..., Listed], direct_optimum: Direct) -> None:

@@ -27,7 +27,7 @@ NOBODY = np.empty((0, 2))
 
 def test_each_distinct_row_is_one_point_with_the_costs_of_all_its_people(people: tuple[Any, Any, Any]) -> None:
     rows, outcome, weight = people
-    points, _ = fold(rows, outcome, weight, NOBODY)
+    points = fold(rows, outcome, weight, NOBODY).points
     assert sorted(map(tuple, points.rows)) == sorted(set(map(tuple, rows)))
     for row, cost, mass in zip(points.rows, points.error_cost, points.multiplicity, strict=True):
         here = (rows == row).all(axis=1)
@@ -38,8 +38,8 @@ def test_each_distinct_row_is_one_point_with_the_costs_of_all_its_people(people:
 
 def test_no_classifier_notices(people: tuple[Any, Any, Any]) -> None:
     rows, outcome, weight = people
-    folded, _ = fold(rows, outcome, weight, NOBODY)
-    plain, _ = append(rows, outcome, weight, NOBODY)
+    folded = fold(rows, outcome, weight, NOBODY).points
+    plain = append(rows, outcome, weight, NOBODY).points
     assert len(plain.rows) == 100
     for threshold in (-0.5, 0.5, 1.5, 2.5):
         errors = [points.errors((points.rows[:, :1] > threshold).T)[0] for points in (folded, plain)]
@@ -47,20 +47,25 @@ def test_no_classifier_notices(people: tuple[Any, Any, Any]) -> None:
         assert errors[0] == pytest.approx(weight @ ((rows[:, 0] > threshold) != outcome) / weight.sum())
 
 
-def test_judged_people_find_their_point_inside_and_outside(people: tuple[Any, Any, Any]) -> None:
+@pytest.mark.parametrize("place", [fold, append])
+def test_judged_people_find_their_point_inside_and_outside(people: tuple[Any, Any, Any], place: Any) -> None:
     rows, outcome, weight = people
     judged = np.array([rows[7], [9.0, 9.0], rows[3], [9.0, 9.0], [8.0, 0.0]])
-    for place in (fold, append):
-        points, positions = place(rows, outcome, weight, judged)
-        assert np.array_equal(points.rows[positions], judged)
-        outside = positions[[1, 3, 4]]
-        assert points.error_cost[outside].tolist() == [0.0] * 3
-        assert points.multiplicity[outside].tolist() == [1.0] * 3
-        # Nobody's error changes because somebody else was judged.
-        alone, _ = place(rows, outcome, weight, NOBODY)
-        assert points.errors((points.rows[:, :1] > 0.5).T) == pytest.approx(alone.errors((alone.rows[:, :1] > 0.5).T))
-    points, positions = fold(rows, outcome, weight, judged)
-    assert positions[1] == positions[3]
+    placed = place(rows, outcome, weight, judged)
+    assert np.array_equal(placed.points.rows[placed.judged], judged)
+    assert np.array_equal(placed.points.rows[placed.people], rows)
+    outside = placed.judged[[1, 3, 4]]
+    assert placed.points.error_cost[outside].tolist() == [0.0] * 3
+    assert placed.points.multiplicity[outside].tolist() == [1.0] * 3
+    # Nobody's error changes because somebody else was judged.
+    alone = place(rows, outcome, weight, NOBODY).points
+    found = placed.points.errors((placed.points.rows[:, :1] > 0.5).T)
+    assert found == pytest.approx(alone.errors((alone.rows[:, :1] > 0.5).T))
+
+
+def test_judged_people_who_are_alike_share_a_point(people: tuple[Any, Any, Any]) -> None:
+    positions = fold(*people, np.array([[9.0, 9.0], [8.0, 0.0], [9.0, 9.0]])).judged
+    assert positions[0] == positions[2] != positions[1]
 
 
 def test_the_order_of_people_changes_nothing() -> None:
@@ -68,11 +73,12 @@ def test_the_order_of_people_changes_nothing() -> None:
     rows, outcome = rng.integers(3, size=(60, 2)).astype(float), rng.integers(2, size=60)
     judged = np.vstack([rows[:4], [[7.0, 7.0]]])
     order = rng.permutation(60)
-    straight, at = fold(rows, outcome, np.ones(60), judged)
-    shuffled, there = fold(rows[order], outcome[order], np.ones(60), judged)
+    straight = fold(rows, outcome, np.ones(60), judged)
+    shuffled = fold(rows[order], outcome[order], np.ones(60), judged)
     for name in ("rows", "error_cost", "error_offset", "multiplicity"):
-        assert np.array_equal(getattr(straight, name), getattr(shuffled, name))
-    assert np.array_equal(at, there)
+        assert np.array_equal(getattr(straight.points, name), getattr(shuffled.points, name))
+    assert np.array_equal(straight.judged, shuffled.judged)
+    assert np.array_equal(straight.people[order], shuffled.people)
 
 
 @pytest.mark.parametrize("collide", ["all", "some"])
@@ -81,13 +87,14 @@ def test_rows_with_one_key_are_told_apart(
 ) -> None:
     rows, outcome, weight = people
     judged = np.array([rows[0], [5.0, 5.0]])
-    expected, _ = fold(rows, outcome, weight, judged)
+    expected = fold(rows, outcome, weight, judged).points
 
     def poor_keys(table: Any) -> Any:
         return (np.zeros(len(table)) if collide == "all" else table[:, 0]).astype(np.uint64)
 
     monkeypatch.setattr(folding, "row_keys", poor_keys)
-    points, positions = fold(rows, outcome, weight, judged)
+    placed = fold(rows, outcome, weight, judged)
+    points, positions = placed.points, placed.judged
     assert len(points.rows) == len(expected.rows)
     assert np.array_equal(points.rows[positions], judged)
     by_row = dict(zip(map(tuple, expected.rows), expected.error_cost, strict=True))
@@ -105,14 +112,15 @@ def test_every_chunk_is_checked_for_collisions(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_zeros_of_both_signs_are_one_point() -> None:
-    points, _ = fold(np.array([[0.0], [-0.0]]), np.array([0, 1]), np.ones(2), np.empty((0, 1)))
-    assert len(points.rows) == 1
+    placed = fold(np.array([[0.0], [-0.0]]), np.array([0, 1]), np.ones(2), np.empty((0, 1)))
+    assert len(placed.points.rows) == 1
 
 
 def test_appended_people_keep_their_table_and_order() -> None:
     table = pd.DataFrame({"x": [3.0, 1.0, 3.0], "g": ["a", None, "a"]}, index=["p", "q", "r"])
     judged = pd.DataFrame({"x": [1.0, 3.0, 3.0], "g": [None, "a", "b"]}, index=["q", "r", "z"])
-    points, positions = append(table, np.array([0, 1, 1]), np.ones(3), judged)
+    placed = append(table, np.array([0, 1, 1]), np.ones(3), judged)
+    points, positions = placed.points, placed.judged
     assert isinstance(points.rows, pd.DataFrame)
     assert points.rows.index.tolist() == ["p", "q", "r", "z"]
     assert positions.tolist() == [1, 0, 3]  # the first equal training row; a row of their own where there is none

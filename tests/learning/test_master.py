@@ -87,17 +87,17 @@ def test_multipliers_satisfy_the_conditions_of_optimality(
     game = pool(seed, **shape)
     problem, found = game.problem, solved(game.problem, game.errors, game.differences)
     at = found.multipliers
-    assert at.pairs.min() >= 0
+    assert at.rows.min() >= 0
     assert at.budgets.min(initial=0.0) >= 0
     # Dual feasibility: no slack pays for itself, no classifier is cheaper than those in the mixture.
     slack_cost = at.slack_cost(problem)
     assert slack_cost.min() >= -1e-8
-    cost = game.errors + game.differences @ at.pairs
+    cost = game.errors + game.differences @ at.rows
     assert cost[found.weights > 1e-9] == pytest.approx(cost.min(), abs=1e-7)
     # Complementary slackness: what has a price is used up, what is used is priced right.
     reached = found.weights @ game.differences
     slack = least_slack(problem, found.weights, game.differences)
-    assert (at.pairs * (reached - problem.gamma - slack)).tolist() == pytest.approx([0.0] * len(problem), abs=1e-7)
+    assert (at.rows * (reached - problem.gamma - slack)).tolist() == pytest.approx([0.0] * len(problem), abs=1e-7)
     assert slack[slack > 1e-9] * slack_cost[slack > 1e-9] == pytest.approx(0.0, abs=1e-7)
     for price, budget in zip(at.budgets, problem.soft_budgets, strict=True):
         assert price * (budget.limit - budget.shares @ slack[budget.rows]) == pytest.approx(0.0, abs=1e-7)
@@ -120,7 +120,7 @@ def test_large_groups_of_rows_give_the_same_value(
     found = solved(game.problem, game.errors, game.differences)
     assert found.value == pytest.approx(direct_optimum(game.problem, game.errors, game.differences).value, abs=1e-7)
     assert_feasible(game.problem, found.weights, game.differences)
-    cheapest = float((game.errors + game.differences @ found.multipliers.pairs).min())
+    cheapest = float((game.errors + game.differences @ found.multipliers.rows).min())
     assert lagrangian_bound(game.problem, found.multipliers, cheapest) == pytest.approx(found.value, abs=1e-7)
 
 

@@ -47,6 +47,6 @@ def test_weights_that_add_to_a_little_more_than_one_do_not_show() -> None:
 
 def test_a_table_is_taken_in_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LABELS_AT_ONCE", 4)
-    half = Mixture(FittedClassifiers([0, 1]), np.array([0.25, 0.75]))
+    half = Mixture(FittedClassifiers([0, 1], np.full(2, np.nan)), np.array([0.25, 0.75]))
     assert half.probabilities(pd.DataFrame({"x": range(7)})).tolist() == [0.75] * 7
     assert half.probabilities(pd.DataFrame({"x": []})).tolist() == []

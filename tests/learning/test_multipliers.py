@@ -27,7 +27,7 @@ SHAPES: list[dict[str, Any]] = [
 
 
 def dual_value(game: Listed, at: Multipliers) -> float:
-    return lagrangian_bound(game.problem, at, float((game.errors + game.differences @ at.pairs).min()))
+    return lagrangian_bound(game.problem, at, float((game.errors + game.differences @ at.rows).min()))
 
 
 @settings(max_examples=25)
@@ -61,6 +61,23 @@ def test_the_best_multipliers_prove_all_of_it(
     assert dual_value(game, master.solve(game.problem).multipliers) == pytest.approx(optimum, abs=1e-7)
 
 
+def test_multipliers_of_a_stricter_problem_prove_no_more(
+    listed: Callable[..., Listed], direct_optimum: Callable[..., Optimum]
+) -> None:
+    """The best lambda where no excess is allowed, and nothing charged for it: slack then pays for itself."""
+    apart = []
+    for seed in range(8):
+        game = listed(seed, eta=0.1, gamma=0.0)
+        strict = game.problem.at(0.0, [0.0])
+        master = Master(strict)
+        master.add(game.errors, game.differences)
+        solved = master.solve(strict)
+        optimum = direct_optimum(game.problem, game.errors, game.differences).value
+        assert dual_value(game, Multipliers(solved.multipliers.rows, np.zeros(1))) <= optimum + 1e-9
+        apart.append(solved.value - optimum)
+    assert max(apart) > 0.01
+
+
 def test_with_no_multipliers_the_bound_is_the_unconstrained_error(listed: Callable[..., Listed]) -> None:
     game = listed(0, eta=0.1)
     assert dual_value(game, Multipliers.zero(game.problem)) == pytest.approx(game.errors.min())
@@ -70,7 +87,7 @@ def test_slack_costs_what_its_budgets_charge_less_what_its_pair_pays(listed: Cal
     problem = listed(2, eta=0.1, judges={"u": 0.0, "v": 0.2}).problem
     rng = np.random.default_rng(0)
     at = Multipliers(rng.random(len(problem)), rng.random(len(problem.soft_budgets)))
-    expected = -at.pairs.copy()
+    expected = -at.rows.copy()
     for price, budget in zip(at.budgets, problem.soft_budgets, strict=True):
         for row, share in zip(budget.rows, budget.shares, strict=True):
             expected[row] += price * share
@@ -78,14 +95,14 @@ def test_slack_costs_what_its_budgets_charge_less_what_its_pair_pays(listed: Cal
     assert cost[~problem.hard] == pytest.approx(expected[~problem.hard])
     assert problem.hard.any()
     assert np.isposinf(cost[problem.hard]).all()
-    assert (at.pairs >= 0).all()  # and nothing was changed on the way
+    assert (at.rows >= 0).all()  # and nothing was changed on the way
 
 
 def test_towards_walks_the_straight_line() -> None:
     here = Multipliers(np.array([0.0, 4.0]), np.array([1.0]))
     there = Multipliers(np.array([2.0, 0.0]), np.array([3.0]))
     quarter = here.towards(there, 0.25)
-    assert quarter.pairs.tolist() == [0.5, 3.0]
+    assert quarter.rows.tolist() == [0.5, 3.0]
     assert quarter.budgets.tolist() == [1.5]
-    assert here.towards(there, 0.0).pairs.tolist() == here.pairs.tolist()
-    assert here.towards(there, 1.0).pairs.tolist() == there.pairs.tolist()
+    assert here.towards(there, 0.0).rows.tolist() == here.rows.tolist()
+    assert here.towards(there, 1.0).rows.tolist() == there.rows.tolist()

@@ -83,7 +83,7 @@ def test_the_gap_is_what_both_best_responses_say(listed: Callable[..., Listed], 
     solution = solve_no_regret(game.problem, game.oracle, n_rounds=200, lambda_bound=lambda_bound)
     _, differences = game.problem.evaluate(solution.classifiers)
     excess = float((solution.weights @ differences - 0.1).max())
-    pairs = solution.multipliers.pairs
+    pairs = solution.multipliers.rows
     best_reply = float((game.errors + game.differences @ pairs).min()) - 0.1 * float(pairs.sum())
     assert solution.bound == pytest.approx(best_reply)
     expected = solution.error + lambda_bound * max(0.0, excess) - best_reply
@@ -98,7 +98,7 @@ def test_the_bound_is_one(listed: Callable[..., Listed], direct_optimum: Direct,
         solution = solve_no_regret(game.problem, game.oracle, n_rounds=60, lambda_bound=2.0, tau_bound=2.0)
         assert solution.exact
         assert solution.bound <= direct_optimum(game.problem, game.errors, game.differences).value + 1e-9
-        cheapest = float((game.errors + game.differences @ solution.multipliers.pairs).min())
+        cheapest = float((game.errors + game.differences @ solution.multipliers.rows).min())
         assert solution.bound == pytest.approx(lagrangian_bound(game.problem, solution.multipliers, cheapest))
 
 
@@ -173,7 +173,7 @@ def test_multipliers_grow_on_what_is_violated(listed: Callable[..., Listed]) -> 
     game = listed(6, n_people=4, n_answers=5)
     solution = solve_no_regret(game.problem, game.oracle, n_rounds=400, lambda_bound=3.0)
     reached = solution.weights @ game.problem.evaluate(solution.classifiers)[1]
-    assert solution.multipliers.pairs[reached.argmax()] > solution.multipliers.pairs[reached.argmin()]
+    assert solution.multipliers.rows[reached.argmax()] > solution.multipliers.rows[reached.argmin()]
 
 
 def test_softmax_is_safe_for_large_numbers_and_has_the_option_of_nothing() -> None:

@@ -15,7 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fairwise import PairwiseFairClassifier
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def pipeline() -> Any:
     columns = make_column_transformer(
-        (SimpleImputer(), ["age", "income"]),
+        (StandardScaler(), ["age"]),
         (OneHotEncoder(handle_unknown="ignore"), ["city"]),
         ("passthrough", ["member"]),
     )
@@ -43,11 +43,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "tree": {"estimator": "tree", "random_state": 5},
     "deeper tree": {"estimator": "tree", "max_depth": 3, "max_thresholds": 5},
     "logistic": {"estimator": LogisticRegression()},
-    "sklearn tree": {"estimator": DecisionTreeClassifier(max_depth=2)},
-    "neighbours": {"estimator": KNeighborsClassifier(5)},
     "pipeline": {"estimator": pipeline()},
     "budgets": {"estimator": "tree", "eta": 0.02, "judge_budgets": {"ann": 0.05}, "favorable_label": np.int64(0)},
-    "random state": {"estimator": "tree", "random_state": np.random.RandomState(1)},
 }
 
 
@@ -71,6 +68,36 @@ def test_predictions_after_a_round_trip_are_identical(town: Town, tmp_path: Path
     assert again.feature_names_in_.tolist() == town.people.columns.tolist()
     assert again.n_features_in_ == 4
     assert repr(again) == repr(model)
+
+
+IN_PARTS_OF_C = [
+    DecisionTreeClassifier(max_depth=2),
+    KNeighborsClassifier(5),
+    make_pipeline(make_column_transformer((SimpleImputer(), ["age", "income"])), LogisticRegression()),
+]
+
+
+@pytest.mark.parametrize("estimator", IN_PARTS_OF_C, ids=["tree", "neighbours", "imputer"])
+def test_what_skops_does_not_know_can_be_trusted(town: Town, tmp_path: Path, estimator: Any) -> None:
+    model = fitted(town, estimator=estimator)
+    model.save(tmp_path / "model.skops")
+    named = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops", trusted=named)
+    assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
+
+
+@pytest.mark.parametrize("estimator", IN_PARTS_OF_C, ids=["tree", "neighbours", "imputer"])
+def test_scikit_learns_own_types_need_no_trust(town: Town, tmp_path: Path, estimator: Any) -> None:
+    """As ``load`` says of itself."""
+    fitted(town, estimator=estimator).save(tmp_path / "model.skops")
+    PairwiseFairClassifier.load(tmp_path / "model.skops")
+
+
+def test_a_random_state_comes_back(town: Town, tmp_path: Path) -> None:
+    model = fitted(town, estimator="tree", random_state=np.random.RandomState(1))
+    model.save(tmp_path / "model.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert np.array_equal(again.predict(town.people), model.predict(town.people))
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-1, 1), (0.0, 1.0)])
@@ -199,6 +226,15 @@ def test_a_model_with_a_part_missing_is_refused(town: Town, tmp_path: Path, lost
     skops.io.dump(document, tmp_path / "part.skops")
     with pytest.raises(ModelFileError, match=r"part\.skops"):
         PairwiseFairClassifier.load(tmp_path / "part.skops")
+
+
+def test_a_model_with_a_setting_from_elsewhere_is_refused(town: Town, tmp_path: Path) -> None:
+    a_model(town, tmp_path / "model.skops")
+    document = skops.io.load(tmp_path / "model.skops")
+    document["settings"]["kindness"] = 1.0
+    skops.io.dump(document, tmp_path / "other.skops")
+    with pytest.raises(ModelFileError, match=r"other\.skops"):
+        PairwiseFairClassifier.load(tmp_path / "other.skops")
 
 
 def test_a_failed_save_leaves_no_file(monkeypatch: pytest.MonkeyPatch, town: Town, tmp_path: Path) -> None:

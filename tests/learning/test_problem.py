@@ -77,7 +77,7 @@ def test_error_is_the_weighted_share_of_people_who_get_the_other_label() -> None
     rng = np.random.default_rng(0)
     rows, outcome = rng.integers(3, size=(60, 2)).astype(float), rng.integers(2, size=60)
     weight = rng.random(60)
-    points, _ = fold(rows, outcome, weight, np.empty((0, 2)))
+    points = fold(rows, outcome, weight, np.empty((0, 2))).points
     assert len(points.rows) == 9
 
     def rule(table: Any) -> Any:
@@ -99,7 +99,7 @@ def test_only_rows_in_some_budget_are_kept_and_know_where_they_came_from(
 ) -> None:
     rng = np.random.default_rng(0)
     pairs, points = random_pairs(rng, 6, 20), random_points(rng, 6)
-    budgets = judge_budgets(pairs, {"u": 0.0, "v": 0.2})
+    budgets = judge_budgets(pairs, {"v": 0.0, "w": 0.2})
     judged = np.arange(len(pairs.people))
     problem = Problem.build(points, judged, pairs, budgets, sign=1.0, gamma=0.0)
     kept = np.union1d(budgets[0].rows, budgets[1].rows)
@@ -110,7 +110,7 @@ def test_only_rows_in_some_budget_are_kept_and_know_where_they_came_from(
     for before, after in zip(budgets, problem.budgets, strict=True):
         assert problem.source[after.rows].tolist() == before.rows.tolist()
     assert np.flatnonzero(problem.hard).tolist() == problem.budgets[0].rows.tolist()
-    assert [budget.name for budget in problem.soft_budgets] == ["judge v"]
+    assert [budget.name for budget in problem.soft_budgets] == ["judge w"]
 
 
 def test_without_a_budget_no_row_is_kept(

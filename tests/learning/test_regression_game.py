@@ -71,7 +71,7 @@ def test_round_for_round(
     assert np.isnan(compiled.trajectory["gap"][:-1]).all()
     assert compiled.error == pytest.approx(plain.error, abs=1e-12)
     assert compiled.bound == pytest.approx(plain.bound, abs=1e-9)
-    assert compiled.multipliers.pairs == pytest.approx(plain.multipliers.pairs, abs=1e-12)
+    assert compiled.multipliers.rows == pytest.approx(plain.multipliers.rows, abs=1e-12)
     assert compiled.multipliers.budgets == pytest.approx(plain.multipliers.budgets, abs=1e-12)
     assert compiled.oracle_calls == plain.oracle_calls
     assert not compiled.exact

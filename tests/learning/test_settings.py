@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import FairwiseError, InputError
-from fairwise.learning.settings import check_settings
+from fairwise.learning.settings import MAX_DEPTH, check_settings
 
 if TYPE_CHECKING:
     from tests.learning.conftest import Town
@@ -32,9 +33,9 @@ REFUSED = [
     ("judge_budgets", 1.5, "1.5 for 'every judge' is not allowed"),
     ("judge_budgets", {"ann": 0.1, "bea": -1}, "-1 for 'bea' is not allowed"),
     ("judge_budgets", "ann", "'ann' for 'every judge'"),
-    ("max_depth", 0, "from 1 to 4"),
-    ("max_depth", 5, "from 1 to 4"),
-    ("max_depth", 2.0, "whole number from 1 to 4"),
+    ("max_depth", 0, "whole number from 1 to "),
+    ("max_depth", MAX_DEPTH + 1, f"from 1 to {MAX_DEPTH}"),
+    ("max_depth", 2.0, "whole number from 1 to "),
     ("max_thresholds", 0, "at least 1"),
     ("max_thresholds", 2.5, "whole number of at least 1"),
     ("n_rounds", 0, "at least 1"),
@@ -68,7 +69,7 @@ def test_what_is_not_allowed_is_named_with_its_value(name: str, value: Any, allo
         ("judge_budgets", 0),
         ("judge_budgets", {"ann": 1.0}),
         ("judge_budgets", {}),
-        ("max_depth", 4),
+        ("max_depth", MAX_DEPTH),
         ("max_thresholds", 1),
         ("n_rounds", 1),
         ("nu", 5),
@@ -80,7 +81,5 @@ def test_what_is_allowed_passes(name: str, value: Any) -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    import numpy as np
-
-    model = PairwiseFairClassifier(gamma=np.float64(0.1), eta=np.float32(0.5), max_depth=np.int64(2))
-    check_settings(model.get_params(deep=False))
+    given: dict[str, Any] = {"gamma": np.float64(0.1), "eta": np.float32(0.5), "max_depth": np.int64(2)}
+    check_settings(PairwiseFairClassifier(**given).get_params(deep=False))

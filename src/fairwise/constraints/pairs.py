@@ -109,6 +109,14 @@ class PairRows:
         gaps = np.abs(self.differences(favorable))[self.entry_row[same]]
         return float(np.average(gaps, weights=weight))
 
+    def mean_answer_violation(self, favorable: FloatArray) -> float:
+        """Weighted mean over all answers in force of their violation: ``|r_a - r_b|`` for ``same``, else one-sided."""
+        worst = np.zeros(len(self.answers))
+        np.maximum.at(worst, self.entry_answer, self.violations(favorable)[self.entry_row])
+        in_force = np.unique(self.entry_answer)
+        weight = self.answers["weight"].to_numpy(dtype=float)[in_force]
+        return float(np.average(worst[in_force], weights=weight)) if weight.sum() > 0 else 0.0
+
     def shares(self, weighting: Weighting) -> FloatArray:
         """``(K,)`` coefficients with ``mean_excess = shares @ excess``.
 

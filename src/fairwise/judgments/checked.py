@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
+from fairwise.judgments.attributes import JudgeAttributes, match
 from fairwise.judgments.ids import PeopleIds
 from fairwise.judgments.source import Source
 from fairwise.judgments.validation import Normalised, normalise
@@ -38,30 +39,43 @@ class Reading:
 
 @dataclass(frozen=True)
 class Checked:
-    """Rows that passed every check; `people_ids` are the ids (or positions) of the rows of `people`."""
+    """Rows that passed every check; `people_ids` are the ids (or positions) of the rows of `people`.
+
+    `judge_attributes` has a row for every judge, sorted.
+    """
 
     frame: pd.DataFrame
     counted: NDArray[np.bool_]
+    judge_attributes: pd.DataFrame
     people: People | None
     people_ids: pd.Index | None
     how: Reading
 
     def only(self, rows: NDArray[np.bool_]) -> "Checked":
         """Return these rows and their people; they must include all rows of a judge or none."""
-        part = replace(self, frame=self.frame[rows].reset_index(drop=True), counted=self.counted[rows])
+        frame = self.frame[rows].reset_index(drop=True)
+        attributes = self.judge_attributes[self.judge_attributes.index.isin(frame["judge"])]
+        part = replace(self, frame=frame, counted=self.counted[rows], judge_attributes=attributes)
         if self.people is None or self.people_ids is None:
             return part
         judged = np.flatnonzero(self.people_ids.isin(sides(part.frame).unique()))
         return replace(part, people=rows_of(self.people, judged), people_ids=self.people_ids.take(judged))
 
 
-def check(frame: pd.DataFrame, source: Source, people: People | None, how: Reading) -> Checked:
-    """Check the table against its format and the people."""
+def check(
+    frame: pd.DataFrame,
+    source: Source,
+    people: People | None,
+    how: Reading,
+    judge_attributes: JudgeAttributes | None = None,
+) -> Checked:
+    """Check the table against its format, the people and what is said about the judges."""
     ids = None if people is None else _ids_of(people, how.by)
     good = normalise(frame, source, ids, how.by)
     return Checked(
         frame=good.frame,
         counted=_which_count(good, how),
+        judge_attributes=match(judge_attributes, good.frame["judge"]),
         people=None if people is None else rows_of(people, good.judged),
         people_ids=None if ids is None else ids.labels.take(good.judged),
         how=how,

@@ -11,6 +11,7 @@ import pandas as pd
 from fairwise.errors import JudgmentsError
 from fairwise.judgments import files
 from fairwise.judgments.answer import Answer
+from fairwise.judgments.attributes import JudgeAttributes
 from fairwise.judgments.checked import By, Checked, People, Reading, Rounds, check, rows_of, sides
 from fairwise.judgments.ids import encode, some, text_of
 from fairwise.judgments.source import Source
@@ -39,6 +40,9 @@ class Judgments:
         Rows of these designs measure reliability and do not count.
     rounds : {"last", "all"}
         Of several rounds in which a judge answered about a pair, which count.
+    judge_attributes : DataFrame indexed by judge, or mapping judge to mapping, optional
+        What is known about the judges, such as their relation to the decision. Judges without a row get
+        missing values; a row for somebody who gave no answer is refused.
 
     Notes
     -----
@@ -61,10 +65,12 @@ class Judgments:
         by: By = "id",
         measured_only: Iterable[str] = MEASURED_ONLY,
         rounds: Rounds = "last",
+        judge_attributes: JudgeAttributes | None = None,
     ) -> None:
         if not isinstance(answers, Checked):
             frame = _as_frame(answers)
-            answers = check(frame, Source(labels=frame.index), people, Reading(by, measured_only, rounds))
+            how = Reading(by, measured_only, rounds)
+            answers = check(frame, Source(labels=frame.index), people, how, judge_attributes)
         self._checked = answers
 
     @classmethod
@@ -76,13 +82,14 @@ class Judgments:
         by: By = "id",
         measured_only: Iterable[str] = MEASURED_ONLY,
         rounds: Rounds = "last",
+        judge_attributes: JudgeAttributes | None = None,
     ) -> Self:
         """Read a ``.csv`` (UTF-8, commas) or ``.parquet`` file; errors name the file and the line."""
         frame, source = files.read(Path(path))
-        return cls(check(frame, source, people, Reading(by, measured_only, rounds)))
+        return cls(check(frame, source, people, Reading(by, measured_only, rounds), judge_attributes))
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write a ``.csv`` or ``.parquet`` file; reading it gives the same judgments again."""
+        """Write the answers to a ``.csv`` or ``.parquet`` file; reading it gives the same judgments again."""
         files.write(self._checked.frame, Path(path))
 
     @property
@@ -103,12 +110,18 @@ class Judgments:
     @property
     def judges(self) -> list[Any]:
         """All judges, sorted, also those of whose answers none counts."""
-        return sorted(self._checked.frame["judge"].unique().tolist())
+        every: list[Any] = self._checked.judge_attributes.index.tolist()
+        return every
 
     @property
     def n_judges(self) -> int:
         """How many judges there are."""
         return len(self.judges)
+
+    @property
+    def judge_attributes(self) -> pd.DataFrame:
+        """A copy of what is known about the judges: a row for each, sorted, perhaps without any column."""
+        return self._checked.judge_attributes.copy()
 
     @property
     def has_ordered(self) -> bool:
@@ -147,7 +160,8 @@ class Judgments:
 
     def about(self, people: People) -> Self:
         """Return the same judgments, matched to these people and carrying their rows."""
-        return type(self)(check(self._checked.frame, Source(), people, self._checked.how))
+        known = self._checked
+        return type(self)(check(known.frame, Source(), people, known.how, known.judge_attributes))
 
     def counts(self) -> pd.DataFrame:
         """Return how often each judge (rows) gave each answer (columns), among the rows that count."""

@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
 
 class Averages:
-    """Averages over the rounds so far of multipliers, error, pair differences and slack."""
+    """Averages over the rounds so far of multipliers, error, row values and slack."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._rounds = 0
         self.multipliers = Multipliers.zero(problem)
         self.error = 0.0
-        self.differences = np.zeros(len(problem))
+        self.values = np.zeros(len(problem))
         self.slack = np.zeros(len(problem))
 
-    def add(self, at: Multipliers, error: float, differences: FloatArray, slack: FloatArray) -> None:
+    def add(self, at: Multipliers, error: float, values: FloatArray, slack: FloatArray) -> None:
         self._rounds += 1
         share = 1.0 / self._rounds
         self.multipliers = self.multipliers.towards(at, share)
         self.error += share * (error - self.error)
-        self.differences = self.differences + share * (differences - self.differences)
+        self.values = self.values + share * (values - self.values)
         self.slack = self.slack + share * (slack - self.slack)
 
     def max_violation(self) -> float:
-        return float(np.maximum(self.differences, 0.0).max(initial=0.0))
+        return float(self.values[: self._problem.n_pairs].max(initial=0.0))
 
     def best_dual_value(self, lambda_bound: float, tau_bound: float) -> float:
         """``max L`` over the dual player's options, against the average of the primal player.
 
-        All of ``lambda_bound`` goes on the pair with the largest excess, if it has any (the paper's appendix has this
+        All of ``lambda_bound`` goes on the row with the largest excess, if it has any (the paper's appendix has this
         condition the wrong way round), and ``tau_bound`` on each budget that is overspent.
         """
-        excess = float((self.differences - self.slack - self._problem.gamma).max(initial=0.0))
+        excess = float((self.values - self.slack - self._problem.row_limits).max(initial=0.0))
         overspent = np.maximum(budgets_used(self._problem, self.slack) - budget_limits(self._problem), 0.0)
         return self.error + lambda_bound * excess + tau_bound * float(overspent.sum())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -146,7 +147,9 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     if not known.any():
         return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
     values, weights = values[known], weights[known]
-    mean = float(np.average(values, weights=weights))
+    # Summed exactly where it becomes a value: rounding must not depend on the order of people.
+    total = fsum(weights) if marks_missing else float(weights.sum())
+    mean = (fsum(values * weights) if marks_missing else float(values @ weights)) / total
     shift, scale = 0.0, 1.0
     if scaled:
         shift = float(values.min())

@@ -9,24 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairwise.constraints.budgets import judge_budgets, panel_budget
-from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
-from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.certificate import certify
-from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.folding import append, fold
 from fairwise.learning.keys import row_keys, uniforms
 from fairwise.learning.mixture import Mixture
+from fairwise.learning.preparation import Prepared, prepare
 from fairwise.learning.prices import price_table
-from fairwise.learning.problem import Problem
-from fairwise.learning.settings import check_settings
 from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
-from fairwise.learning.solving import fitted_with_context, make_oracle
+from fairwise.learning.solving import fitted_with_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,23 +27,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.constraints.budgets import Budget
     from fairwise.constraints.pairs import Weighting
+    from fairwise.judgments import Judgments
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.result import Solution
-
-_NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
     """What a fit was made from, kept in memory for simplifying the model, never saved."""
 
-    problem: Problem
-    pairs: PairRows
+    prepared: Prepared
     solution: Solution
-    judged_rows: Any
 
 
 class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
@@ -70,6 +59,9 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         How much mean excess beyond gamma the panel may suffer in all; None for no panel budget.
     favorable_label
         The good outcome's label; needed as soon as an answer is ordered.
+    group_constraints : list of fairlearn moments or None
+        Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
+        ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable.
     judge_budgets : float or dict or None
         How much mean excess any single judge may suffer (or each judge by name).
     weighting : {"answers", "panel"}
@@ -87,6 +79,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
     classifiers_, weights_ : the mixture
     certificate_ : Certificate
     prices_ : DataFrame with judge, a, b, answer, price, violation, excess
+    group_rules_ : DataFrame with rule, value, limit, price
     trajectory_ : DataFrame, one row per round or iteration: error, max_violation, gap
 
     Examples
@@ -109,6 +102,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         gamma: float = 0.1,
         eta: float | None = 0.0,
         favorable_label: Any = None,
+        group_constraints: Any = None,
         judge_budgets: float | Mapping[Any, float] | None = None,
         weighting: Weighting = "answers",
         solver: str = "column-generation",
@@ -125,6 +119,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         self.gamma = gamma
         self.eta = eta
         self.favorable_label = favorable_label
+        self.group_constraints = group_constraints
         self.judge_budgets = judge_budgets
         self.weighting = weighting
         self.solver = solver
@@ -142,44 +137,22 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         *,
         judgments: Judgments | None = None,
         sample_weight: Any = None,
+        sensitive_features: Any = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments, the plain model.
 
         Nothing of an earlier fit is touched unless this one succeeds.
         """
         settings = self.get_params(deep=False)
-        check_settings(settings)
-        judgments = inputs.checked_judgments(judgments)
-        table = inputs.as_table(X)
-        labels, classes = inputs.binary_labels(y, table)
-        weights = inputs.person_weights(sample_weight, table)
-        sign = inputs.favorable_sign(self.favorable_label, classes, judgments)
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-
-        pairs = PairRows.from_judgments(judgments or Judgments(_NOBODY))
-        judged = table.iloc[:0] if judgments is None else inputs.judged_table(judgments, X, table, pairs.people)
-        counted = weights > 0
-        if not counted.all():
-            table, labels, weights = table[counted], labels[counted], weights[counted]
-
-        encoder = (
-            None
-            if inputs.encodes_itself(self.estimator)
-            else TableEncoder.learn(table, weights, scaled=self.estimator != "tree")
-        )
-        rows: Any = table if encoder is None else encoder.encode(table)
-        judged_rows: Any = judged if encoder is None else encoder.encode(judged, strict=True)
-        place = fold if isinstance(self.estimator, str) else append
-        points, positions = place(rows, labels, weights, judged_rows)
-        problem = Problem.build(points, positions, pairs, self._budgets(pairs), sign=sign, gamma=float(self.gamma))
-        oracle = make_oracle(settings, points, encoder.outputs if encoder else list(table.columns), seed)
-        solution = fitted_with_context(oracle, problem, settings)
+        prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
+        solution = fitted_with_context(prepared.oracle, prepared.problem, settings)
 
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
-        self.classes_ = classes
-        self._encoder, self._seed = encoder, seed
+        self.classes_ = prepared.classes
+        self._encoder, self._seed = prepared.encoder, prepared.seed
         self._threshold: float | None = None
-        self._training: Training | None = Training(problem, pairs, solution, judged_rows)
+        self.__dict__.pop("derandomization_", None)
+        self._training: Training | None = Training(prepared, solution)
         self._adopt(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
@@ -216,11 +189,18 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         columns = self._fitted("_trajectory")
         return pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(columns["error"]), name="round"))
 
+    @property
+    def group_rules_(self) -> pd.DataFrame:
+        """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit)."""
+        return pd.DataFrame(self._fitted("_group_rules"))
+
     def prune(self) -> Self:
         """A model with at most one classifier more than pairs in force, no worse in error nor on any pair."""
         check_is_fitted(self)
         training = self._after_fit()
-        mixture, error = fewest_classifiers(training.problem, self._mixture)
+        if self._threshold is not None:  # one rule already
+            return self._twin()
+        mixture, error = fewest_classifiers(training.prepared.problem, self._mixture)
         return self._twin()._adopt(mixture, error)
 
     def derandomize(self, mean_violation: float | None = None) -> Self:
@@ -232,7 +212,8 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         training = self._after_fit()
-        rule = best_deterministic_rule(training.problem, self._mixture, mean_violation)
+        prepared = training.prepared
+        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, mean_violation)
         single = self._twin()
         single._threshold = rule.threshold
         single._adopt(rule.mixture, rule.error)
@@ -253,31 +234,40 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
         return load(cls, path, trusted)
 
-    def _budgets(self, pairs: PairRows) -> list[Budget]:
-        panel = [] if self.eta is None else [panel_budget(pairs, float(self.eta), self.weighting)]
-        return panel if self.judge_budgets is None else [*panel, *judge_budgets(pairs, self.judge_budgets)]
-
     def _adopt(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
         training = self._after_fit()
         self._mixture = mixture
-        probability = self._probability(training.judged_rows)
-        favorable = probability if training.problem.sign > 0 else 1.0 - probability
+        probability = self._probability(training.prepared.judged_rows)
+        favorable = probability if training.prepared.problem.sign > 0 else 1.0 - probability
         self.certificate_: Certificate = certify(
             training.solution,
-            training.pairs,
+            training.prepared.pairs,
             error=error,
             favorable=favorable,
             gamma=float(self.gamma),
             eta=self.eta,
             weighting=self.weighting,
         )
-        multipliers = np.zeros(len(training.pairs))
-        multipliers[training.problem.source] = training.solution.multipliers.pairs
-        prices = price_table(training.pairs, multipliers, favorable, float(self.gamma))
+        multipliers = np.zeros(len(training.prepared.pairs))
+        problem = training.prepared.problem
+        multipliers[problem.source] = training.solution.multipliers.rows[: problem.n_pairs]
+        prices = price_table(training.prepared.pairs, multipliers, favorable, float(self.gamma))
         self._prices = {str(name): prices[name].tolist() for name in prices.columns}
         self._trajectory = training.solution.trajectory
+        self._group_rules = self._measured_rules()
         return self
+
+    def _measured_rules(self) -> dict[str, list[Any]]:
+        problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
+        if problem.groups is None:
+            return {"rule": [], "value": [], "limit": [], "price": []}
+        return {
+            "rule": list(problem.groups.names),
+            "value": (problem.groups.matrix @ self._probability(problem.points.rows)).tolist(),
+            "limit": problem.groups.limits.tolist(),
+            "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
+        }
 
     def _twin(self) -> Self:
         twin = copy(self)
@@ -286,7 +276,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        table = inputs.as_table(X)
+        table = inputs.as_table(X, finite=self._encoder is not None)
         validate_data(self, X, reset=False, skip_check_array=True)
         return table if self._encoder is None else self._encoder.encode(table)
 

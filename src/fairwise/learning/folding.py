@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,17 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 
 
-def fold(rows: FloatArray, labels: IntArray, weights: FloatArray, judged: FloatArray) -> tuple[Points, IntArray]:
-    """Points with equal rows merged, and where each judged person is among them.
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """The points, and where among them each training person ``(n,)`` and each judged person ``(m,)`` is."""
+
+    points: Points
+    people: IntArray
+    judged: IntArray
+
+
+def fold(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Placement:
+    """Points with equal rows merged.
 
     A merged point carries the sum of its people's costs, so nothing is lost: every classifier treats equals equally.
     A judged person whose row is in no training row becomes a point without error cost. The points come in the order of
@@ -33,21 +43,22 @@ def fold(rows: FloatArray, labels: IntArray, weights: FloatArray, judged: FloatA
     n = len(rows)
     total = weights.sum()
     mass = np.bincount(point[:n], weights, minlength=len(distinct))
-    return Points(
+    points = Points(
         rows=np.ascontiguousarray(distinct),
         error_cost=np.bincount(point[:n], weights * (1 - 2 * labels), minlength=len(distinct)) / total,
         error_offset=float(weights @ labels / total),
         multiplicity=np.where(mass > 0, mass, 1.0),
-    ), point[n:].astype(np.intp)
+    )
+    return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
 
 
-def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> tuple[Points, IntArray]:
+def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Placement:
     """Points that are the people themselves, for estimators that are to see every row as it is.
 
     A judged person takes the first equal training row, and a row of their own behind all others where there is none.
     """
     own = pd.Series(np.arange(len(labels)), index=row_keys(rows))
-    place = own[~own.index.duplicated()].reindex(row_keys(judged)).to_numpy(dtype=float)
+    place = own[~own.index.duplicated()].reindex(row_keys(judged)).to_numpy(dtype=float, copy=True)
     new = np.flatnonzero(np.isnan(place))
     place[new] = len(labels) + np.arange(len(new))
     if isinstance(rows, pd.DataFrame):
@@ -56,12 +67,13 @@ def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> tup
         everyone = np.concatenate([rows, judged[new]])
     padding = np.zeros(len(new))
     total = weights.sum()
-    return Points(
+    points = Points(
         rows=everyone,
         error_cost=np.concatenate([weights * (1 - 2 * labels) / total, padding]),
         error_offset=float(weights @ labels / total),
         multiplicity=np.concatenate([weights, padding + 1]),
-    ), place.astype(np.intp)
+    )
+    return Placement(points, np.arange(len(labels)), place.astype(np.intp))
 
 
 def _same(rows: FloatArray, other: IntArray) -> bool:

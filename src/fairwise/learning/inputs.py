@@ -29,8 +29,8 @@ def encodes_itself(estimator: Any) -> bool:
     return isinstance(estimator, Pipeline)
 
 
-def as_table(X: Any) -> pd.DataFrame:
-    """A DataFrame as it is; anything else as a matrix of finite numbers, its columns numbered."""
+def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
+    """A DataFrame as it is; anything else as a matrix of (finite) numbers, its columns numbered."""
     if isinstance(X, pd.DataFrame):
         if len(X) == 0 or X.shape[1] == 0:
             raise InputError(
@@ -39,13 +39,15 @@ def as_table(X: Any) -> pd.DataFrame:
         if not X.columns.is_unique:
             twice = X.columns[X.columns.duplicated()][0]
             raise InputError(f"The people's table has two columns called {twice!r}.")
+        if len({type(name) is str for name in X.columns}) > 1:
+            raise InputError(f"The columns' names are of mixed types: {list(X.columns)[:8]}. Make them all text.")
         return X
-    matrix = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
-    if matrix.dtype == object or matrix.dtype.kind not in "fiub":
+    if getattr(X, "dtype", None) is not None and X.dtype.kind in "OSU" and not _all_numbers(X):
         raise InputError("A plain array must hold numbers. Give a DataFrame to have categories and text encoded.")
+    matrix = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
     matrix = np.asarray(matrix, dtype=float)
     broken = np.argwhere(~np.isfinite(matrix))
-    if len(broken):
+    if finite and len(broken):
         row, column = broken[0]
         what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
         raise InputError(
@@ -53,6 +55,11 @@ def as_table(X: Any) -> pd.DataFrame:
             "DataFrame to have missing values handled, or a Pipeline that fills them."
         )
     return pd.DataFrame(matrix, copy=False)
+
+
+def _all_numbers(values: Any) -> bool:
+    """Whether an object or text array holds nothing but numbers (text is not numbers, whatever it spells)."""
+    return values.dtype.kind == "O" and not any(isinstance(value, str) for value in np.ravel(values))
 
 
 def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
@@ -69,11 +76,16 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
         if not y.index.equals(table.index) and y.index.sort_values().equals(table.index.sort_values()):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("Input y contains NaN or infinity. Every person needs an outcome, one of two values.")
+    if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
+        raise InputError(
+            "Input y contains NaN, None or infinity: an outcome is missing. Every person needs one of two values."
+        )
     if len(labels) != len(table):
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) > 2:
         shown = ", ".join(repr(value) for value in classes[:5].tolist())
@@ -90,13 +102,33 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
 
 def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     """Non-negative weights, at least one above 0; all 1 where none are given."""
-    weights: FloatArray = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64))
+    try:
+        checked = _check_sample_weight(sample_weight, table, dtype=np.float64, allow_all_zero_weights=True)
+    except ValueError as error:
+        raise InputError(f"sample_weight cannot be used: {error}") from None
+    weights: FloatArray = np.asarray(checked)
+    if not weights.any():
+        raise InputError("Every sample_weight is zero: nothing to learn from.")
     if (weights < 0).any():
         row = int(np.flatnonzero(weights < 0)[0])
         raise InputError(f"sample_weight is {weights[row]} for row {row}: weights must not be negative.")
-    if not weights.any():
-        raise InputError("Every sample_weight is zero: nothing to learn from.")
     return weights
+
+
+def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[Any]:
+    """One group label per person; several sensitive columns become one label for their combination."""
+    if sensitive_features is None:
+        raise InputError("group_constraints need to know the groups: give sensitive_features= to fit.")
+    frame = pd.DataFrame(sensitive_features)
+    if len(frame) != len(table):
+        raise InputError(f"There are {len(table)} people but {len(frame)} sensitive_features.")
+    if isinstance(sensitive_features, pd.Series | pd.DataFrame) and not frame.index.equals(table.index):
+        raise InputError("sensitive_features list the people in another order than X: use .loc[people.index].")
+    missing = frame.isna().any(axis=1).to_numpy()
+    if missing.any():
+        raise InputError(f"sensitive_features are missing for person {table.index[missing][0]!r}.")
+    groups = frame.iloc[:, 0] if frame.shape[1] == 1 else frame.astype(str).agg(", ".join, axis=1)
+    return pd.Series(groups.to_numpy(), index=table.index)
 
 
 def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:
@@ -115,7 +147,9 @@ def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgm
     return 1.0 if matches[1] else -1.0
 
 
-def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index) -> pd.DataFrame:
+def judged_table(
+    judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
+) -> pd.DataFrame:
     """The rows of these judged people, with the columns of the training table."""
     if isinstance(X, pd.DataFrame):
         known = judgments if judgments.people is not None else judgments.about(X)
@@ -135,10 +169,10 @@ def judged_table(judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Inde
     missing = [column for column in table.columns if column not in rows.columns]
     if missing:
         raise JudgmentsError(f"The judged people's table has no column {missing[0]!r}, which X has. {_INSIDE}")
-    if not isinstance(X, pd.DataFrame):
+    if not isinstance(X, pd.DataFrame) and finite:
         broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
         if len(broken):
-            raise JudgmentsError(f"Judged person {broken[0]!r} has NaN or infinity in the array of people.")
+            raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
     return rows[list(table.columns)]
 
 

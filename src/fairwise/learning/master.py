@@ -3,9 +3,11 @@
 ::
 
     minimise    errors @ p                                       over p >= 0, sum p = 1
-    subject to  differences_k @ p <= gamma                       for hard rows k
+    subject to  values_k @ p <= limit_k                          for hard rows k
                 sum_g excess_bg <= limit_b                       for each soft budget b
-                sum_{k in S} shares_bk (differences_k @ p - gamma) <= excess_bg     for cuts S within group g
+                sum_{k in S} shares_bk (values_k @ p - limit_k) <= excess_bg        for cuts S within group g
+
+where ``values`` are pair differences (limit gamma) and, behind them, the values of statistical rules.
 
 Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
 With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
@@ -24,6 +26,7 @@ import scipy.sparse
 from fairwise.errors import SolverError
 from fairwise.learning.averages import budget_limits
 from fairwise.learning.multipliers import Multipliers
+from fairwise.learning.row_kernels import combined, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
     from fairwise.learning.problem import Problem
 
 _FEASIBLE = 1e-9
-_MAX_GROUPS = 4096
+_MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
+_MAX_GROUPS = 128  # beyond, they share so many
 _CUTS_AT_ONCE = 512
 _INFINITY = highspy.kHighsInf
 
@@ -48,7 +52,7 @@ class MasterSolution:
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """``sum_k coefficients_k (differences_k @ p - gamma) <= excess``, with no excess for a hard row."""
+    """``sum_k coefficients_k (values_k @ p - limit_k) <= excess``, with no excess for a hard row."""
 
     rows: IntArray
     coefficients: FloatArray
@@ -78,7 +82,7 @@ class _Groups:
         variables: list[IntArray] = []
         budgets: list[int] = []
         for number, budget in enumerate(problem.soft_budgets):
-            n_groups = min(len(budget.rows), _MAX_GROUPS)
+            n_groups = len(budget.rows) if len(budget.rows) <= _MAX_SINGLE_ROWS else _MAX_GROUPS
             variables.append(len(budgets) + np.arange(len(budget.rows)) % max(n_groups, 1))
             budgets += [number] * n_groups
         if not budgets:
@@ -108,25 +112,26 @@ class Master:
         self._cuts: list[_Cut] = []
         self._known: set[bytes] = set()
         self._cut_matrix = scipy.sparse.csr_array((0, len(problem)))
-        self._differences = np.empty((0, len(problem)), dtype=np.int8)
+        self._values = np.empty((0, len(problem)), dtype=np.int8)
         self._lp = _quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
         _add_columns(self._lp, np.zeros(len(self._groups)), [])
         _add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
         self._budget_scale = np.zeros(self._n_budgets)
         np.maximum.at(self._budget_scale, self._groups.budget, self._groups.scale)
+        self._budget_scale[self._budget_scale == 0] = 1.0  # a budget about nothing
         for budget, largest in enumerate(self._budget_scale):
             mine = np.flatnonzero(self._groups.budget == budget)
             entries = [(mine, self._groups.scale[mine] / largest)]
             _add_rows(self._lp, np.array([-_INFINITY]), np.array([0.0]), entries)
 
     def __len__(self) -> int:
-        return len(self._differences)
+        return len(self._values)
 
-    def add(self, errors: FloatArray, differences: np.ndarray[Any, np.dtype[np.int8]]) -> None:
-        """New columns: errors ``(k,)`` and signed pair differences ``(k, K)``."""
-        self._differences = np.concatenate([self._differences, differences])
-        on_cuts = self._cut_matrix @ differences.T.astype(float) if self._cuts else np.empty((0, len(errors)))
+    def add(self, errors: FloatArray, values: np.ndarray[Any, Any]) -> None:
+        """New columns: errors ``(k,)`` and the values of all rows ``(k, n_rows)``."""
+        self._values = np.concatenate([self._values, values])
+        on_cuts = _on_columns(self._cut_matrix, values)
         first_cut = 1 + self._n_budgets
         entries = []
         for column in on_cuts.T:
@@ -141,25 +146,24 @@ class Master:
             primal, dual = _run(self._lp)
             weights = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
-            support = np.flatnonzero(weights)
-            reached = weights[support] @ self._differences[support].astype(float)
+            reached = mixed(self._values, weights)
             cuts = self._broken_cuts(problem, reached, primal)
             if not cuts:
                 break
-            self._add_cuts(cuts, problem.gamma)
+            self._add_cuts(cuts, problem.row_limits)
         value = float(self._lp.getInfo().objective_function_value)
         return MasterSolution(value, weights, self._multipliers(dual, len(problem)))
 
     def _set_bounds(self, problem: Problem) -> None:
         limits = budget_limits(problem) / self._budget_scale
-        upper = np.concatenate([limits, problem.gamma * self._cut_matrix.sum(axis=1)])
+        upper = np.concatenate([limits, self._cut_matrix @ problem.row_limits])
         rows = np.arange(1, 1 + len(upper), dtype=np.int32)
         if len(rows):
             self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -_INFINITY), upper)
 
     def _broken_cuts(self, problem: Problem, reached: FloatArray, primal: FloatArray) -> list[_Cut]:
         """Cuts that the mixture breaks and the programme does not hold yet, the worst first."""
-        over = reached - problem.gamma
+        over = reached - problem.row_limits
         hard = self._hard_rows[over[self._hard_rows] > _FEASIBLE]
         hard = hard[np.argsort(-over[hard], kind="stable")][:_CUTS_AT_ONCE]
         candidates = [_Cut(np.array([k]), np.ones(1), None) for k in hard]
@@ -183,7 +187,7 @@ class Master:
                 new.append(cut)
         return new
 
-    def _add_cuts(self, cuts: Sequence[_Cut], gamma: float) -> None:
+    def _add_cuts(self, cuts: Sequence[_Cut], row_limits: FloatArray) -> None:
         self._cuts.extend(cuts)
         block = scipy.sparse.csr_array(
             (
@@ -191,10 +195,10 @@ class Master:
                 np.concatenate([cut.rows for cut in cuts]),
                 np.cumsum([0, *(len(cut.rows) for cut in cuts)]),
             ),
-            shape=(len(cuts), self._differences.shape[1]),
+            shape=(len(cuts), self._values.shape[1]),
         )
         self._cut_matrix = scipy.sparse.vstack([self._cut_matrix, block], format="csr")
-        on_columns = block @ self._differences.T.astype(float)
+        on_columns = _on_columns(block, self._values)
         entries = []
         for cut, values in zip(cuts, on_columns, strict=True):
             touched = np.flatnonzero(values)
@@ -202,7 +206,7 @@ class Master:
             if cut.excess is not None:
                 columns, coefficients = np.append(columns, cut.excess), np.append(coefficients, -1.0)
             entries.append((columns, coefficients))
-        upper = gamma * np.asarray(block.sum(axis=1), dtype=float)
+        upper = np.asarray(block @ row_limits, dtype=float)
         _add_rows(self._lp, np.full(len(cuts), -_INFINITY), upper, entries)
 
     def _multipliers(self, dual: FloatArray, n_rows: int) -> Multipliers:
@@ -211,6 +215,11 @@ class Master:
         first_cut = 1 + self._n_budgets
         pairs = prices[first_cut:] @ self._cut_matrix if self._cuts else np.zeros(n_rows)
         return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
+
+
+def _on_columns(cuts: Any, values: np.ndarray[Any, Any]) -> FloatArray:
+    """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
+    return np.asarray(combined(values, cuts.indptr, cuts.indices, cuts.data))
 
 
 def _quiet_highs() -> Any:

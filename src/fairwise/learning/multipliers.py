@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """``pairs`` is the paper's lambda ``(K,)``; ``budgets`` its tau, one for each soft budget. All are >= 0."""
+    """All are >= 0: one for each row (the paper's lambda), one for each soft budget (its tau)."""
 
-    pairs: FloatArray
+    rows: FloatArray
     budgets: FloatArray
 
     @classmethod
@@ -26,12 +26,12 @@ class Multipliers:
     def towards(self, other: Multipliers, share: float) -> Multipliers:
         """``(1 - share) * self + share * other``."""
         return Multipliers(
-            (1 - share) * self.pairs + share * other.pairs, (1 - share) * self.budgets + share * other.budgets
+            (1 - share) * self.rows + share * other.rows, (1 - share) * self.budgets + share * other.budgets
         )
 
     def slack_cost(self, problem: Problem) -> FloatArray:
         """``(K,)`` cost of one unit of slack on a row: ``sum_b tau_b shares_b - lambda``, +inf on hard rows."""
-        cost = -self.pairs
+        cost = -self.rows
         for value, budget in zip(self.budgets, problem.soft_budgets, strict=True):
             cost[budget.rows] += value * budget.shares
         cost[problem.hard] = np.inf
@@ -45,8 +45,10 @@ def lagrangian_bound(problem: Problem, at: Multipliers, cheapest: float) -> floa
 
         LB = min_h [err(h) + s sum lambda_ij (h_i - h_j)]              (= cheapest)
              + sum_ij min(0, sum_b tau_b shares_bij - lambda_ij)
-             - gamma sum lambda_ij - sum_b tau_b limit_b
+             - sum lambda_ij limit_ij - sum_b tau_b limit_b
+
+    over all rows, where a pair's limit is gamma.
     """
     slack = float(np.minimum(at.slack_cost(problem), 0.0).sum())
     limits = sum(value * b.limit for value, b in zip(at.budgets, problem.soft_budgets, strict=True))
-    return cheapest + slack - problem.gamma * float(at.pairs.sum()) - float(limits)
+    return cheapest + slack - float(at.rows @ problem.row_limits) - float(limits)

@@ -45,10 +45,11 @@ def solve_no_regret(
         lambda_bound=lambda_bound,
         tau_bound=tau_bound,
         n_budgets=len(problem.soft_budgets),
+        gain_range=problem.gain_range,
         n_rounds=n_rounds if nu is None else None,
         nu=nu,
     )
-    if nu is None and isinstance(oracle, RegressionOracle):
+    if nu is None and problem.groups is None and isinstance(oracle, RegressionOracle):
         return _play_regression(problem, oracle, plan, lambda_bound, tau_bound)
     return _play(problem, oracle, plan, lambda_bound, tau_bound, nu)
 
@@ -69,13 +70,13 @@ def _play(
     calls, next_look, bound = 0, 1, -np.inf
     for t in range(1, plan.n_rounds + 1):
         at = Multipliers(lambda_bound * _softmax_with_zero(theta), budgets)
-        response = oracle.best_response(problem.cost(at.pairs))
+        response = oracle.best_response(problem.cost(at.rows))
         calls += 1
         labels = response.labels(problem.points.rows)
-        differences = problem.differences(labels[:, problem.judged])[0].astype(float)
+        error, values = problem.evaluate_labels(labels)
         slack = (at.slack_cost(problem) <= 0).astype(float)
-        average.add(at, float(problem.points.errors(labels)[0]), differences, slack)
-        theta += plan.pair_step * (differences - slack - problem.gamma)
+        average.add(at, float(error[0]), values[0].astype(float), slack)
+        theta += plan.pair_step * (values[0] - slack - problem.row_limits)
         overspent = budgets_used(problem, slack) - budget_limits(problem)
         budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, tau_bound)
 
@@ -185,6 +186,6 @@ def _softmax_with_zero(theta: FloatArray) -> FloatArray:
 
 def _bound_at(problem: Problem, oracle: Oracle, at: Multipliers) -> float:
     """Lagrangian value at ``at``, with one more oracle call."""
-    cost = problem.cost(at.pairs)
+    cost = problem.cost(at.rows)
     labels = oracle.best_response(cost).labels(problem.points.rows)[0]
     return lagrangian_bound(problem, at, problem.points.error_offset + float(cost @ labels))

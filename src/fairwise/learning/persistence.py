@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 import skops.io
@@ -27,6 +26,14 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 _FORMAT = 1
+# Compiled parts of scikit-learn's own models, which skops leaves to the reader to trust.
+_SCIKIT_LEARN = (
+    "numpy.dtype",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.tree._tree.Tree",
+)
 _KINDS: dict[str, Any] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
@@ -55,32 +62,34 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
         "derandomization": None if derandomization is None else asdict(derandomization),
         "prices": model._prices,
         "trajectory": model._trajectory,
+        "group_rules": model._group_rules,
     }
     target = Path(path)
     unfinished = target.with_name(target.name + ".part")
     try:
         skops.io.dump(document, unfinished)
         unfinished.replace(target)
+    except OSError as error:
+        raise ModelFileError(f"{path}: the model could not be written ({error.strerror or error}).") from error
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
     """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
+    allowed = [*_SCIKIT_LEARN, *(trusted or [])]
     try:
-        unknown = set(skops.io.get_untrusted_types(file=path)) - set(trusted or [])
-        if unknown:
-            raise ModelFileError(
-                f"{path}: refused, because opening it would run code of types that are not known to be safe: "
-                f"{', '.join(sorted(unknown))}. If you trust the file's author, name them: load(path, trusted=[…])."
-            )
-        document = skops.io.load(path, trusted=trusted)
+        unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
+        document = None if unknown else skops.io.load(path, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
-    except (BadZipFile, KeyError, OSError, ValueError, TypeError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except Exception as error:  # a file from elsewhere can fail in any way inside skops
         raise ModelFileError(f"{path}: not a fairwise model file ({error}).") from error
+    if unknown:
+        raise ModelFileError(
+            f"{path}: refused, because opening it would run code of types that are not known to be safe: "
+            f"{', '.join(sorted(unknown))}. If you trust the file's author, name them: load(path, trusted=[…])."
+        )
     if not isinstance(document, dict) or "fairwise_model" not in document:
         raise ModelFileError(f"{path}: a skops file, but not a fairwise model.")
     if document["fairwise_model"] != _FORMAT:
@@ -88,7 +97,10 @@ def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None 
             f"{path}: written in format {document['fairwise_model']}, this version reads format {_FORMAT}. "
             "Use the version of fairwise that wrote it."
         )
-    return _rebuilt(cls, document)
+    try:
+        return _rebuilt(cls, document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({error!r}).") from error
 
 
 def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
@@ -106,5 +118,6 @@ def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
         model.derandomization_ = Derandomization(**document["derandomization"])
     model._prices = document["prices"]
     model._trajectory = document["trajectory"]
+    model._group_rules = document["group_rules"]
     model._training = None
     return model

@@ -4,10 +4,12 @@ Notation (``docs/notation.md`` maps every letter)::
 
     minimise    err(D)                              over distributions D on classifiers, and slack
     subject to  s (E_D[h_i] - E_D[h_j]) <= gamma + slack_ij      for every ordered pair in force
+                G E_D[h] <= b                                    for every statistical rule
                 sum shares_ij slack_ij <= limit                  for every budget
                 0 <= slack_ij <= 1
 
-with ``s = +1`` where label 1 is favourable and ``s = -1`` where label 0 is.
+with ``s = +1`` where label 1 is favourable and ``s = -1`` where label 0 is. Both kinds of rule are rows of one form: a
+value that is linear in ``h``, and a limit. Pairs come first, statistical rules behind them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairwise.constraints.budgets import Budget
+    from fairwise.constraints.groups import GroupRows
     from fairwise.constraints.pairs import PairRows
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 
@@ -52,7 +55,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Points, the ordered pairs that some budget limits, gamma, and the budgets.
+    """Points, the ordered pairs that some budget limits, statistical rules, gamma, and the budgets.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class Problem:
     sign: float
     gamma: float
     budgets: tuple[Budget, ...]
+    groups: GroupRows | None = None
 
     @classmethod
     def build(
@@ -85,6 +89,7 @@ class Problem:
         *,
         sign: float,
         gamma: float,
+        groups: GroupRows | None = None,
     ) -> Problem:
         limited = np.zeros(len(rows), dtype=bool)
         for budget in budgets:
@@ -100,15 +105,40 @@ class Problem:
             sign=sign,
             gamma=gamma,
             budgets=tuple(replace(budget, rows=position[budget.rows]) for budget in budgets),
+            groups=groups,
         )
 
     def __len__(self) -> int:
+        """How many rows there are, of both kinds."""
+        return self.n_pairs + (0 if self.groups is None else len(self.groups))
+
+    @property
+    def n_pairs(self) -> int:
+        """The letter ``K``."""
         return len(self.reference)
 
     @cached_property
+    def row_limits(self) -> FloatArray:
+        """What each row's value may be at most, before slack: gamma for pairs, ``b`` for statistical rules."""
+        pairs = np.full(self.n_pairs, self.gamma)
+        return pairs if self.groups is None else np.concatenate([pairs, self.groups.limits])
+
+    @property
+    def gain_range(self) -> float:
+        """Width of the interval that holds ``value - slack - limit`` of every row, and 0 (the letter ``R``)."""
+        slack = 1.0 if self.soft_budgets else 0.0
+        low, high = (-1.0 - slack - self.gamma, 1.0 - self.gamma) if self.n_pairs else (0.0, 0.0)
+        if self.groups is not None:
+            least, most = self.groups.extremes()
+            low = min(low, float((least - self.groups.limits).min()))
+            high = max(high, float((most - self.groups.limits).max()))
+        return high - low
+
+    @cached_property
     def hard(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """``(K,)`` whether a row lies in a budget of 0, so that no slack is allowed on it."""
+        """Whether no slack is allowed on a row: it lies in a budget of 0, or is a statistical rule."""
         mask = np.zeros(len(self), dtype=bool)
+        mask[self.n_pairs :] = True
         for budget in self.budgets:
             if budget.limit == 0:
                 mask[budget.rows] = True
@@ -127,19 +157,29 @@ class Problem:
         return replace(self, gamma=gamma, budgets=budgets)
 
     def differences(self, judged_labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """``s (h_i - h_j)`` for every row; labels or probabilities ``(k, m)`` give ``(k, K)``."""
+        """``s (h_i - h_j)`` for every pair; labels or probabilities ``(k, m)`` give ``(k, K)``."""
         values = judged_labels.astype(np.int8) if judged_labels.dtype == np.uint8 else judged_labels
         gaps: np.ndarray[Any, Any] = values[:, self.reference] - values[:, self.owed]
         return -gaps if self.sign < 0 else gaps
 
     def cost(self, multipliers: FloatArray) -> FloatArray:
-        """Cost ``c1 - c0`` of every point ``(P,)``: that of errors plus that of pairs (Algorithm 1)."""
+        """Cost ``c1 - c0`` of every point ``(P,)``: that of errors plus that of the rows (Algorithm 1)."""
         total = self.points.error_cost.copy()
-        on_people = adjoint_differences(self.sign * multipliers, self.reference, self.owed, len(self.judged))
+        pairs = self.sign * multipliers[: self.n_pairs]
+        on_people = adjoint_differences(pairs, self.reference, self.owed, len(self.judged))
         np.add.at(total, self.judged, on_people)
-        return total
+        return total if self.groups is None else total + multipliers[self.n_pairs :] @ self.groups.matrix
 
-    def evaluate(self, classifiers: Classifiers) -> tuple[FloatArray, np.ndarray[Any, np.dtype[np.int8]]]:
-        """Errors ``(k,)`` and signed pair differences ``(k, K)`` of some classifiers."""
-        labels = classifiers.labels(self.points.rows)
-        return self.points.errors(labels), self.differences(labels[:, self.judged])
+    def evaluate(self, classifiers: Classifiers) -> tuple[FloatArray, np.ndarray[Any, Any]]:
+        """Errors ``(k,)`` and the value of every row ``(k, len(self))`` for some classifiers.
+
+        Pair differences are -1, 0 or 1 and kept as bytes, unless there are statistical rules beside them.
+        """
+        return self.evaluate_labels(classifiers.labels(self.points.rows))
+
+    def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, np.ndarray[Any, Any]]:
+        """The same from the labels ``(k, P)`` of all points."""
+        pairs = self.differences(labels[:, self.judged])
+        if self.groups is None:
+            return self.points.errors(labels), pairs
+        return self.points.errors(labels), np.concatenate([pairs, labels.astype(float) @ self.groups.matrix.T], axis=1)

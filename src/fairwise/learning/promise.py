@@ -32,18 +32,20 @@ def promise(
     lambda_bound: float,
     tau_bound: float,
     n_budgets: int = 0,
+    gain_range: float | None = None,
     n_rounds: int | None = None,
     nu: float | None = None,
 ) -> Promise:
     """The guarantee for ``n_rounds`` rounds, or for as many as the accuracy ``nu`` needs.
 
     ``n_budgets`` counts the budgets that leave slack (0 where eta is 0: slack is then dropped from the game, and the
-    range of the gains is 2 instead of 3).
+    range of the gains is 2 instead of 3; statistical rules beside the pairs may widen it: ``gain_range``).
 
     >>> promise(100, lambda_bound=10, tau_bound=1, nu=0.1).n_rounds
     92304
     """
-    gain_range = 3.0 if n_budgets else 2.0
+    if gain_range is None:
+        gain_range = 3.0 if n_budgets else 2.0
     per_root_round = lambda_bound * gain_range * sqrt(log(n_pairs + 1) / 2) + n_budgets * tau_bound
     if n_rounds is None:
         if nu is None:

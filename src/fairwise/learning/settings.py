@@ -20,10 +20,10 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     estimator = settings["estimator"]
     if isinstance(estimator, str):
         _one_of(settings, "estimator", ESTIMATORS, " or a scikit-learn classifier or Pipeline")
-    elif isinstance(estimator, type) or not hasattr(estimator, "fit"):
+    elif not _classifies(estimator):
         raise InputError(
-            f"estimator={estimator!r} cannot be fitted. Allowed: {_listed(ESTIMATORS)}, or a scikit-learn classifier "
-            "or Pipeline (an instance with fit, predict and get_params)."
+            f"estimator={estimator!r} cannot be fitted as a classifier. Allowed: {_listed(ESTIMATORS)}, or a "
+            "scikit-learn classifier or Pipeline (an instance with fit, predict and get_params)."
         )
     _one_of(settings, "solver", SOLVERS)
     _one_of(settings, "weighting", WEIGHTINGS)
@@ -40,6 +40,14 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     _positive(settings, "tol")
     if settings["nu"] is not None:
         _positive(settings, "nu")
+
+
+def _classifies(estimator: Any) -> bool:
+    """Whether it is a scikit-learn classifier, or a Pipeline that ends in one."""
+    from sklearn.base import is_classifier
+
+    needed = all(hasattr(estimator, name) for name in ("fit", "predict", "get_params"))
+    return needed and not isinstance(estimator, type) and bool(is_classifier(estimator))
 
 
 def _one_of(settings: Mapping[str, Any], name: str, allowed: tuple[str, ...], more: str = "") -> None:

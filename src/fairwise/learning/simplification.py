@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from fairwise.errors import InputError
 from fairwise.learning.mixture import Mixture
 
 if TYPE_CHECKING:
+    from fairwise.constraints.pairs import PairRows
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.problem import Problem
@@ -82,21 +83,23 @@ class Derandomization:
         )
 
 
-def best_deterministic_rule(problem: Problem, mixture: Mixture, mean_violation: float | None) -> Rule:
-    """Most accurate single classifier or threshold whose mean violation of the rows is small enough.
+def best_deterministic_rule(problem: Problem, pairs: PairRows, mixture: Mixture, mean_violation: float | None) -> Rule:
+    """Most accurate single classifier or threshold whose mean violation over the judgments is small enough.
 
     For thresholds, only the most accurate one between two neighbouring probabilities of judged people matters: within
-    such an interval no pair changes. The mean over rows counts each ordered pair once. Both constants are thresholds,
-    so something always qualifies.
+    such an interval no pair changes. Both constants are thresholds, so something always qualifies.
     """
     if mean_violation is not None and not 0 <= mean_violation <= 1:
         raise InputError(f"mean_violation={mean_violation!r} is not allowed: it must be a number from 0 to 1.")
-    points = problem.points
-    errors, differences = problem.evaluate(mixture.classifiers)
-    probability = mixture.probabilities(points.rows)
-    allowed = mean_violation
-    if allowed is None:
-        allowed = _mean_violation(problem.differences(probability[None, problem.judged])[0])
+
+    def violation(of_label_1: np.ndarray[Any, Any]) -> float:
+        judged = of_label_1[problem.judged].astype(float)
+        return pairs.mean_answer_violation(judged if problem.sign > 0 else 1.0 - judged)
+
+    labels = mixture.classifiers.labels(problem.points.rows)
+    errors = problem.points.errors(labels)
+    probability = mixture.probabilities(problem.points.rows)
+    allowed = violation(probability) if mean_violation is None else mean_violation
 
     candidates = [
         Rule(
@@ -106,18 +109,13 @@ def best_deterministic_rule(problem: Problem, mixture: Mixture, mean_violation: 
             f"classifier {t + 1}",
         )
         for t in range(len(errors))
-        if _mean_violation(differences[t]) <= allowed
+        if violation(labels[t]) <= allowed
     ]
     for threshold, error in _thresholds(problem, probability):
-        labels = (probability[problem.judged] >= threshold).astype(np.uint8)
-        if _mean_violation(problem.differences(labels[None, :])[0]) <= allowed:
+        if violation(probability >= threshold) <= allowed:
             text = f"label 1 where its probability is at least {threshold:.4g}"
             candidates.append(Rule(mixture, threshold, error, text))
     return min(candidates, key=lambda rule: rule.error)
-
-
-def _mean_violation(differences: FloatArray) -> float:
-    return float(np.maximum(differences, 0).mean()) if len(differences) else 0.0
 
 
 def _thresholds(problem: Problem, probability: FloatArray) -> list[tuple[float, float]]:

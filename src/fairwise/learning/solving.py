@@ -41,7 +41,7 @@ def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str],
         case estimator:
             from fairwise.learning.oracles.weighted import WeightedOracle
 
-            return WeightedOracle(points.rows, estimator, seed)
+            return WeightedOracle(points.rows, points.error_cost, estimator, seed)
 
 
 def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solution:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def people(rng: np.random.Generator, kind: str, n: int = 60) -> FloatArray:
     if kind == "smooth":
         return rng.normal(size=(n, 3))
+    if kind == "levels":  # columns of zeros and one other number, of either sign
+        return np.column_stack([rng.normal(size=n), *(level * rng.integers(2, size=n) for level in (-2.0, 1.0, 0.5))])
     counts = np.column_stack([rng.integers(12, size=n), rng.integers(4, size=n), np.eye(3)[rng.integers(3, size=n)]])
     return np.unique(counts.astype(float) / [4.0, 1.0, 1.0, 1.0, 1.0], axis=0)
 
@@ -44,7 +46,7 @@ def moves(rows: FloatArray, classifier: LinearClassifiers) -> Any:
             yield LinearClassifiers(coef, intercept)
 
 
-@pytest.mark.parametrize("kind", ["smooth", "counts"])
+@pytest.mark.parametrize("kind", ["smooth", "counts", "levels"])
 @pytest.mark.parametrize("seed", range(8))
 def test_no_single_coordinate_can_improve_it(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -56,7 +58,7 @@ def test_no_single_coordinate_can_improve_it(kind: str, seed: int) -> None:
     assert least >= mine - 1e-9
 
 
-@pytest.mark.parametrize("kind", ["smooth", "counts"])
+@pytest.mark.parametrize("kind", ["smooth", "counts", "levels"])
 def test_it_is_never_worse_than_regression_and_often_better(kind: str) -> None:
     rng = np.random.default_rng(0)
     better = 0

@@ -42,6 +42,24 @@ def test_order_of_many_numbers(size: int) -> None:
         assert sorted_positions(values) == np.argsort(values, kind="stable").tolist()
 
 
+@pytest.mark.parametrize("size", [3, 50, 3000])
+def test_numbers_that_hardly_differ_are_ordered_too(size: int) -> None:
+    """Few or many of them equal in their upper bits, in order, shuffled or the wrong way round."""
+    rng = np.random.default_rng(size)
+    step = np.arange(size) * np.finfo(float).eps
+    for values in (1.0 + step, 1.0 + step[::-1], 1.0 + rng.permutation(step), rng.normal(size=size) + step[::-1]):
+        assert sorted_positions(values) == np.argsort(values, kind="stable").tolist()
+        assert sorted_positions(-values) == np.argsort(-values, kind="stable").tolist()
+    mostly = np.sort(rng.normal(size=size))
+    mostly[rng.integers(size)] = 0.0
+    assert sorted_positions(mostly) == np.argsort(mostly, kind="stable").tolist()
+
+
+def test_columns_with_one_level_are_recognised() -> None:
+    columns = np.array([[0.0, 1, 1], [0, -2, 0], [0, 0, 0], [1, 2, 0], [3, 3, 3], [1, -1, 1]])
+    assert linear_kernels.single_levels(columns).tolist() == [1.0, -2.0, 0.0, 0.0, 3.0, 0.0]
+
+
 def test_only_the_part_in_use_is_ordered() -> None:
     order, spare = np.full(5, -1, dtype=np.int64), np.full(5, -1, dtype=np.int64)
     linear_kernels.sorted_order(np.array([2.0, 1.0, 3.0]), order, spare)

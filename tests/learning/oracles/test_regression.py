@@ -33,7 +33,7 @@ def test_folded_rows_weigh_as_often_as_they_stand_in_the_table() -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(3, size=(200, 2)).astype(float)
     outcome = (rng.random(200) < 0.2 + 0.3 * rows[:, 0]).astype(int)
-    points, _ = fold(rows, outcome, np.ones(200), np.empty((0, 2)))
+    points = fold(rows, outcome, np.ones(200), np.empty((0, 2))).points
     assert len(points.rows) == 9
     found = RegressionOracle(points.rows, points.multiplicity).best_response(points.error_cost)
     expected = LinearRegression().fit(rows, -(1 - 2 * outcome) / 200)

@@ -48,6 +48,9 @@ class Oracle(Protocol):
     exact: bool
     """Whether :meth:`best_response` is a proven minimiser over the whole class."""
 
+    cheap: bool
+    """Whether a call takes milliseconds, so that a solver may ask many times on the chance of something better."""
+
     hypothesis_class: str
     """The class in words, as the certificate names it."""
 

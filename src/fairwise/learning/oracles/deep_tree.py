@@ -45,6 +45,7 @@ class DeepTreeOracle:
     """
 
     exact = False
+    cheap = False
 
     finished: bool
     """Whether every search so far ended before its time limit."""

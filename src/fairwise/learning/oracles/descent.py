@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray
 
 _MAX_SWEEPS = 30
+_LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
+_STARTS = 4
+_LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
 
 
 class DescentOracle:
@@ -25,12 +28,12 @@ class DescentOracle:
     exact = False
     hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
 
-    def __init__(self, rows: FloatArray, multiplicity: FloatArray, *, n_starts: int = 4) -> None:
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray) -> None:
         self.regression = RegressionOracle(rows, multiplicity)
         self.rows = np.ascontiguousarray(rows)
         self.columns = np.ascontiguousarray(rows.T)
         self.levels = single_levels(self.columns)
-        self.n_starts = n_starts
+        self.cheap = rows.size <= _LARGE
 
     def constants(self) -> LinearClassifiers:
         return self.regression.constants()
@@ -38,10 +41,12 @@ class DescentOracle:
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
         starts = self.regression.best_response(cost)
         if isinstance(warm, LinearClassifiers) and len(warm):
-            cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: self.n_starts - 1]
+            cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: _STARTS - 1]
             starts = starts.joined(warm.take(cheapest))
+        if not self.cheap:
+            starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
-        for start in range(len(starts)):
-            intercept[start] = descend(self.columns, self.levels, cost, coef[start], intercept[start], _MAX_SWEEPS)
+        for t in range(len(starts)):
+            intercept[t] = descend(self.columns, self.levels, cost, coef[t], intercept[t], _MAX_SWEEPS, _LEAST_GAIN)
         found = LinearClassifiers(coef, intercept).joined(starts)
         return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))

@@ -39,6 +39,7 @@ class FiniteClassOracle:
     """Minimises over the rows of ``predictions`` ``(k, P)``, 0 or 1, and both constants."""
 
     exact = True
+    cheap = True
 
     def __init__(self, predictions: np.ndarray[tuple[int, int], np.dtype[Any]]) -> None:
         if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():

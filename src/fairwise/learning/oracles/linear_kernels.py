@@ -88,7 +88,7 @@ def sorted_order(values, order, spare):
     number itself once negative ones are inverted and the sign bit of the others is set.
     """
     n = len(values)
-    bits = values.view(np.int64)
+    bits = (values + 0.0).view(np.int64)  # -0.0 becomes 0.0, its equal
     top = np.int64(-0x8000000000000000)
     keys = np.empty(n, dtype=np.uint64)
     for p in range(n):
@@ -131,14 +131,14 @@ def single_levels(columns):
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(columns, levels, cost, coef, intercept, max_sweeps):
+def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
     ``columns`` is ``(d, n)``, ``levels`` from :func:`single_levels`. Along coordinate ``j`` the label of a row changes
     only where the step passes ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to
     the middle of the cheapest interval (the widest among equals, for a margin against rounding). Where a column has one
     level only, the breakpoints are in the order of the scores, which is sorted once for all such columns and kept
-    until a step is taken. Stops when every coordinate in turn has gained nothing.
+    until a step is taken. Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
     """
     d, n = columns.shape
     score = np.empty(n)
@@ -150,6 +150,7 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps):
     scores_sorted = False
     stale = 0
     for _ in range(max_sweeps):
+        gained = 0.0
         # Scores follow each step; computed anew in every sweep, so that rounding cannot add up.
         score[:] = intercept
         for i in range(d):
@@ -213,6 +214,7 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps):
                     best_width = width
             if best < here - 1e-12:
                 stale = 0
+                gained += here - best
                 scores_sorted = False
                 if j < 0:
                     intercept += best_step
@@ -223,4 +225,6 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps):
                         score[p] += best_step * columns[j, p]
             else:
                 stale += 1
+        if gained < least_gain:
+            return intercept
     return intercept

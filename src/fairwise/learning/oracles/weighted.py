@@ -10,77 +10,110 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from fairwise.errors import InputError
-
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 
 
 @dataclass(frozen=True, eq=False)
 class FittedClassifiers:
-    """Fitted scikit-learn classifiers; a plain 0 or 1 stands for the classifier that always says so."""
+    """Fitted scikit-learn classifiers, each with a threshold on its score, or NaN to predict as it does itself.
+
+    A plain 0 or 1 stands for the classifier that always says so.
+    """
 
     members: list[Any]
+    thresholds: FloatArray
 
     def __len__(self) -> int:
         return len(self.members)
 
     def labels(self, rows: Any) -> LabelArray:
         found = np.empty((len(self.members), len(rows)), dtype=np.uint8)
-        for position, member in enumerate(self.members):
-            found[position] = member if isinstance(member, int) else member.predict(rows)
+        for position, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
+            if isinstance(member, int):
+                found[position] = member
+            else:
+                found[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
         return found
 
     def take(self, which: IntArray) -> FittedClassifiers:
-        return FittedClassifiers([self.members[position] for position in which])
+        return FittedClassifiers([self.members[position] for position in which], self.thresholds[which])
 
     def joined(self, other: FittedClassifiers) -> FittedClassifiers:
-        return FittedClassifiers([*self.members, *other.members])
+        return FittedClassifiers([*self.members, *other.members], np.concatenate([self.thresholds, other.thresholds]))
 
     def state(self) -> dict[str, Any]:
-        return {"members": self.members}
+        return {"members": self.members, "thresholds": self.thresholds}
 
 
 class WeightedOracle:
-    """Fits a clone of ``estimator`` to each cost vector.
+    """Fits a clone of ``estimator`` to each cost vector, then moves its threshold to where the cost is least.
 
-    An estimator without ``sample_weight`` gets a sample of the rows instead, drawn with probabilities proportional to
-    the weights from a fixed seed, so that the same costs always give the same classifier.
+    Most estimators minimise something smoother than the cost, so the best threshold on their score can be far from
+    their own; finding it exactly takes one sort. For the costs of errors alone the estimator is left as it is: that is
+    the plain model. An estimator without ``sample_weight`` gets a sample of the rows instead, drawn with probabilities
+    proportional to the weights from a fixed seed, so that the same costs always give the same classifier.
     """
 
     exact = False
+    cheap = False
 
-    def __init__(self, rows: Any, estimator: Any, seed: int = 0) -> None:
-        if not (hasattr(estimator, "fit") and hasattr(estimator, "predict") and hasattr(estimator, "get_params")):
-            raise InputError(
-                f"estimator={estimator!r} is not a scikit-learn classifier (it needs fit, predict and get_params). "
-                'Allowed are "linear", "linear-regression", "tree", or such a classifier or Pipeline.'
-            )
+    def __init__(self, rows: Any, error_cost: FloatArray, estimator: Any, seed: int = 0) -> None:
         self._rows = rows
+        self._error_cost = error_cost
         self._estimator = _seeded(estimator, seed)
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self.hypothesis_class = f"{type(estimator).__name__}, by cost-weighted fits"
 
     def constants(self) -> FittedClassifiers:
-        return FittedClassifiers([0, 1])
+        return _single(0).joined(_single(1))
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> FittedClassifiers:  # noqa: ARG002
         label = (cost < 0).astype(np.intp)
         weight = np.abs(cost)
         counted = np.flatnonzero(weight > 0)
         if len(np.unique(label[counted])) < 2:
-            return FittedClassifiers([int(label[counted[0]]) if len(counted) else 0])
+            return _single(int(label[counted[0]]) if len(counted) else 0)
         chosen, weights = counted, weight[counted] * (len(counted) / weight[counted].sum())
         if self._weight_name is None:
             draw = np.random.default_rng(self._seed)
             chosen = np.sort(draw.choice(counted, size=len(counted), p=weights / weights.sum()))
             if len(np.unique(label[chosen])) < 2:
-                return FittedClassifiers([int(label[chosen[0]])])
+                return _single(int(label[chosen[0]]))
         rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
         fitted = clone(self._estimator)
         fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
-        return FittedClassifiers([fitted])
+        plain = _single(fitted)
+        if np.array_equal(cost, self._error_cost) or not (
+            hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")
+        ):
+            return plain
+        threshold, least = best_threshold(scores(fitted, self._rows), cost)
+        moved = least < float(plain.labels(self._rows)[0] @ cost) - 1e-12
+        return FittedClassifiers([fitted], np.array([threshold])) if moved else plain
+
+
+def scores(model: Any, rows: Any) -> FloatArray:
+    """A fitted classifier's score for label 1, one number per row."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(rows), dtype=float)
+    return np.asarray(model.predict_proba(rows), dtype=float)[:, 1]
+
+
+def best_threshold(score: FloatArray, cost: FloatArray) -> tuple[float, float]:
+    """The threshold ``t`` with the least ``sum cost[score > t]``, between two scores, and that cost."""
+    values, position = np.unique(score, return_inverse=True)
+    above = np.cumsum(np.bincount(position, cost)[::-1])[::-1]  # cost of label 1 from each value up
+    below = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2])  # thresholds under each value
+    usable = np.append(True, (below[1:] >= values[:-1]) & (below[1:] < values[1:]))
+    candidates = np.append(np.where(usable, above, np.inf), 0.0)
+    best = int(np.argmin(candidates))
+    return float(np.append(below, values[-1])[best]), float(candidates[best])
+
+
+def _single(member: Any) -> FittedClassifiers:
+    return FittedClassifiers([member], np.array([np.nan]))
 
 
 def _weight_name(estimator: Any) -> str | None:

@@ -1,0 +1,180 @@
+"""Audit any model from its scores alone: how far it is from what people said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.auditing import checks, matching, tables, wording
+from fairwise.auditing.bootstrap import interval
+from fairwise.auditing.estimates import averages_of
+from fairwise.auditing.violations import measure
+from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError
+from fairwise.judgments import Answer, Judgments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.bootstrap import Interval
+    from fairwise.auditing.estimates import Averages
+    from fairwise.auditing.violations import Measured
+    from fairwise.constraints.pairs import Weighting
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """How far a model's scores are from a panel's judgments.
+
+    Attributes
+    ----------
+    overall : DataFrame
+        Rows value, low and high; columns max_violation, mean_violation, mean_excess, fairness_loss, share_kept, and
+        counts (whose low and high are NaN).
+    by_judge : DataFrame
+        One line per judge.
+    by_pair : DataFrame
+        One line per unordered pair, the worst first: a, b, favorable_a, favorable_b (probabilities of the favourable
+        label), how often each answer was given, judges, weight, violation, excess.
+    by_attribute : DataFrame
+        One line per value of each judge attribute: the audit of those judges alone, with intervals.
+    by_group, group_gaps : DataFrame or None
+        Rates of each group of people, and the largest difference between two groups; None without ``groups``.
+    judgments : DataFrame
+        One line per answer that counts: violation, excess, and status (honoured, given up or asks nothing).
+    gamma, favorable_label, weighting, confidence
+        As given.
+    """
+
+    overall: pd.DataFrame
+    by_judge: pd.DataFrame
+    by_pair: pd.DataFrame
+    by_attribute: pd.DataFrame
+    by_group: pd.DataFrame | None
+    group_gaps: pd.DataFrame | None
+    judgments: pd.DataFrame
+    gamma: float
+    favorable_label: int | None
+    weighting: Weighting
+    confidence: float
+
+    def worst(self, n: int = 10) -> list[str]:
+        """The ``n`` pairs with the largest excess in plain words; numbers are probabilities of the good outcome."""
+        return wording.worst_pairs(self.by_pair, n)
+
+    def __str__(self) -> str:
+        return wording.summary(self.overall, self.by_pair, self.gamma, self.confidence)
+
+    __repr__ = __str__
+
+
+def audit(
+    scores: pd.Series | NDArray[Any],
+    judgments: Judgments,
+    gamma: float = 0.1,
+    favorable_label: int | None = None,
+    *,
+    weighting: Weighting = "answers",
+    groups: pd.Series | pd.DataFrame | None = None,
+    outcome: pd.Series | None = None,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Audit:
+    """Compare scores from any model with judgments.
+
+    Parameters
+    ----------
+    scores : Series
+        P(label = 1) by person id; everyone judged must be there, others may be. For judgments by position, an array.
+    judgments : Judgments
+        What people said.
+    gamma : float
+        By how much probabilities may differ against a judgment before it counts as given up.
+    favorable_label : {0, 1} or None
+        The good outcome's label; needed as soon as an answer is ordered.
+    weighting : {"answers", "panel"}
+        How mean excess is counted when judges saw different pairs; ``"panel"`` is the paper's letter.
+    groups : Series or DataFrame, optional
+        Group of everyone in ``scores`` by person id; one column for each way of dividing people.
+    outcome : Series, optional
+        0 or 1 by person id, for error rates of the groups.
+    n_bootstrap, confidence, seed : int, float, int
+        Resamples behind each interval (0 for none), its level, and the seed of the draws.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> said = Judgments([{"judge": "u", "a": "Williams", "b": "Blake", "answer": "a_at_least_b"}])
+    >>> result = audit(pd.Series({"Williams": 0.5, "Blake": 0.8}), said, gamma=0.1, favorable_label=1)
+    >>> result.worst(1)
+    ['Person Williams was to be treated at least as well as Blake, but gets 0.50 against 0.80']
+    """
+    judgments = checks.some_judgments(judgments)
+    gamma = checks.fraction("gamma", gamma)
+    checks.direction(favorable_label, (0, 1), judgments)
+    checks.one_of("weighting", weighting, ("answers", "panel"))
+    n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
+    confidence = checks.fraction("confidence", confidence, ends=False)
+    given = matching.checked_scores(scores, judgments)
+    judged = judgments.person_ids()
+    of_label_1 = given.to_numpy()[matching.located(given.index, judged, "scores")]
+    favorable = pd.Series(1.0 - of_label_1 if favorable_label == 0 else of_label_1, index=judged)
+    by_group, group_gaps = _group_tables(given, groups, outcome)
+
+    measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
+    averages = averages_of(measured, weighting)
+    rng = np.random.default_rng(seed)
+    resample = partial(interval, n_bootstrap=n_bootstrap, confidence=confidence, rng=rng)
+    return Audit(
+        overall=_overall(measured, averages, len(judged), resample(averages)),
+        by_judge=tables.judge_table(measured, averages, judgments.judges),
+        by_pair=tables.pair_table(measured),
+        by_attribute=tables.attribute_table(measured, averages, judgments.judge_attributes, resample),
+        by_group=by_group,
+        group_gaps=group_gaps,
+        judgments=measured.table,
+        gamma=gamma,
+        favorable_label=favorable_label,
+        weighting=weighting,
+        confidence=confidence,
+    )
+
+
+def _overall(measured: Measured, averages: Averages, n_people: int, ends: Interval) -> pd.DataFrame:
+    """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
+    table = measured.table
+    largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
+    said = table["answer"].value_counts()
+    counts = {
+        "judges": table["judge"].nunique(),
+        "answers": len(table),
+        "pairs": int(measured.pair.max(initial=-1)) + 1,
+        "people": n_people,
+        "in_force": int(measured.asks.sum()),
+        "given_up": int((measured.asks & ~measured.honoured).sum()),
+        **{str(answer): int(said.get(answer, 0)) for answer in Answer},
+    }
+    frame = pd.DataFrame({"max_violation": [largest, largest, 1.0]}, index=["value", "low", "high"])
+    for (name, value), low, high in zip(averages.reported().items(), ends.low, ends.high, strict=True):
+        frame[name] = [value, low, high]
+    for name, count in counts.items():
+        frame[name] = [float(count), np.nan, np.nan]
+    return frame
+
+
+def _group_tables(
+    scores: pd.Series, groups: Any, outcome: Any
+) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
+    if groups is None:
+        if outcome is not None:
+            raise InputError("outcome= is for the error rates of groups: give groups= too")
+        return None, None
+    from fairwise.auditing.groups import group_tables
+
+    labels = None if outcome is None else matching.checked_outcome(outcome, scores.index)
+    return group_tables(scores.to_numpy(dtype=float), matching.checked_groups(groups, scores.index), labels)

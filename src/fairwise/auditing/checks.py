@@ -1,0 +1,58 @@
+"""Checks of arguments, each of which says what is allowed."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def fraction(name: str, value: Any, *, ends: bool = True) -> float:
+    """A number from 0 to 1; without ``ends``, strictly between."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if 0 < number < 1 or (ends and number in {0.0, 1.0}):
+            return number
+    span = "from 0 to 1" if ends else "between 0 and 1"
+    raise InputError(f"{name}={value!r} is not allowed: it must be a number {span}")
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    raise InputError(f"{name}={value!r} is not allowed: it must be a whole number of at least {least}")
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """One of these words."""
+    words = list(allowed)
+    if value not in words:
+        raise InputError(f"{name}={value!r} is not allowed. Allowed: {', '.join(map(repr, words))}")
+
+
+def some_judgments(value: Any) -> Judgments:
+    """Judgments, not a bare table of them."""
+    if isinstance(value, Judgments):
+        return value
+    raise JudgmentsError(
+        f"judgments: a fairwise.Judgments is needed, not {type(value).__name__}; wrap a table in Judgments(...)"
+    )
+
+
+def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments) -> None:
+    """One of the two labels, or None while no answer is ordered."""
+    given = list(labels)
+    allowed = " or ".join(map(repr, given))
+    if favorable_label is None and judgments.has_ordered:
+        raise InputError(
+            "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
+            f"give favorable_label={allowed}"
+        )
+    if favorable_label is not None and favorable_label not in given:
+        raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}")

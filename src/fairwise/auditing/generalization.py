@@ -1,0 +1,285 @@
+"""Whether it holds for pairs, people and judges that the model was not fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.auditing import checks, probabilities
+from fairwise.auditing.estimates import averages_of
+from fairwise.auditing.parts import METRICS, Part, part_of
+from fairwise.auditing.splits import Asked, splits
+from fairwise.auditing.theorems import hoeffding
+from fairwise.auditing.violations import measure
+from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError
+from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.splits import By, Split
+    from fairwise.constraints.pairs import FloatArray, IntArray
+
+UNITS = {"pair": "pairs", "person": "pairs of people, none counted twice", "judge": "judges"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOut:
+    """How a model does on what it was not fitted to.
+
+    Attributes
+    ----------
+    overall : DataFrame
+        One line per metric (error, mean_violation, mean_excess, share_kept): training and held_out averages over the
+        splits, low and high (bootstrap over the held-out units), hoeffding (half-width of an interval that holds
+        without any assumption but independent units), units and independent_units held out in one split.
+    by_split : DataFrame
+        Two lines per split, training and held out, with what they were measured on.
+    by, confidence
+        As given.
+    dropped : float
+        Share of the answers that could be used on neither side, because one of the two people was on each.
+    """
+
+    overall: pd.DataFrame
+    by_split: pd.DataFrame
+    by: By
+    dropped: float
+    confidence: float
+
+    def __str__(self) -> str:
+        shown = self.overall.drop(columns=["units"]).round(4).to_string()
+        note = f"\n{self.dropped:.0%} of the answers were about one person of each side and left out"
+        return (
+            f"Held out by {self.by} ({self.by_split['split'].nunique()} splits); units are {UNITS[self.by]}, for error "
+            f"people\n{shown}{note if self.dropped else ''}"
+        )
+
+    __repr__ = __str__
+
+
+def held_out(
+    model: Any,
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    *,
+    by: By = "pair",
+    test_size: float = 0.3,
+    folds: int | None = None,
+    n_repeats: int = 5,
+    gamma: float | None = None,
+    favorable_label: Any = None,
+    fit_params: Mapping[str, Any] | None = None,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> HeldOut:
+    """Refit clones of a model on part of the people and judgments and measure them on the rest.
+
+    Parameters
+    ----------
+    model : classifier
+        Anything with fit and predict; ``judgments=`` is given to ``fit`` where it takes them.
+    people, outcome : table and labels
+        As for ``fit``.
+    judgments : Judgments
+        What people said.
+    by : {"pair", "person", "judge"}
+        What is new in the held-out part: other pairs (of the same people, by the same judges), pairs of people of whom
+        nobody was in the training part, or other judges.
+    test_size, n_repeats : float, int
+        Held-out share, and how many random splits.
+    folds : int, optional
+        Instead: so many parts, each held out once.
+    gamma, favorable_label : optional
+        As in ``audit``; by default the model's own.
+    fit_params : mapping, optional
+        More for ``fit``, such as sensitive_features; what has one entry per person is split along.
+    n_bootstrap, confidence, seed
+        For the intervals and the splits.
+
+    Notes
+    -----
+    Where judgments have a ``selection_probability``, answers are measured with weights divided by it, so that averages
+    are about pairs drawn uniformly. The average over splits keeps the half-width of a single split: overlapping
+    splits add no independent units.
+    """
+    if not hasattr(model, "fit") or isinstance(model, type):
+        raise InputError(f"model: a classifier with fit is needed, not {model!r}")
+    judgments = checks.some_judgments(judgments)
+    checks.one_of("by", by, UNITS)
+    test_size = checks.fraction("test_size", test_size, ends=False)
+    folds = None if folds is None else checks.whole("folds", folds, 2)
+    n_repeats = checks.whole("n_repeats", n_repeats, 1)
+    n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
+    confidence = checks.fraction("confidence", confidence, ends=False)
+    known = judgments if judgments.people is not None else judgments.about(people)
+    labels = _labels(outcome, people)
+    takes = _takes_judgments(model)
+    settings = model.get_params() if takes else {}
+    rows = PairRows.from_judgments(known)
+    ids = known.person_ids()
+    judged = probabilities.judged_rows(known, ids, people)
+    weight = _design_weights(known, rows.answers)
+    asked = _asked(known, rows, people, len(labels))
+    lines, parts, dropped = [], [], []
+    for number, split in enumerate(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed)):
+        _require_both_sides(split, by)
+        fitted = _fitted(model, people, outcome, known if takes else None, split, fit_params or {})
+        good_is_second = probabilities.favorable_is_second(
+            settings.get("favorable_label") if favorable_label is None else favorable_label,
+            probabilities.binary_classes(fitted),
+            known,
+        )
+        given = probabilities.second_class_probability(fitted, judged)
+        favorable = pd.Series(given if good_is_second else 1.0 - given, index=ids)
+        allowed = settings.get("gamma", 0.1) if gamma is None else gamma
+        averages = averages_of(measure(rows, favorable, float(allowed)), "answers", weight)
+        errors = _errors(fitted, people, labels)
+        measured = partial(part_of, averages=averages, errors=errors, asked=asked, by=by)
+        sides = {
+            "training": measured(people=split.train_people, answers=split.train),
+            "held out": measured(people=split.test_people, answers=split.test),
+        }
+        lines += [{"split": number, "part": name} | side.line() for name, side in sides.items()]
+        rng = np.random.default_rng([seed, number, 1])
+        parts.append(
+            (
+                sides["training"],
+                sides["held out"].with_interval(n_bootstrap=n_bootstrap, confidence=confidence, rng=rng),
+            )
+        )
+        dropped.append(split.dropped / max(len(split.test), 1))
+    return HeldOut(_overall(parts, confidence), pd.DataFrame(lines), by, float(np.mean(dropped)), confidence)
+
+
+def _overall(parts: list[tuple[Part, Part]], confidence: float) -> pd.DataFrame:
+    """Averages over the splits; by convexity the average of sub-Gaussian deviations is no wider than each of them."""
+
+    def mean(values: list[FloatArray]) -> FloatArray:
+        stacked = np.stack(values)
+        known = ~np.isnan(stacked)
+        total = np.where(known, stacked, 0.0).sum(axis=0)
+        return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
+
+    independent = np.min([test.independent_units for _, test in parts], axis=0)
+    return pd.DataFrame(
+        {
+            "training": mean([train.value for train, _ in parts]),
+            "held_out": mean([test.value for _, test in parts]),
+            "low": mean([test.low for _, test in parts]),
+            "high": mean([test.high for _, test in parts]),
+            "hoeffding": [hoeffding(float(units), 1 - confidence) for units in independent],
+            "units": np.min([test.units for _, test in parts], axis=0),
+            "independent_units": independent,
+        },
+        index=pd.Index(METRICS, name="metric"),
+    )
+
+
+def _fitted(
+    model: Any, people: Any, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, Any]
+) -> Any:
+    from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
+
+    n = len(outcome)
+    chosen = {
+        name: _safe_indexing(value, split.train_people) if hasattr(value, "__len__") and len(value) == n else value
+        for name, value in more.items()
+    }
+    if judgments is not None:
+        chosen["judgments"] = _only(judgments, split.train, people)
+    return clone(model).fit(
+        _safe_indexing(people, split.train_people), _safe_indexing(outcome, split.train_people), **chosen
+    )
+
+
+def _only(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:
+    """These of the answers that count, with everyone they are about."""
+    frame = judgments.frame.iloc[judgments.counted()["row"].to_numpy()[chosen]].reset_index(drop=True)
+    attributes = judgments.judge_attributes
+    return Judgments(
+        frame,
+        people=judgments.people if judgments.by == "id" else people,
+        by=judgments.by,
+        measured_only=(),
+        rounds="all",
+        judge_attributes=attributes[attributes.index.isin(frame["judge"])],
+    )
+
+
+def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:
+    """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1."""
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    if isinstance(model, PairwiseFairClassifier):
+        return np.abs(labels - probabilities.second_class_probability(model, people))
+    return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
+
+
+def _asked(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> Asked:
+    answers = rows.answers
+    sides = [pd.Index(answers[side]) for side in ("a", "b")]
+    if judgments.by == "id":
+        if not isinstance(people, pd.DataFrame):
+            raise InputError("people: a DataFrame indexed by person id is needed, as the judgments name people by id")
+        everyone = people.index.append(judgments.person_ids().difference(people.index, sort=False))
+        sides = [pd.Index(everyone.get_indexer(side)) for side in sides]
+    return Asked(
+        judge=pd.factorize(answers["judge"])[0].astype(np.intp),
+        pair=pd.factorize(rows.answer_pair)[0].astype(np.intp),
+        a=sides[0].to_numpy(dtype=np.intp),
+        b=sides[1].to_numpy(dtype=np.intp),
+        n_people=n_people,
+    )
+
+
+def _design_weights(judgments: Judgments, answers: pd.DataFrame) -> FloatArray:
+    """``weight / selection_probability`` where the latter is known."""
+    weight = answers["weight"].to_numpy(dtype=float)
+    if "selection_probability" not in judgments.frame:
+        return weight
+    chance = judgments.frame["selection_probability"].to_numpy(dtype=float)[answers["row"].to_numpy()]
+    unknown = np.isnan(chance)
+    if unknown.all():
+        return weight
+    if unknown.any():
+        raise InputError(
+            f"selection_probability is empty in {unknown.sum()} of the {len(chance)} rows that count: fill all, or none"
+        )
+    weighted: FloatArray = weight / chance
+    return weighted
+
+
+def _labels(outcome: Any, people: Any) -> IntArray:
+    if len(outcome) != len(people):
+        raise InputError(f"There are {len(people)} people but {len(outcome)} outcomes")
+    if isinstance(outcome, pd.Series) and isinstance(people, pd.DataFrame) and not outcome.index.equals(people.index):
+        raise InputError("outcome: its index is not that of people; use outcome.loc[people.index]")
+    classes, codes = np.unique(np.asarray(outcome), return_inverse=True)
+    if len(classes) != 2:
+        raise InputError(f"outcome: two different values are needed; there are {len(classes)}")
+    return codes.astype(np.intp)
+
+
+def _require_both_sides(split: Split, by: By) -> None:
+    for name, chosen in (("training", split.train), ("held out", split.test)):
+        if not chosen.any():
+            raise InputError(
+                f"by={by!r}: no answer is left for the {name} part; use more judgments or another test_size"
+            )
+
+
+def _takes_judgments(model: Any) -> bool:
+    from sklearn.utils.validation import has_fit_parameter
+
+    return bool(has_fit_parameter(model, "judgments"))

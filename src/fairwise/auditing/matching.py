@@ -1,0 +1,103 @@
+"""Numbers and groups by person id, from anywhere, matched to the people who were judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments.ids import PeopleIds, encode, some
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray, IntArray
+    from fairwise.judgments import Judgments
+
+
+def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
+    """P(label = 1) by person id, every one a number from 0 to 1.
+
+    Judgments by position go with a plain array or a Series numbered 0, 1, …; ids are never matched to positions.
+    """
+    if judgments.by == "position" and not isinstance(scores, pd.Series):
+        scores = pd.Series(np.asarray(scores)) if np.ndim(scores) == 1 else scores
+    if not isinstance(scores, pd.Series):
+        raise InputError(
+            f"scores: a Series of P(label = 1) indexed by person id is needed, not {type(scores).__name__}"
+        )
+    if judgments.by == "position" and not scores.index.equals(pd.RangeIndex(len(scores))):
+        raise InputError(
+            "scores: the judgments name people by position, so the scores must be in that order: give scores.to_numpy()"
+        )
+    checked = pd.Series(_numbers(scores, "scores"), index=scores.index)
+    outside = checked[(checked < 0) | (checked > 1)]
+    if len(outside):
+        raise InputError(
+            f"scores: {float(outside.iloc[0])!r} for person {_plain(outside.index[0])!r} is not a probability"
+            f"{_more(len(outside))}; allowed: 0 to 1, the probability of label 1"
+        )
+    return checked
+
+
+def checked_outcome(outcome: Any, ids: pd.Index) -> FloatArray:
+    """Each person's outcome as 0.0 or 1.0."""
+    if not isinstance(outcome, pd.Series):
+        raise InputError(f"outcome: a Series of 0 and 1 indexed by person id is needed, not {type(outcome).__name__}")
+    values = _numbers(outcome, "outcome")[located(outcome.index, ids, "outcome")]
+    odd = ~np.isin(values, (0.0, 1.0))
+    if odd.any():
+        raise InputError(
+            f"outcome: {float(values[odd][0])!r} for person {_plain(ids[odd][0])!r} is not an outcome"
+            f"{_more(int(odd.sum()))}; allowed: 0 and 1"
+        )
+    return values
+
+
+def checked_groups(groups: Any, ids: pd.Index) -> pd.DataFrame:
+    """Each person's groups, one column per way of dividing people."""
+    if isinstance(groups, pd.Series):
+        groups = groups.to_frame("group" if groups.name is None else groups.name)
+    if not isinstance(groups, pd.DataFrame):
+        raise InputError(f"groups: a Series or DataFrame indexed by person id is needed, not {type(groups).__name__}")
+    if not groups.columns.is_unique:
+        raise InputError(f"groups: columns with the same name: {some(groups.columns[groups.columns.duplicated()])}")
+    chosen = groups.iloc[located(groups.index, ids, "groups")].set_axis(ids)
+    empty = chosen.isna()
+    if empty.to_numpy().any():
+        column = empty.any().idxmax()
+        raise InputError(f"groups: {column!r} is missing for {some(ids[empty[column].to_numpy()])}")
+    return chosen
+
+
+def located(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
+    """Where each of ``ids`` is in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
+    try:
+        known = PeopleIds(index)
+    except JudgmentsError as error:
+        raise InputError(str(error).replace("people", what, 1)) from None
+    if pd.api.types.is_integer_dtype(index.dtype) and pd.api.types.is_integer_dtype(ids.dtype):
+        found = np.asarray(index.get_indexer(ids), dtype=np.intp)
+    else:
+        codes, texts = encode(pd.Series(ids))
+        found = known.positions(texts)[codes]
+    if (found < 0).any():
+        raise InputError(f"{what}: nothing for these people: {some(ids[found < 0])}")
+    return found
+
+
+def _numbers(values: pd.Series, what: str) -> FloatArray:
+    if not (pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)):
+        raise InputError(f"{what}: numbers are needed, not values of type {values.dtype}")
+    numbers: FloatArray = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(numbers).any():
+        raise InputError(f"{what}: missing (NaN) for these people: {some(values.index[np.isnan(numbers)])}")
+    return numbers
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _more(count: int) -> str:
+    return f" ({count - 1} more like it)" if count > 1 else ""

@@ -1,0 +1,90 @@
+"""What a model's scores do to each answer: how far it is broken, and whether it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairwise.judgments.answer import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
+
+# A learner keeps its rules to about this precision; a judgment broken by less counts as honoured.
+PRECISION = 1e-6
+
+STATUS = ("honoured", "given up", "asks nothing")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The answers that count, each with what the scores do to it.
+
+    Attributes
+    ----------
+    rows
+        The ordered pairs in force.
+    table
+        One line per answer: judge, a, b, answer, weight, row, favorable_a, favorable_b (probabilities of the
+        favourable label), violation, excess, status.
+    favorable
+        ``(m,)`` probability of the favourable label of the people in some row.
+    pair
+        ``(N,)`` number of each answer's unordered pair, from 0.
+    judge
+        ``(N,)`` number of each answer's judge, from 0.
+    same, asks, honoured
+        ``(N,)`` whether each answer is `same`, whether it asks for anything, and whether what it asks for is done.
+    gamma
+        Difference allowed on every pair.
+    """
+
+    rows: PairRows
+    table: pd.DataFrame
+    favorable: FloatArray
+    pair: IntArray
+    judge: IntArray
+    same: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
+    honoured: NDArray[np.bool_]
+    gamma: float
+
+    @property
+    def row_excess(self) -> FloatArray:
+        """``(K,)`` excess of every ordered pair in force."""
+        return np.maximum(self.rows.violations(self.favorable) - self.gamma, 0.0)
+
+
+def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
+    """Confront the answers with ``favorable``, the probability of the favourable label of everyone in them."""
+    of_person = favorable.to_numpy(dtype=float)
+    in_rows = of_person[favorable.index.get_indexer(rows.people)]
+    table = rows.answers[["judge", "a", "b", "answer", "weight", "row"]].reset_index(drop=True)
+    answer = table["answer"].to_numpy(dtype=object)
+    for side in ("a", "b"):
+        table[f"favorable_{side}"] = of_person[favorable.index.get_indexer(pd.Index(table[side]))]
+    violation = np.zeros(len(table))
+    np.maximum.at(violation, rows.entry_answer, rows.violations(in_rows)[rows.entry_row])
+    table["violation"] = violation
+    table["excess"] = np.maximum(violation - gamma, 0.0)
+    asks = np.asarray(answer != Answer.NO_CONSTRAINT, dtype=bool)
+    honoured = asks & (violation <= gamma + PRECISION)
+    table["status"] = pd.Categorical.from_codes(
+        np.where(asks, np.where(honoured, 0, 1), 2), categories=pd.Index(STATUS)
+    )
+    return Measured(
+        rows=rows,
+        table=table,
+        favorable=in_rows,
+        pair=pd.factorize(rows.answer_pair)[0].astype(np.intp),
+        judge=pd.factorize(table["judge"], sort=True)[0].astype(np.intp),
+        same=np.asarray(answer == Answer.SAME, dtype=bool),
+        asks=asks,
+        honoured=honoured,
+        gamma=gamma,
+    )

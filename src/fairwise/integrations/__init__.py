@@ -1,0 +1,1 @@
+"""Fairwise inside other libraries."""

@@ -1,0 +1,133 @@
+"""How reliable single judges are: repeated pairs, a preference for one side, failed checks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairwise.judgments.answer import Answer
+from fairwise.judgments.oriented import orient
+from fairwise.judgments.proportions import Share, by_judge, fair_coin
+from fairwise.judgments.table import Judgments
+
+REPEAT, CHECK = "repeat", "check"
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatConsistency:
+    """How often judges gave the same answer again; ``unmatched`` repeats had nothing to be compared with.
+
+    ``by_judge`` has the columns repeated, equal, share, low and high; ``differing`` lists the repeats answered
+    differently: judge, a, b, the answer, and the ``original`` about the same two the same way round.
+    """
+
+    overall: Share
+    by_judge: pd.DataFrame
+    differing: pd.DataFrame
+    unmatched: int
+
+    def __str__(self) -> str:
+        if not self.overall.of:
+            return "Repeated pairs: none, so self-consistency is unknown."
+        return f"Repeated pairs answered the same way again: {self.overall}."
+
+
+@dataclass(frozen=True, eq=False)
+class PositionBias:
+    """How often ordered answers favoured the person on the left.
+
+    ``p_value`` is that of a fair coin, two-sided and exact. ``by_judge`` has the columns ordered, left, share, low,
+    high and p_value.
+    """
+
+    overall: Share
+    p_value: float
+    by_judge: pd.DataFrame
+
+    def __str__(self) -> str:
+        if not self.overall.of:
+            return "Ordered answers: none, so a preference for one side cannot show."
+        return (
+            f"Ordered answers that favour the left: {self.overall}; a fair coin does this with p = {self.p_value:.2g}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CheckFailures:
+    """How often people with identical records were not called the same.
+
+    ``by_judge`` has the columns shown, failed, share, low and high; ``failures`` the rows: judge, a, b, answer, round.
+    """
+
+    overall: Share
+    by_judge: pd.DataFrame
+    failures: pd.DataFrame
+
+    def __str__(self) -> str:
+        if not self.overall.of:
+            return "Checks: none were shown."
+        return f"Checks not answered 'same': {self.overall}."
+
+
+def repeat_consistency(judgments: Judgments, *, confidence: float = 0.95) -> RepeatConsistency:
+    """Compare rows of design `repeat` with the same judge's original answer about the pair, sides swapped back.
+
+    The original is the judge's last answer of another design (except `check`), in the same round or an earlier one;
+    where that round has several, each is compared. The overall interval takes answers for independent; where judges
+    differ much in care, it is too narrow.
+    """
+    frame = judgments.frame
+    rows = orient(frame)
+    key = pd.DataFrame({"judge": rows.judge, "pair": rows.pair, "round": frame["round"], "said": rows.answer})
+    again = (frame["design"] == REPEAT).to_numpy(dtype=bool)
+    first = ~frame["design"].isin([REPEAT, CHECK]).to_numpy(dtype=bool)
+    repeats = key[again].assign(row=np.flatnonzero(again))
+    both = repeats.merge(
+        key[first].assign(origin=np.flatnonzero(first)), on=["judge", "pair"], suffixes=("", "_before")
+    )
+    both = both[both["round_before"] <= both["round"]]
+    both = both[both["round_before"] == both.groupby("row")["round_before"].transform("max")]
+    equal = (both["said"] == both["said_before"]).to_numpy(dtype=bool)
+
+    asked = frame.iloc[both["row"]].reset_index(drop=True)
+    origin = frame.iloc[both["origin"]].reset_index(drop=True)
+    swapped = {str(answer): str(answer.swapped()) for answer in Answer}
+    same_way = (asked["a"] == origin["a"]).to_numpy(dtype=bool)
+    original = origin["answer"].where(same_way, origin["answer"].map(swapped))
+    differing = asked[["judge", "a", "b", "answer"]].assign(original=original)[~equal].reset_index(drop=True)
+    return RepeatConsistency(
+        overall=Share.out_of(int(equal.sum()), len(equal), confidence),
+        by_judge=by_judge(judgments.judge_attributes.index, asked["judge"], equal, ("repeated", "equal"), confidence),
+        differing=differing,
+        unmatched=len(repeats) - both["row"].nunique(),
+    )
+
+
+def position_bias(judgments: Judgments, *, confidence: float = 0.95) -> PositionBias:
+    """Count which side ordered answers favour, over all rounds and all designs but `repeat` (whose sides are swapped).
+
+    If the sides were drawn at random, a judge who looks only at the people is a fair coin. With many judges some have
+    a small p-value by chance.
+    """
+    frame = judgments.frame
+    ordered = frame["answer"].isin([str(answer) for answer in Answer if answer.ordered])
+    rows = frame[ordered & (frame["design"] != REPEAT)]
+    left = (rows["answer"] == str(Answer.A_AT_LEAST_B)).to_numpy(dtype=bool)
+    table = by_judge(judgments.judge_attributes.index, rows["judge"], left, ("ordered", "left"), confidence)
+    return PositionBias(
+        overall=Share.out_of(int(left.sum()), len(left), confidence),
+        p_value=float(fair_coin(int(left.sum()), len(left))),
+        by_judge=table.assign(p_value=fair_coin(table["left"], table["ordered"])),
+    )
+
+
+def check_failures(judgments: Judgments, *, confidence: float = 0.95) -> CheckFailures:
+    """Find rows of design `check`, which show two identical records, whose answer is not `same`."""
+    frame = judgments.frame
+    rows = frame[frame["design"] == CHECK]
+    failed = (rows["answer"] != str(Answer.SAME)).to_numpy(dtype=bool)
+    return CheckFailures(
+        overall=Share.out_of(int(failed.sum()), len(failed), confidence),
+        by_judge=by_judge(judgments.judge_attributes.index, rows["judge"], failed, ("shown", "failed"), confidence),
+        failures=rows.loc[failed, ["judge", "a", "b", "answer", "round"]].reset_index(drop=True),
+    )

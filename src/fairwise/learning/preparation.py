@@ -1,0 +1,108 @@
+"""From what a user gives to a problem and an oracle: checks, encoding, folding, rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from fairwise.constraints.budgets import judge_budgets, panel_budget
+from fairwise.constraints.groups import GroupRows, checked_moments
+from fairwise.constraints.pairs import PairRows
+from fairwise.judgments import Judgments
+from fairwise.learning import inputs
+from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.folding import append, fold
+from fairwise.learning.problem import Problem
+from fairwise.learning.settings import check_settings
+from fairwise.learning.solving import make_oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.budgets import Budget
+    from fairwise.learning.oracles.base import Oracle
+
+_NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything a solver and a certificate need, and how to encode people later."""
+
+    problem: Problem
+    oracle: Oracle
+    pairs: PairRows
+    judged_rows: Any
+    encoder: TableEncoder | None
+    classes: NDArray[Any]
+    seed: int
+
+
+def prepare(
+    settings: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    judgments: Judgments | None = None,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+) -> Prepared:
+    """Check everything and build the problem; the first thing that cannot be used is told as an error."""
+    check_settings(settings)
+    judgments = inputs.checked_judgments(judgments)
+    moments = checked_moments(settings["group_constraints"])
+    raw = inputs.encodes_itself(settings["estimator"])
+    table = inputs.as_table(X, finite=not raw)
+    labels, classes = inputs.binary_labels(y, table)
+    weights = inputs.person_weights(sample_weight, table)
+    sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
+    sign = inputs.favorable_sign(settings["favorable_label"], classes, judgments)
+    seed = _seed(settings["random_state"])
+
+    pairs = PairRows.from_judgments(judgments or Judgments(_NOBODY))
+    judged = table.iloc[:0]
+    if judgments is not None:
+        judged = inputs.judged_table(judgments, X, table, pairs.people, finite=not raw)
+    counted = weights > 0
+    if not counted.all():
+        table, labels, weights = table[counted], labels[counted], weights[counted]
+        sensitive = None if sensitive is None else sensitive[counted]
+
+    estimator = settings["estimator"]
+    encoder = None
+    rows: Any = table
+    judged_rows: Any = judged
+    if not raw:
+        encoder = TableEncoder.learn(table, weights, scaled=estimator != "tree")
+        rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
+    placed = (fold if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
+    groups = None
+    if moments:
+        on_people = GroupRows.from_moments(moments, table, labels, sensitive)
+        groups = on_people.folded(placed.people, len(placed.points.error_cost))
+    problem = Problem.build(
+        placed.points,
+        placed.judged,
+        pairs,
+        _budgets(settings, pairs),
+        sign=sign,
+        gamma=float(settings["gamma"]),
+        groups=groups,
+    )
+    oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
+    return Prepared(problem, oracle, pairs, judged_rows, encoder, classes, seed)
+
+
+def _seed(random_state: Any) -> int:
+    """None means 0: the same people get the same draws, unless someone asks for others."""
+    return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _budgets(settings: Mapping[str, Any], pairs: PairRows) -> list[Budget]:
+    panel = [] if settings["eta"] is None else [panel_budget(pairs, float(settings["eta"]), settings["weighting"])]
+    own = settings["judge_budgets"]
+    return panel if own is None else [*panel, *judge_budgets(pairs, own)]

@@ -1,0 +1,215 @@
+"""An audit's numbers are those the rest of the package defines, and they behave as they should."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+
+from fairwise import PairwiseFairClassifier
+from fairwise.auditing import audit
+from fairwise.constraints.budgets import judge_budgets
+from fairwise.constraints.pairs import PairRows
+from fairwise.judgments import Answer, Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairwise.constraints.pairs import Weighting
+
+    Panel = Callable[..., tuple[Judgments, pd.Series]]
+    Said = Callable[..., Judgments]
+
+VALUES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_kept"]
+seeds = st.integers(0, 10_000)
+
+
+def values(result: Any) -> list[float]:
+    return [float(result.overall[name]["value"]) for name in VALUES]
+
+
+@pytest.mark.parametrize("weighting", ["answers", "panel"])
+@settings(max_examples=30)
+@given(seed=seeds, gamma=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+def test_values_are_those_of_the_pair_rows(panel: Panel, weighting: Weighting, seed: int, gamma: float) -> None:
+    judgments, scores = panel(seed)
+    rows = PairRows.from_judgments(judgments)
+    favorable = 1 - scores.loc[rows.people].to_numpy()
+    excess = np.maximum(rows.violations(favorable) - gamma, 0)
+    result = audit(scores, judgments, gamma, favorable_label=0, weighting=weighting, n_bootstrap=0)
+    assert values(result)[:4] == pytest.approx(
+        [
+            rows.violations(favorable).max(),
+            rows.mean_violation(favorable),
+            rows.shares(weighting) @ excess,
+            rows.shares("panel") @ excess,
+        ]
+    )
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: int) -> None:
+    judgments, scores = panel(seed)
+    result = audit(scores, judgments, 0.05, favorable_label=1, n_bootstrap=0)
+    rows = PairRows.from_judgments(judgments)
+    excess = np.maximum(rows.violations(scores.loc[rows.people].to_numpy()) - 0.05, 0)
+    by_judge = result.by_judge.set_index("judge")
+    for budget in judge_budgets(rows, 1.0):
+        used = float(budget.shares @ excess[budget.rows])
+        assert by_judge["mean_excess"][budget.name.removeprefix("judge ")] == pytest.approx(used)
+
+
+def test_a_pair_answered_in_two_rounds_counts_once_in_a_judges_budget() -> None:
+    rows = [{"judge": "u", "a": 1, "b": 2, "answer": "same", "round": turn} for turn in (1, 2)]
+    twice = Judgments(rows, rounds="all")
+    result = audit(pd.Series({1: 0.0, 2: 1.0}), twice, gamma=0.0)
+    assert result.by_judge[["answers", "pairs", "mean_excess"]].to_numpy().tolist() == [[2.0, 1.0, 0.5]]
+    assert result.by_pair["judges"].tolist() == [1]
+
+
+@settings(max_examples=30)
+@given(seed=seeds, constant=st.floats(0, 1))
+def test_a_constant_violates_nothing(panel: Panel, seed: int, constant: float) -> None:
+    judgments, scores = panel(seed)
+    result = audit(scores * 0 + constant, judgments, 0.0, favorable_label=1)
+    assert values(result) == [0, 0, 0, 0, 1]
+    assert result.worst() == []
+    assert set(result.judgments["status"]) <= {"honoured", "asks nothing"}
+
+
+@settings(max_examples=30)
+@given(seed=seeds, factor=st.floats(0.01, 1))
+def test_violations_scale_with_the_scores(panel: Panel, seed: int, factor: float) -> None:
+    judgments, scores = panel(seed)
+    whole = audit(scores, judgments, 0.0, favorable_label=1, n_bootstrap=0)
+    part = audit(scores * factor, judgments, 0.0, favorable_label=1, n_bootstrap=0)
+    assert values(part)[:4] == pytest.approx([factor * value for value in values(whole)[:4]])
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_sides_order_and_labels_do_not_matter(panel: Panel, seed: int) -> None:
+    judgments, scores = panel(seed)
+    plain = audit(scores, judgments, 0.1, favorable_label=1)
+    frame = judgments.frame
+    swapped = frame.assign(a=frame["b"], b=frame["a"], answer=[str(Answer(x).swapped()) for x in frame["answer"]])
+    shuffled = Judgments(swapped.sample(frac=1, random_state=seed))
+    other = audit(1 - scores.sample(frac=1, random_state=seed), shuffled, 0.1, favorable_label=0)
+    turned = {"a_at_least_b": "b_at_least_a", "b_at_least_a": "a_at_least_b"}
+    mirrored = other.overall.rename(columns=turned)[plain.overall.columns]
+    pd.testing.assert_frame_equal(plain.overall, mirrored)  # intervals too
+    pd.testing.assert_frame_equal(plain.by_judge, other.by_judge)
+    assert sorted(plain.by_pair["excess"]) == pytest.approx(sorted(other.by_pair["excess"]))
+
+
+def test_an_answer_of_weight_two_is_the_answer_of_two_judges(said: Said) -> None:
+    scores = pd.Series({1: 0.1, 2: 0.5, 3: 0.9})
+    more = ("u", 2, 3, "no_constraint")
+    heavy = audit(scores, said(more, ("v", 1, 2, "same", 2.0)), 0.1)
+    two = audit(scores, said(more, ("v", 1, 2, "same"), ("w", 1, 2, "same")), 0.1)
+    for name in ("mean_violation", "mean_excess", "share_kept"):
+        assert heavy.overall[name]["value"] == pytest.approx(two.overall[name]["value"])
+    assert heavy.by_pair["weight"].tolist() == two.by_pair["weight"].tolist()
+
+
+def test_by_pair_counts_answers_from_one_side(said: Said) -> None:
+    judgments = said(
+        ("u", 1, 2, "a_at_least_b"), ("v", 2, 1, "b_at_least_a"), ("w", 2, 1, "a_at_least_b"), ("x", 3, 1, "same")
+    )
+    table = audit(pd.Series({1: 0.2, 2: 0.6, 3: 0.25}), judgments, 0.1, favorable_label=1).by_pair
+    worst = table.iloc[0]
+    assert worst[["a", "b", "a_at_least_b", "b_at_least_a", "same", "judges"]].tolist() == [1, 2, 2, 1, 0, 3]
+    assert worst["violation"] == pytest.approx(0.4)
+    assert worst["excess"] == pytest.approx(0.3)
+    assert table["violation"].is_monotonic_decreasing
+    assert len(table) == 2
+
+
+def test_every_judge_is_there_and_every_answer_has_a_status() -> None:
+    rows = [
+        {"judge": "u", "a": 1, "b": 2, "answer": "same", "design": "uniform"},
+        {"judge": "u", "a": 1, "b": 3, "answer": "same", "design": "uniform"},
+        {"judge": "v", "a": 1, "b": 2, "answer": "same", "design": "check"},
+        {"judge": "w", "a": 2, "b": 3, "answer": "no_constraint", "design": "uniform"},
+    ]
+    result = audit(pd.Series({1: 0.0, 2: 1.0, 3: 0.1}), Judgments(rows), 0.1)
+    assert result.judgments["status"].tolist() == ["given up", "honoured", "asks nothing"]
+    assert result.by_judge["judge"].tolist() == ["u", "v", "w"]
+    assert result.by_judge["in_force"].tolist() == [2, 0, 0]
+    assert result.by_judge["given_up"].tolist() == [1, 0, 0]
+    assert result.by_judge["share_kept"].isna().tolist() == [False, True, True]
+
+
+def test_the_judges_of_an_attribute_are_audited_as_if_alone(panel: Panel) -> None:
+    relation = {f"j{number}": {"relation": "affected" if number % 2 else "expert"} for number in range(5)}
+    judgments, scores = panel(3, judge_attributes=relation)  # j5 said nothing about themselves
+    table = audit(scores, judgments, 0.1, favorable_label=1, weighting="panel").by_attribute
+    assert table["attribute"].tolist() == ["relation"] * 3
+    assert table["value"].isna().tolist() == [False, False, True]
+    for line in table[table["value"].notna()].to_dict("records"):
+        mine = [judge for judge, known in relation.items() if known["relation"] == line["value"]]
+        alone = audit(scores, judgments.select(mine), 0.1, favorable_label=1, weighting="panel")
+        assert [line[name] for name in VALUES] == pytest.approx(values(alone))
+        assert line["judges"] == len(mine)
+        assert line["mean_excess_low"] <= line["mean_excess"] <= line["mean_excess_high"]
+
+
+def test_without_attributes_the_table_is_empty_but_has_its_columns(panel: Panel) -> None:
+    judgments, scores = panel(0)
+    table = audit(scores, judgments, favorable_label=1).by_attribute
+    assert len(table) == 0
+    assert {"attribute", "value", "mean_excess", "mean_excess_low"} <= set(table.columns)
+
+
+def test_ids_match_however_they_are_written(said: Said) -> None:
+    judgments = said(("u", 7, 12, "same"))
+    for index in ([7, 12, 1], ["7", "12", "x"], [7.0, 12.0, 1.5]):
+        result = audit(pd.Series([0.2, 0.7, 0.0], index=index), judgments)
+        assert result.overall["mean_violation"]["value"] == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="nothing for these people: 7"):
+        audit(pd.Series([0.2, 0.7], index=["007", "12"]), judgments)
+
+
+def test_positions_take_an_array() -> None:
+    judgments = Judgments([{"judge": "u", "a": 0, "b": 2, "answer": "same"}], by="position")
+    assert audit(np.array([0.1, 0.5, 0.4]), judgments).overall["max_violation"]["value"] == pytest.approx(0.3)
+
+
+def test_nothing_said_is_nothing_violated() -> None:
+    result = audit(pd.Series({1: 0.5}), Judgments([]))
+    assert values(result)[:4] == [0, 0, 0, 0]
+    assert result.by_judge.empty
+    assert result.by_pair.empty
+    assert "0 answers" in str(result)
+
+
+def test_it_agrees_with_the_learners_certificate_and_prices() -> None:
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"x": rng.normal(size=80), "z": rng.normal(size=80)})
+    outcome = pd.Series((people["x"] + rng.normal(size=80) > 0).astype(int))
+    rows = [
+        {"judge": f"j{i % 3}", "a": i, "b": i + 1, "answer": ["same", "a_at_least_b", "no_constraint"][i % 4 % 3]}
+        for i in range(40)
+    ]
+    judgments = Judgments(rows, people=people)
+    model = PairwiseFairClassifier("tree", gamma=0.1, eta=0.01, favorable_label=0)
+    model.fit(people, outcome, judgments=judgments)
+    scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
+    result = audit(scores, judgments, 0.1, favorable_label=0)
+    for name in ("max_violation", "mean_violation", "mean_excess"):
+        assert result.overall[name]["value"] == pytest.approx(getattr(model.certificate_, name), abs=1e-12)
+    assert result.judgments["violation"].to_numpy() == pytest.approx(model.prices_["violation"].to_numpy())
+    constant = DummyClassifier().fit(people, outcome).predict_proba(people)[:, 1]
+    assert audit(pd.Series(constant, index=people.index), judgments, favorable_label=0).worst() == []
+
+
+def test_what_the_learner_keeps_to_its_tolerance_is_honoured(said: Said) -> None:
+    judgments = said(("u", 1, 2, "same"))
+    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-7}), judgments, 0.1).judgments["status"].tolist() == ["honoured"]
+    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-6}), judgments, 0.1).judgments["status"].tolist() == ["given up"]

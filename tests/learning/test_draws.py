@@ -1,0 +1,107 @@
+"""Draws are keyed on the person: the same in any batch and order, and as frequent as the probabilities say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fairwise import Judgments, PairwiseFairClassifier
+
+if TYPE_CHECKING:
+    from tests.learning.conftest import Town
+
+MODELS: dict[str, Any] = {
+    "tree": "tree",
+    "linear": "linear",
+    "logistic": LogisticRegression(),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request: pytest.FixtureRequest, town: Town) -> PairwiseFairClassifier:
+    people = town.people[["age", "member"]]
+    judgments = Judgments(town.judgments.frame, people=people)
+    return PairwiseFairClassifier(MODELS[request.param], gamma=0.3).fit(people, town.outcome, judgments=judgments)
+
+
+@pytest.fixture(scope="module")
+def crowd() -> pd.DataFrame:
+    """Many more people than were ever trained on, no two alike."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"age": rng.uniform(18, 70, size=4000), "member": rng.random(4000) < 0.5})
+
+
+def test_a_draw_is_the_same_in_any_batch_and_order(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    some = crowd[:200]
+    whole = model.predict(some)
+    order = np.random.default_rng(1).permutation(200)
+    assert np.array_equal(model.predict(some.iloc[order]), whole[order])
+    assert np.array_equal(np.concatenate([model.predict(some[i : i + 1]) for i in range(50)]), whole[:50])
+    assert np.array_equal(model.predict(some), whole)
+    assert np.array_equal(model.predict_proba(some.iloc[order]), model.predict_proba(some)[order])
+
+
+def test_equals_get_equal_draws_whatever_they_are_called(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    renamed = crowd[:100].set_axis([f"somebody else {i}" for i in range(100)])
+    assert np.array_equal(model.predict(renamed), model.predict(crowd[:100]))
+
+
+def test_draws_are_as_frequent_as_the_probabilities_say(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    probability, drawn = model.predict_proba(crowd)[:, 1], model.predict(crowd)
+    assert ((probability > 0.01) & (probability < 0.99)).any()  # there is chance in it
+    for level in np.unique(probability.round(9)):
+        here = np.isclose(probability, level)
+        n, frequency = here.sum(), drawn[here].mean()
+        assert abs(frequency - level) <= 4.5 * np.sqrt(level * (1 - level) / n) + 1e-9
+
+
+def test_those_who_are_certain_are_not_drawn(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    probability, drawn = model.predict_proba(crowd)[:, 1], model.predict(crowd)
+    assert (drawn[probability == 0.0] == 0).all()
+    assert (drawn[probability == 1.0] == 1).all()
+
+
+def test_draws_of_two_people_have_nothing_to_do_with_each_other(crowd: pd.DataFrame, town: Town) -> None:
+    even = PairwiseFairClassifier("tree", gamma=0.3).fit(
+        town.people[["age", "member"]],
+        town.outcome,
+        judgments=Judgments(town.judgments.frame, people=town.people[["age", "member"]]),
+    )
+    probability, drawn = even.predict_proba(crowd)[:, 1], even.predict(crowd)
+    surprise = (drawn - probability)[(probability > 0.05) & (probability < 0.95)]
+    assert len(surprise) > 500
+    assert abs(np.corrcoef(surprise[:-1], surprise[1:])[0, 1]) < 4.5 / np.sqrt(len(surprise))
+
+
+def test_another_random_state_draws_anew(town: Town, crowd: pd.DataFrame) -> None:
+    people = town.people[["age", "member"]]
+    judgments = Judgments(town.judgments.frame, people=people)
+
+    def drawn(random_state: Any) -> Any:
+        model = PairwiseFairClassifier("tree", gamma=0.3, random_state=random_state)
+        return model.fit(people, town.outcome, judgments=judgments).predict(crowd)
+
+    assert np.array_equal(drawn(3), drawn(3))
+    assert np.array_equal(drawn(np.random.RandomState(3)), drawn(3))
+    assert np.array_equal(drawn(None), drawn(None))
+    assert not np.array_equal(drawn(3), drawn(4))
+
+
+def test_a_table_and_its_numbers_are_drawn_alike() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 9, size=(80, 2)).astype(float)
+    outcome = (numbers[:, 0] + rng.normal(size=80) > 4).astype(int)
+    said = [{"judge": "j", "a": i, "b": i + 40, "answer": "same"} for i in range(10)]
+    by_position = Judgments(said, people=numbers, by="position")
+    model = PairwiseFairClassifier("tree").fit(numbers, outcome, judgments=by_position)
+    table = pd.DataFrame(numbers, columns=["x", "z"])
+    named = PairwiseFairClassifier("tree").fit(table, outcome, judgments=Judgments(said, people=table))
+    assert np.array_equal(model.predict(numbers), named.predict(table))
+    assert np.array_equal(model.predict_proba(numbers), named.predict_proba(table))
