@@ -120,11 +120,14 @@ def test_an_answer_of_weight_two_is_the_answer_of_two_judges(said: Said) -> None
 
 def test_by_pair_counts_answers_from_one_side(said: Said) -> None:
     judgments = said(
-        ("u", 1, 2, "a_at_least_b"), ("v", 2, 1, "b_at_least_a"), ("w", 2, 1, "a_at_least_b"), ("x", 3, 1, "same")
+        ("u", 1, 2, "a_at_least_b"),
+        *[(judge, 2, 1, "b_at_least_a") for judge in ("v", "w")],
+        ("x", 2, 1, "a_at_least_b"),
+        ("y", 3, 1, "same"),
     )
     table = audit(pd.Series({1: 0.2, 2: 0.6, 3: 0.25}), judgments, 0.1, favorable_label=1).by_pair
     worst = table.iloc[0]
-    assert worst[["a", "b", "a_at_least_b", "b_at_least_a", "same", "judges"]].tolist() == [1, 2, 2, 1, 0, 3]
+    assert worst[["a", "b", "a_at_least_b", "b_at_least_a", "same", "judges"]].tolist() == [1, 2, 3, 1, 0, 4]
     assert worst["violation"] == pytest.approx(0.4)
     assert worst["excess"] == pytest.approx(0.3)
     assert table["violation"].is_monotonic_decreasing

@@ -47,10 +47,12 @@ def test_both_forms_of_the_theorem_are_vacuous_at_study_size() -> None:
 
 def test_small_cases_by_direct_evaluation() -> None:
     """d = 1 and an exaggerated n, where nothing overflows."""
-    n, m, d, eps = 4, 3, 1, 1.0
-    k, k_pairs = log(2 * n**2) / 8 + 1, 2 * log(2 * m) + 1
-    stated = 8 * (2 * e * n) ** k * exp(-n / 32) + (2 * e * n) ** k_pairs * exp(-8 * m)
-    assert stated_fairness(n, m, d, eps).log_failure == pytest.approx(log(stated))
+    n, d, eps = 4, 1, 1.0
+    for m in (1, 3):
+        k, k_pairs = log(2 * n**2) / 8 + 1, 2 * log(2 * m) + 1
+        first, second = 8 * (2 * e * n) ** k * exp(-n / 32), (2 * e * n) ** k_pairs * exp(-8 * m)
+        assert stated_fairness(n, m, d, eps).log_failure == pytest.approx(log(first + second), rel=1e-9)
+    n, m = 4, 3
     k, k_pairs = int(128 * log(4 * n)) + 1, int(32 * log(2 * n)) + 1
     first = log(4) + k * log(2 * e * n) - n / 32
     second = log(2) + k_pairs * log(e * n) - m / 2

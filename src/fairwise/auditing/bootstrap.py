@@ -39,16 +39,11 @@ class Interval:
     high: FloatArray
 
 
-def interval(
-    averages: Averages, *, n_bootstrap: int, confidence: float, rng: np.random.Generator, by: str = "both"
-) -> Interval:
-    """Resample judges, pairs or both (see the module) and return an interval for each average."""
+def interval(averages: Averages, *, n_bootstrap: int, confidence: float, rng: np.random.Generator) -> Interval:
+    """Resample judges and pairs (see the module) and return an interval for each average."""
     value, whole = averages.value(), averages.whole()
     judges = Clusters.of(averages, averages.judge)
     pairs = Clusters.of(averages, averages.pair)
-    if by != "both":
-        alone = judges if by == "judge" else pairs
-        return percentiles(value, alone.deviations(n_bootstrap, rng), alone.n_units, confidence)
     extra = np.maximum(pairs.variance(whole) - _answer_variance(averages), 0.0)
     share = np.sqrt(np.nan_to_num(ratio(extra, pairs.variance(whole))))
     deviations = judges.deviations(n_bootstrap, rng)

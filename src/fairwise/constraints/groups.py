@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,9 @@ class GroupRows:
         outcome = pd.Series(labels, index=table.index)
         for moment in moments:
             loaded = copy.deepcopy(moment)
-            loaded.load_data(table, outcome, sensitive_features=sensitive_features)
+            with warnings.catch_warnings():  # fairlearn's own, about pandas' next version; nothing a user could do
+                warnings.simplefilter("ignore", DeprecationWarning)
+                loaded.load_data(table, outcome, sensitive_features=sensitive_features)
             at_zero = loaded.gamma(lambda people: np.zeros(len(people)))
             bound = loaded.bound()
             for key in loaded.index:

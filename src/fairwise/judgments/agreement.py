@@ -156,7 +156,7 @@ class _Panel:
 
         Both disagreements are averages over pairs of answers that are not one judge's own about one pair.
         """
-        answers = (self.answers @ times).reshape(self.n_pairs, _ANSWERS, -1)
+        answers = (self.answers @ times).reshape(self.n_pairs, _ANSWERS, times.shape[1])
         total = answers.sum(axis=1)
         own, own_differing = self.own_pairs @ times**2, self.own_differing @ times**2
         comparable = total**2 - own

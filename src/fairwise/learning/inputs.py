@@ -126,7 +126,7 @@ def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[
         raise InputError("sensitive_features list the people in another order than X: use .loc[people.index].")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
-        raise InputError(f"sensitive_features are missing for person {table.index[missing][0]!r}.")
+        raise InputError(f"sensitive_features are missing for person {table.index[missing].tolist()[0]!r}.")
     groups = frame.iloc[:, 0] if frame.shape[1] == 1 else frame.astype(str).agg(", ".join, axis=1)
     return pd.Series(groups.to_numpy(), index=table.index)
 
