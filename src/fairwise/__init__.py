@@ -7,17 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairwise.auditing import audit
     from fairwise.judgments import Answer, Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.promise import promise
 
-__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "promise"]
+__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "audit", "promise"]
 __version__ = "0.1.0.dev0"
 
 _HOME = {
     "Answer": "fairwise.judgments",
     "Judgments": "fairwise.judgments",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
+    "audit": "fairwise.auditing",
     "promise": "fairwise.learning.promise",
 }
 

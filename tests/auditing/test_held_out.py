@@ -227,6 +227,7 @@ def test_the_same_seed_gives_the_same_result(people: pd.DataFrame, outcome: pd.S
         ({"model": LogisticRegression}, "model: a classifier with fit is needed"),
         ({"judgments": [1]}, "a fairwise.Judgments is needed, not list"),
         ({"by": "judge", "folds": 30}, "by='judge': no answer is left for the held out part"),
+        ({"gamma": 1.5}, "gamma=1.5"),
         ({"favorable_label": 3}, "favorable_label=3 is not one of the outcomes"),
     ],
 )

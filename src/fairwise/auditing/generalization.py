@@ -124,7 +124,10 @@ def held_out(
     known = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
     takes = _takes_judgments(model)
-    settings = model.get_params() if takes else {}
+    own = model.get_params() if takes else {}
+    gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
+    favorable_label = own.get("favorable_label") if favorable_label is None else favorable_label
+    checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), known)
     rows = PairRows.from_judgments(known)
     ids = known.person_ids()
     judged = probabilities.judged_rows(known, ids, people)
@@ -134,15 +137,10 @@ def held_out(
     for number, split in enumerate(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed)):
         _require_both_sides(split, by)
         fitted = _fitted(model, people, outcome, known if takes else None, split, fit_params or {})
-        good_is_second = probabilities.favorable_is_second(
-            settings.get("favorable_label") if favorable_label is None else favorable_label,
-            probabilities.binary_classes(fitted),
-            known,
-        )
+        second = probabilities.favorable_is_second(favorable_label, probabilities.binary_classes(fitted), known)
         given = probabilities.second_class_probability(fitted, judged)
-        favorable = pd.Series(given if good_is_second else 1.0 - given, index=ids)
-        allowed = settings.get("gamma", 0.1) if gamma is None else gamma
-        averages = averages_of(measure(rows, favorable, float(allowed)), "answers", weight)
+        favorable = pd.Series(given if second else 1.0 - given, index=ids)
+        averages = averages_of(measure(rows, favorable, gamma), "answers", weight)
         errors = _errors(fitted, people, labels)
         measured = partial(part_of, averages=averages, errors=errors, asked=asked, by=by)
         sides = {
@@ -151,12 +149,8 @@ def held_out(
         }
         lines += [{"split": number, "part": name} | side.line() for name, side in sides.items()]
         rng = np.random.default_rng([seed, number, 1])
-        parts.append(
-            (
-                sides["training"],
-                sides["held out"].with_interval(n_bootstrap=n_bootstrap, confidence=confidence, rng=rng),
-            )
-        )
+        new = sides["held out"].with_interval(n_bootstrap=n_bootstrap, confidence=confidence, rng=rng)
+        parts.append((sides["training"], new))
         dropped.append(split.dropped / max(len(split.test), 1))
     return HeldOut(_overall(parts, confidence), pd.DataFrame(lines), by, float(np.mean(dropped)), confidence)
 

@@ -19,7 +19,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 _SIGNIFICANT = 0.05
-_NOTICEABLE = 0.1
+# A column that plays no part rarely gets a larger share by chance.
+_NOTICEABLE = 0.15
 _NAMED = 3
 
 
@@ -31,8 +32,8 @@ class Drivers:
     ----------
     by_judge
         One row per judge: answers, same_share; the accuracy of the model on held-out answers and that of always giving
-        the judge's commoner answer (baseline); the p_value of the first being no better; found; top, the features that
-        matter most; and note, why nothing was found.
+        the judge's commoner answer (baseline); the p_value of the first being no better; found; top, up to three
+        features with a share of 15 % or more; and note, why nothing was found.
     effects
         Judges in rows, features in columns: how the log-odds of "not the same" grow with one standard deviation of
         difference in a number, or with a differing category. NaN where nothing was found.
