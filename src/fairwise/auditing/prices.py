@@ -1,0 +1,134 @@
+"""What judgments cost: summed by judge and person, how unevenly, and what giving some up really saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError
+from fairwise.judgments import Answer, Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+
+def price_by_judge(prices: pd.DataFrame) -> pd.Series[float]:
+    """Sum of the prices of each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``."""
+    return prices.groupby("judge")["price"].sum().sort_values(ascending=False, kind="stable")
+
+
+def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
+    """Sum of the prices of the judgments each person is in; a judgment counts for both of its people."""
+    both = pd.concat([prices.set_index("a")["price"], prices.set_index("b")["price"]])
+    return both.groupby(level=0).sum().rename_axis("person").sort_values(ascending=False, kind="stable")
+
+
+def lorenz(values: Any) -> pd.DataFrame:
+    """How much of a total the largest values make up: ``share`` of the values, largest first, and of the ``total``.
+
+    >>> lorenz([3.0, 1.0, 0.0, 0.0])["total"].tolist()
+    [0.0, 0.75, 1.0, 1.0, 1.0]
+    """
+    largest_first = np.sort(np.asarray(values, dtype=float))[::-1]
+    if len(largest_first) and not largest_first[-1] >= 0:
+        raise InputError("A Lorenz curve needs numbers that are not negative.")
+    running = np.concatenate([[0.0], np.cumsum(largest_first)])
+    share = np.arange(len(running)) / max(len(largest_first), 1)
+    return pd.DataFrame({"share": share, "total": running / running[-1] if running[-1] > 0 else running})
+
+
+def pair_prices(prices: pd.DataFrame) -> pd.DataFrame:
+    """Prices by pair of people, whoever gave them: pair, price, violation; the dearest first."""
+    table = prices.assign(pair=_pairs(prices))
+    grouped = table.groupby("pair", sort=False).agg(price=("price", "sum"), violation=("violation", "max"))
+    return grouped.sort_values("price", ascending=False, kind="stable")
+
+
+def removal_saving(
+    model: PairwiseFairClassifier,
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    n: int = 5,
+    **fit_params: Any,
+) -> pd.DataFrame:
+    """For each of the ``n`` dearest pairs: its price, and the error really saved by refitting without it.
+
+    Giving a pair up means that what was said about it asks for nothing any more; it was still shown, so every other
+    weight stays. The saving is at most ``bound = price * max(0, new violation - gamma)``, by convexity, where both
+    fits are optimal.
+    """
+    dearest = pair_prices(model.prices_).head(n)
+    lines = []
+    for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
+        refitted = _without(model, people, outcome, judgments, [pair], fit_params)
+        again = pair_prices(_prices_about(refitted, people, judgments))["violation"].to_dict()
+        new_violation = float(again[pair])
+        lines.append(
+            {
+                "pair": pair,
+                "price": price,
+                "violation": violation,
+                "new_violation": new_violation,
+                "bound": price * max(0.0, new_violation - model.gamma),
+                "saving": model.certificate_.error - refitted.certificate_.error,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def error_without_dearest(
+    model: PairwiseFairClassifier,
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    shares: Sequence[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
+    **fit_params: Any,
+) -> pd.DataFrame:
+    """Error after giving up the dearest share of the pairs in force, by refitting: ``share``, ``pairs``, ``error``."""
+    ranked = pair_prices(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
+    lines = []
+    for share in shares:
+        dropped = list(ranked.index[: round(share * len(ranked))])
+        refitted = _without(model, people, outcome, judgments, dropped, fit_params)
+        lines.append({"share": share, "pairs": len(dropped), "error": refitted.certificate_.error})
+    return pd.DataFrame(lines)
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[Any, Any]]:
+    """The two people of each line, in one order whichever side they stood on."""
+    return [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(table["a"], table["b"], strict=True)]
+
+
+def _without(
+    model: PairwiseFairClassifier,
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    pairs: list[Any],
+    fit_params: dict[str, Any],
+) -> PairwiseFairClassifier:
+    from sklearn.base import clone
+
+    frame = judgments.frame
+    given_up = pd.Series(_pairs(frame), index=frame.index).isin(pairs)
+    frame.loc[given_up, "answer"] = str(Answer.NO_CONSTRAINT)
+    kept = Judgments(frame, people=judgments.people, by=judgments.by)
+    fitted: PairwiseFairClassifier = clone(model).fit(people, outcome, judgments=kept, **fit_params)
+    return fitted
+
+
+def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
+    """The violations of all judgments under another model (its prices are of no interest here)."""
+    from fairwise.constraints.pairs import PairRows
+    from fairwise.learning.prices import price_table
+
+    rows = PairRows.from_judgments(judgments)
+    known = judgments if judgments.people is not None else judgments.about(people)
+    of_label_1 = model.predict_proba(known.people_rows(rows.people))[:, 1]
+    favorable = 1.0 - of_label_1 if model.favorable_label == model.classes_[0] else of_label_1
+    return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))
