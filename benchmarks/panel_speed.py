@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 from joblib import Parallel, delayed
 
 from benchmarks import compas
@@ -11,18 +13,23 @@ from fairwise.learning.no_regret import solve_no_regret
 
 def run() -> Row:
     curve(compas.judges()[0])  # load the compiled code
-    took = {
-        how: seconds(lambda how=how: Parallel(n_jobs=2, prefer=how)(delayed(curve)(judge) for judge in compas.judges()))
-        for how in ("threads", "processes")
-    }
+    busy = process_time()
+    threads = seconds(lambda: everyone("threads"))
+    busy = process_time() - busy
+    processes = seconds(lambda: everyone("processes"))
     return Row(
         what="43 simulated subjects, 11 values of gamma each, 1,000 rounds each, 2 cores",
         bar="≤ 15 s",
-        measured=f"{took['threads']:.1f} s",
-        reached=took["threads"] <= 15,
-        notes=f"In two threads, from the answers on: building each subject's problem and oracle is included. In two "
-        f"processes, which have to start first: {took['processes']:.1f} s.",
+        measured=f"{threads:.1f} s",
+        reached=threads <= 15,
+        notes=f"In two threads, from the answers on: building each subject's problem and oracle is included. "
+        f"Processor time of both together, which other programs disturb less: {busy:.1f} s. In two processes, which "
+        f"have to start first: {processes:.1f} s.",
     )
+
+
+def everyone(how: str) -> None:
+    Parallel(n_jobs=2, prefer=how)(delayed(curve)(judge) for judge in compas.judges())
 
 
 def curve(judge: str) -> list[tuple[float, float]]:

@@ -196,32 +196,40 @@ def test_dropping_a_pair_saves_no_more_than_its_price_says(town: Town) -> None:
         assert -1e-6 <= saving <= model.prices_.loc[row, "price"] * max(0.0, apart - 0.1) + 1e-6
 
 
+@pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("name", ["linear", "linear-regression", "tree", "stump"])
-def test_a_weight_is_so_many_people(make_town: Callable[..., Town], name: str) -> None:
+def test_a_weight_is_so_many_people(make_town: Callable[..., Town], name: str, outside: bool) -> None:
     """For our own classes; other estimators see rows as they are, and may draw among them."""
     town = make_town(missing=False)
-    weight = np.random.default_rng(0).integers(0, 4, size=len(town.people))
+    training = town.outsiders.index if outside else town.people.index
+    weight = np.random.default_rng(0).integers(0 if not outside else 1, 4, size=len(training))
     given = {**ESTIMATORS[name], "gamma": 0.1}
     weighted = PairwiseFairClassifier(**given).fit(
-        town.people, town.outcome, judgments=town.judgments, sample_weight=weight
+        town.people.loc[training], town.outcome.loc[training], judgments=town.judgments, sample_weight=weight
     )
     repeated = PairwiseFairClassifier(**given).fit(
-        town.people.loc[town.people.index.repeat(weight)],
-        town.outcome.loc[town.outcome.index.repeat(weight)],
+        town.people.loc[training.repeat(weight)],
+        town.outcome.loc[training.repeat(weight)],
         judgments=town.judgments,
     )
     assert weighted.certificate_.error == pytest.approx(repeated.certificate_.error, abs=1e-9)
     assert np.allclose(of_label_1(weighted, town.people), of_label_1(repeated, town.people), atol=1e-9)
 
 
+@pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("estimator", ["linear", "linear-regression", "tree"])
-def test_only_proportions_of_weights_matter(town: Town, estimator: str) -> None:
-    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(town.people))
+def test_only_proportions_of_weights_matter(town: Town, estimator: str, outside: bool) -> None:
+    """Also where judged people, who have no weight of their own, are none of the training people."""
+    training = town.outsiders.index if outside else town.people.index
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(training))
     one, other = (
         PairwiseFairClassifier(estimator, gamma=0.1).fit(
-            town.people, town.outcome, judgments=town.judgments, sample_weight=factor * weight
+            town.people.loc[training],
+            town.outcome.loc[training],
+            judgments=town.judgments,
+            sample_weight=factor * weight,
         )
-        for factor in (1.0, 4.0)
+        for factor in (1.0, 1024.0)
     )
     assert np.allclose(of_label_1(one, town.people), of_label_1(other, town.people), atol=1e-9)
 

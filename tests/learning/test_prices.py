@@ -73,6 +73,12 @@ def test_judges_share_a_price_by_their_weights(said: Said) -> None:
     assert column(priced(rows, {("y", "x"): 0.4}), "price") == [0.3, 0.1, 0.0, 0.0]
 
 
+def test_answers_of_no_weight_share_what_a_judges_budget_makes_them_cost(said: Said) -> None:
+    """Weights are the panel's affair: a judge's own budget can put a price on a row that nobody's weight is behind."""
+    rows = PairRows.from_judgments(said(("ann", "x", "y", "a_at_least_b", 0.0), ("bea", "x", "y", "a_at_least_b", 0.0)))
+    assert column(priced(rows, {("y", "x"): 0.4}), "price") == [0.2, 0.2]
+
+
 def test_prices_add_up_to_the_net_multipliers(said: Said) -> None:
     rng = np.random.default_rng(0)
     answers = ["same", "a_at_least_b", "b_at_least_a", "no_constraint"]

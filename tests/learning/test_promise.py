@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import inf, log, sqrt
+from typing import Any
 
 import pytest
 
 from fairwise import promise
+from fairwise.errors import InputError
 
 
 def test_rounds_for_an_accuracy_are_those_of_the_corrected_theorem() -> None:
@@ -51,3 +53,15 @@ def test_a_player_without_means_promises_nothing_about_its_rows() -> None:
 def test_it_needs_to_know_one_of_the_two() -> None:
     with pytest.raises((TypeError, ValueError), match="n_rounds or nu"):
         promise(5, lambda_bound=1.0, tau_bound=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_pairs", -1), ("lambda_bound", -1.0), ("tau_bound", -1.0), ("n_budgets", -1), ("n_rounds", 0), ("nu", 0.0)],
+)
+def test_numbers_that_make_no_sense_are_refused_by_name(name: str, value: float) -> None:
+    given: dict[str, Any] = {"n_pairs": 5, "lambda_bound": 1.0, "tau_bound": 1.0}
+    if name not in {"n_rounds", "nu"}:
+        given["nu"] = 0.1
+    with pytest.raises(InputError, match=name):
+        promise(**given | {name: value})

@@ -24,7 +24,8 @@ def price_by_judge(prices: pd.DataFrame) -> pd.Series[float]:
 def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
     """Sum of the prices of the judgments each person is in; a judgment counts for both of its people."""
     both = pd.concat([prices.set_index("a")["price"], prices.set_index("b")["price"]])
-    return both.groupby(level=0).sum().rename_axis("person").sort_values(ascending=False, kind="stable")
+    by_person: pd.Series[float] = both.groupby(level=0).sum().rename_axis("person")
+    return by_person.sort_values(ascending=False, kind="stable")
 
 
 def lorenz(values: Any) -> pd.DataFrame:
@@ -43,7 +44,7 @@ def lorenz(values: Any) -> pd.DataFrame:
 
 def pair_prices(prices: pd.DataFrame) -> pd.DataFrame:
     """Prices by pair of people, whoever gave them: pair, price, violation; the dearest first."""
-    table = prices.assign(pair=_pairs(prices))
+    table = prices.assign(pair=pd.Series(_pairs(prices), index=prices.index, dtype=object))
     grouped = table.groupby("pair", sort=False).agg(price=("price", "sum"), violation=("violation", "max"))
     return grouped.sort_values("price", ascending=False, kind="stable")
 

@@ -18,7 +18,7 @@ _SHOWN = 5
 def demo(
     gamma: Annotated[float, typer.Option(help="How far two probabilities may differ against a judgment.")] = 0.3,
     eta: Annotated[float, typer.Option(help="How much mean excess the panel as a whole may suffer.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the simulated panel.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the simulated panel.", min=0)] = 0,
 ) -> None:
     """Fit the bundled COMPAS data with a panel of 43 simulated people and show what their judgments cost.
 
@@ -28,8 +28,10 @@ def demo(
 
     from fairwise.datasets import load_compas
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.settings import check_settings
     from fairwise.simulation import simulate_panel
 
+    check_settings(PairwiseFairClassifier(gamma=gamma, eta=eta).get_params())
     console = Console()
     people, outcome = load_compas()
     console.print(f"[bold]COMPAS[/bold]: {len(people)} people, {outcome.mean():.1%} re-arrested within two years.")

@@ -40,14 +40,16 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
     codes, judges = pd.factorize(rows.answers["judge"])
     shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
     own_rows = pd.Series(rows.entry_row).groupby(codes[rows.entry_answer]).unique()
-    limit_of = dict(limits) if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
-    unknown = set(limit_of) - set(judges)
+    # Judges are matched as they are written, like ids: 1 and "1" are one judge.
+    given = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
+    limit_of = {str(judge): float(limit) for judge, limit in given.items()}
+    unknown = set(limit_of) - {str(judge) for judge in judges}
     if unknown:
-        raise InputError(f"judge_budgets names {min(unknown, key=str)!r}, who gave no answer that counts")
+        raise InputError(f"judge_budgets names {min(unknown)!r}, who gave no answer that counts")
     budgets = []
     for code, judge in enumerate(judges):
-        if judge in limit_of and code in own_rows.index:
+        if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
             share = 1.0 / (2.0 * int(shown.loc[code]))
-            budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), float(limit_of[judge])))
+            budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), limit_of[str(judge)]))
     return budgets

@@ -44,7 +44,7 @@ class Certificate:
         lines = [f"Error on the training people   {self.error:.4f}"]
         if self.kind == "exact":
             lines += [
-                f"Proven lower bound             {self.lower_bound:.4f}   (gap {max(self.gap, 0.0):.1e})",
+                f"Proven lower bound             {self.lower_bound:.4f}   ({self._gap_in_words()})",
                 f"  No mixture of {self.hypothesis_class} that keeps the rules can have a lower error.",
             ]
         else:
@@ -61,6 +61,9 @@ class Certificate:
         ]
         return "\n".join(lines)
 
+    def _gap_in_words(self) -> str:
+        return f"gap {self.gap:.1e}" if self.gap >= 0 else "this model is below it because it breaks the rules"
+
 
 def certify(
     solution: Solution,
@@ -76,11 +79,12 @@ def certify(
     violations = rows.violations(favorable)
     excess = np.maximum(violations - gamma, 0.0)
     exact = solution.exact
+    lower_bound = max(solution.bound, 0.0)  # no error is below 0
     return Certificate(
         kind="exact" if exact else "heuristic",
         error=error,
-        lower_bound=solution.bound if exact else np.nan,
-        gap=error - solution.bound if exact else np.nan,
+        lower_bound=lower_bound if exact else np.nan,
+        gap=error - lower_bound if exact else np.nan,
         oracle_bound=solution.bound,
         max_violation=float(violations.max(initial=0.0)),
         mean_violation=rows.mean_violation(favorable),

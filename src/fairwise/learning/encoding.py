@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, shown
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
 
 _MAX_CATEGORIES = 1000
+_NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 
 
 @dataclass(frozen=True)
@@ -125,18 +126,22 @@ def _is_number(series: pd.Series[Any]) -> bool:
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
             "days) or leave the column out."
         )
+    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in _NUMBERS_AS_OBJECTS:
+        return True
     if pd.api.types.is_complex_dtype(series):
         raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
     return pd.api.types.is_numeric_dtype(series)
 
 
 def _numbers(series: pd.Series[Any]) -> FloatArray:
+    if series.dtype == object:
+        series = series.where(series.notna(), np.nan)
     values = series.to_numpy(dtype=float, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         where = series.index[infinite[0]]
         raise InputError(
-            f"Column {series.name!r} is infinity for person {where!r}. Numbers must be finite, or missing."
+            f"Column {series.name!r} is infinity for person {shown(where)}. Numbers must be finite, or missing."
         )
     return values
 
@@ -153,7 +158,12 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     shift, scale = 0.0, 1.0
     if scaled:
         shift = float(values.min())
-        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+        with np.errstate(over="ignore"):
+            spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+        if not np.isfinite(spread):
+            raise InputError(
+                f"Column {name!r} holds numbers too large to be scaled (up to {np.abs(values).max():.1e})."
+            )
         scale = 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
     return NumberColumn(name, shift, scale, mean, marks_missing)
 
@@ -199,9 +209,10 @@ def _encode_categories(column: CategoryColumn, series: pd.Series[Any], out: Floa
     value = "a missing value" if missing[first] else repr(text[first])
     if strict:
         raise InputError(
-            f"Judged person {series.index[first]!r} has {value} in column {column.name!r}, which no training row has "
-            f"(known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). Nothing can be "
-            "learned about it: add such people to the training table, group the category, or leave the judgment out."
+            f"Judged person {shown(series.index[first])} has {value} in column {column.name!r}, which no training "
+            f"row has (known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). "
+            "Nothing can be learned about it: add such people to the training table, group the category, or leave "
+            "the judgment out."
         )
     warnings.warn(
         f"Column {column.name!r}: {value} was never seen in training ({len(unknown)} rows); it counts as none of the "

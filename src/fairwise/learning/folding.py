@@ -47,7 +47,8 @@ def fold(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Place
         rows=np.ascontiguousarray(distinct),
         error_cost=np.bincount(point[:n], weights * (1 - 2 * labels), minlength=len(distinct)) / total,
         error_offset=float(weights @ labels / total),
-        multiplicity=np.where(mass > 0, mass, 1.0),
+        # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
+        multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
     )
     return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
     if isinstance(y, pd.Series):
         if y.isna().any():
             raise InputError(
-                f"The outcome is missing (NaN) for person {y.index[y.isna()][0]!r}. Every person needs one."
+                f"The outcome is missing (NaN) for person {shown(y.index[y.isna()][0])}. Every person needs one."
             )
-        if not y.index.equals(table.index) and y.index.sort_values().equals(table.index.sort_values()):
+        if _reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
@@ -82,26 +82,40 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
         )
     if len(labels) != len(table):
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
-    try:
-        check_classification_targets(labels)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = _classes(labels)
     if len(classes) > 2:
-        shown = ", ".join(repr(value) for value in classes[:5].tolist())
+        some = ", ".join(repr(value) for value in classes[:5].tolist())
         raise InputError(
             f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. It has "
-            f"{len(classes)} different values ({shown}{', …' if len(classes) > 5 else ''})."
+            f"{len(classes)} different values ({some}{', …' if len(classes) > 5 else ''})."
         )
     if len(classes) < 2:
         raise InputError(
             f"Everyone has the same outcome, {classes.tolist()[0]!r}: with one class there is nothing to learn from."
         )
-    return codes.ravel().astype(np.intp), classes
+    return codes, classes
+
+
+def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    try:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError("The outcomes are of different kinds, such as numbers and text. Give two values.") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return classes, codes.ravel().astype(np.intp)
+
+
+def _reordered(index: pd.Index, other: pd.Index) -> bool:
+    """Whether two indexes hold the same labels in different order."""
+    return len(index) == len(other) and not index.equals(other) and bool(index.isin(other).all())
 
 
 def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     """Non-negative weights, at least one above 0; all 1 where none are given."""
+    if isinstance(sample_weight, pd.Series) and _reordered(sample_weight.index, table.index):
+        raise InputError("sample_weight lists the same people in another order: use sample_weight.loc[people.index].")
     try:
         checked = _check_sample_weight(sample_weight, table, dtype=np.float64, allow_all_zero_weights=True)
     except ValueError as error:
@@ -143,7 +157,7 @@ def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgm
         return 1.0
     matches = [value == favorable_label for value in classes.tolist()]
     if not any(matches):
-        raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}.")
+        raise InputError(f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {allowed}.")
     return 1.0 if matches[1] else -1.0
 
 
@@ -173,7 +187,25 @@ def judged_table(
         broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
         if len(broken):
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
-    return rows[list(table.columns)]
+    rows = rows[list(table.columns)]
+    if isinstance(X, pd.DataFrame) and known.by == "id":
+        _refuse_changed(rows, table)
+    return rows
+
+
+def _refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
+    """A judged person who is in the training table must look the same there, or the wrong rows would be constrained."""
+    here = rows.index[rows.index.isin(table.index)] if table.index.is_unique else rows.index[:0]
+    for column in table.columns if len(here) else []:
+        carried = rows.loc[here, column].astype(object)
+        given = table.loc[here, column].astype(object)
+        changed = ((carried != given) & ~(carried.isna() & given.isna())).to_numpy(dtype=bool)
+        if changed.any():
+            who = here[changed][0]
+            raise JudgmentsError(
+                f"Judged person {shown(who)} is {shown(carried[who])} in column {column!r} of the people that the "
+                f"judgments carry, but {shown(given[who])} in X. {_INSIDE}"
+            )
 
 
 def checked_judgments(judgments: Any) -> Judgments | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,11 +34,19 @@ def uniforms(keys: KeyArray) -> FloatArray:
 def _column_bits(column: Any) -> KeyArray:
     if isinstance(column, pd.Series):
         if not pd.api.types.is_numeric_dtype(column):
-            text = column.astype(str).where(column.notna(), "")
-            return pd.util.hash_array(text.to_numpy(dtype=object)) + column.isna().to_numpy().astype(np.uint64)
-        column = column.to_numpy(dtype=float, na_value=np.nan)
+            codes, different = pd.factorize(column)  # -1 for anything missing
+            bits = np.array([_value_bits(value) for value in [*different, np.nan]], dtype=np.uint64)
+            return bits[codes]
+        return _column_bits(column.to_numpy(dtype=float, na_value=np.nan))
     values = np.ascontiguousarray(column, dtype=float) + 0.0  # -0.0 becomes 0.0
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
+
+
+def _value_bits(value: Any) -> int:
+    """A number by its value and anything else by its text, whatever the type of its column."""
+    if isinstance(value, Real | Decimal):
+        return int(_column_bits(np.array([float(value)]))[0])
+    return int(pd.util.hash_array(np.array([str(value)], dtype=object))[0])
 
 
 def _mix(x: KeyArray) -> KeyArray:

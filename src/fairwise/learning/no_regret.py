@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.errors import InputError
 from fairwise.learning.averages import Averages, budget_limits, budgets_used
 from fairwise.learning.multipliers import Multipliers, lagrangian_bound
 from fairwise.learning.oracles.regression import RegressionOracle
 from fairwise.learning.promise import promise
 from fairwise.learning.result import Solution
+
+_MAX_ROUNDS = 10**7
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
@@ -49,6 +52,11 @@ def solve_no_regret(
         n_rounds=n_rounds if nu is None else None,
         nu=nu,
     )
+    if plan.n_rounds > _MAX_ROUNDS:
+        raise InputError(
+            f"nu={nu:g} needs {plan.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
+            f"{_MAX_ROUNDS:.0e}. Give a larger nu, smaller lambda_bound and tau_bound, or n_rounds."
+        )
     if nu is None and problem.groups is None and isinstance(oracle, RegressionOracle):
         return _play_regression(problem, oracle, plan, lambda_bound, tau_bound)
     return _play(problem, oracle, plan, lambda_bound, tau_bound, nu)

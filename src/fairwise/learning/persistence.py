@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,10 +30,12 @@ _FORMAT = 1
 # Compiled parts of scikit-learn's own models, which skops leaves to the reader to trust.
 _SCIKIT_LEARN = (
     "numpy.dtype",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._ball_tree.BallTree",
     "sklearn.neighbors._kd_tree.KDTree",
     "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
 )
 _KINDS: dict[str, Any] = {
     "linear": LinearClassifiers,
@@ -65,7 +68,7 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
         "group_rules": model._group_rules,
     }
     target = Path(path)
-    unfinished = target.with_name(target.name + ".part")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         skops.io.dump(document, unfinished)
         unfinished.replace(target)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from fairwise.constraints.budgets import judge_budgets, panel_budget
 from fairwise.constraints.groups import GroupRows, checked_moments
 from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.encoding import TableEncoder
@@ -99,7 +100,12 @@ def prepare(
 
 def _seed(random_state: Any) -> int:
     """None means 0: the same people get the same draws, unless someone asks for others."""
-    return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
+    if random_state is None:
+        return 0
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise InputError(f"random_state={shown(random_state)} is not allowed: {error}") from None
 
 
 def _budgets(settings: Mapping[str, Any], pairs: PairRows) -> list[Budget]:

@@ -22,7 +22,8 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     """
     net = _net_of_reverse(rows, multipliers)
     weight = rows.answers["weight"].to_numpy(dtype=float)[rows.entry_answer]
-    part = np.divide(weight, rows.mass[rows.entry_row], out=np.zeros_like(weight), where=weight > 0)
+    mass, givers = rows.mass[rows.entry_row], np.bincount(rows.entry_row)[rows.entry_row]
+    part = np.where(mass > 0, weight / np.where(mass > 0, mass, 1.0), 1.0 / givers)
     n = len(rows.answers)
     violation = np.zeros(n)
     np.maximum.at(violation, rows.entry_answer, rows.violations(favorable)[rows.entry_row])

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf, log, sqrt
 
+from fairwise.errors import InputError, shown
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -44,12 +46,19 @@ def promise(
     >>> promise(100, lambda_bound=10, tau_bound=1, nu=0.1).n_rounds
     92304
     """
+    given = {"n_pairs": n_pairs, "lambda_bound": lambda_bound, "tau_bound": tau_bound, "n_budgets": n_budgets}
+    for name, value in given.items():
+        if not 0 <= value < inf:
+            raise InputError(f"{name}={shown(value)} is not allowed: it must be a number that is not negative.")
+    for name, wanted in (("n_rounds", n_rounds), ("nu", nu)):
+        if wanted is not None and not 0 < wanted < inf:
+            raise InputError(f"{name}={shown(wanted)} is not allowed: it must be above 0.")
     if gain_range is None:
         gain_range = 3.0 if n_budgets else 2.0
     per_root_round = lambda_bound * gain_range * sqrt(log(n_pairs + 1) / 2) + n_budgets * tau_bound
     if n_rounds is None:
         if nu is None:
-            raise TypeError("give n_rounds or nu")
+            raise InputError("Give n_rounds or nu.")
         n_rounds = max(1, ceil((per_root_round / nu) ** 2))
     nu = per_root_round / sqrt(n_rounds)
     return Promise(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, shown
 
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
@@ -52,7 +52,7 @@ def _classifies(estimator: Any) -> bool:
 
 def _one_of(settings: Mapping[str, Any], name: str, allowed: tuple[str, ...], more: str = "") -> None:
     if settings[name] not in allowed:
-        raise InputError(f"{name}={settings[name]!r} is not allowed. Allowed: {_listed(allowed)}{more}.")
+        raise InputError(f"{name}={shown(settings[name])} is not allowed. Allowed: {_listed(allowed)}{more}.")
 
 
 def _listed(allowed: tuple[str, ...]) -> str:
@@ -66,13 +66,13 @@ def _is_real(value: object) -> bool:
 def _number(settings: Mapping[str, Any], name: str, low: float, high: float, more: str = "") -> None:
     value = settings[name]
     if not (_is_real(value) and low <= value <= high):
-        raise InputError(f"{name}={value!r} is not allowed: it must be a number from {low} to {high}{more}.")
+        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number from {low} to {high}{more}.")
 
 
 def _positive(settings: Mapping[str, Any], name: str) -> None:
     value = settings[name]
     if not (_is_real(value) and 0 < value < float("inf")):
-        raise InputError(f"{name}={value!r} is not allowed: it must be a number above 0.")
+        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number above 0.")
 
 
 def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = None) -> None:
@@ -80,7 +80,7 @@ def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = 
     upper = float("inf") if high is None else high
     if not (isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= upper):
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise InputError(f"{name}={value!r} is not allowed: it must be a whole number {span}.")
+        raise InputError(f"{name}={shown(value)} is not allowed: it must be a whole number {span}.")
 
 
 def _budgets(value: Any) -> None:
@@ -90,6 +90,6 @@ def _budgets(value: Any) -> None:
     for judge, limit in limits.items():
         if not (_is_real(limit) and 0 <= limit <= 1):
             raise InputError(
-                f"judge_budgets: {limit!r} for {judge!r} is not allowed: give a number from 0 to 1, or such a number "
-                "for each judge by name."
+                f"judge_budgets: {shown(limit)} for {shown(judge)} is not allowed: give a number from 0 to 1, "
+                "or such a number for each judge by name."
             )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, shown
 from fairwise.learning.mixture import Mixture
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def best_deterministic_rule(problem: Problem, pairs: PairRows, mixture: Mixture,
     For thresholds, only the most accurate one between two neighbouring probabilities of judged people matters: within
     such an interval no pair changes. Both constants are thresholds, so something always qualifies.
     """
-    if mean_violation is not None and not 0 <= mean_violation <= 1:
-        raise InputError(f"mean_violation={mean_violation!r} is not allowed: it must be a number from 0 to 1.")
+    if mean_violation is not None and not (isinstance(mean_violation, Real) and 0 <= mean_violation <= 1):
+        raise InputError(f"mean_violation={shown(mean_violation)} is not allowed: it must be a number from 0 to 1.")
 
     def violation(of_label_1: np.ndarray[Any, Any]) -> float:
         judged = of_label_1[problem.judged].astype(float)

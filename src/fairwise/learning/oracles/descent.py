@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MAX_SWEEPS = 30
 _LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
-_STARTS = 4
+_STARTS = 3
 _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
 
 
