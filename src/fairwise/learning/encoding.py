@@ -152,13 +152,14 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     if not known.any():
         return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
     values, weights = values[known], weights[known]
-    # Summed exactly where it becomes a value: rounding must not depend on the order of people.
-    total = fsum(weights) if marks_missing else float(weights.sum())
-    mean = (fsum(values * weights) if marks_missing else float(values @ weights)) / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Summed exactly where it becomes a value: rounding must not depend on the order of people.
+        total = fsum(weights) if marks_missing else float(weights.sum())
+        mean = (fsum(values * weights) if marks_missing else float(values @ weights)) / total
     shift, scale = 0.0, 1.0
     if scaled:
         shift = float(values.min())
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
         if not np.isfinite(spread):
             raise InputError(
