@@ -24,7 +24,7 @@ bench: .venv/.ready
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements-dev.lock
+	$(BIN)/uv pip sync --quiet --system-certs --python $(BIN)/python --compile-bytecode --require-hashes requirements-dev.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -34,9 +34,9 @@ bench: .venv/.ready
 
 # Resolve the versions anew. Hashes are kept, addresses are not.
 lock:
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
+	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --python-version 3.11 pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
+	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra trees \
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
