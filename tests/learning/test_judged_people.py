@@ -126,6 +126,8 @@ def test_a_judged_person_of_an_unseen_category_is_refused_by_name(town: Town) ->
     moved.loc[person, "city"] = "Rome"
     judgments = Judgments(town.judgments.frame, people=moved)
     with pytest.raises(InputError, match=f"Judged person {person!r} has 'Rome' in column 'city'"):
+        model("tree").fit(town.people.drop(person), town.outcome.drop(person), judgments=judgments)
+    with pytest.raises(JudgmentsError, match=f"Judged person {person!r} is 'Rome' in column 'city' .* in X"):
         model("tree").fit(town.people, town.outcome, judgments=judgments)
 
 
