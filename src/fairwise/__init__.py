@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairwise.auditing import audit
+    from fairwise.auditing import audit, frontier
     from fairwise.judgments import Answer, Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.promise import promise
 
-__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "audit", "promise"]
+__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "audit", "frontier", "promise"]
 __version__ = "0.1.0.dev0"
 
 _HOME = {
@@ -20,6 +20,7 @@ _HOME = {
     "Judgments": "fairwise.judgments",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
     "audit": "fairwise.auditing",
+    "frontier": "fairwise.auditing",
     "promise": "fairwise.learning.promise",
 }
 

@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import audit
-from fairwise.constraints.budgets import judge_budgets
+from fairwise.constraints.budgets import attribute_budgets, judge_budgets
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Answer, Judgments
 
@@ -63,6 +63,24 @@ def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: in
     for budget in judge_budgets(rows, 1.0):
         used = float(budget.shares @ excess[budget.rows])
         assert by_judge["mean_excess"][budget.name.removeprefix("judge ")] == pytest.approx(used)
+
+
+@pytest.mark.parametrize("weighting", ["answers", "panel"])
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_a_groups_mean_excess_is_what_its_budget_bounds(panel: Panel, weighting: Weighting, seed: int) -> None:
+    relation = {f"j{number}": {"relation": "affected" if number % 3 else "expert"} for number in range(6)}
+    judgments, scores = panel(seed, judge_attributes=relation)
+    result = audit(scores, judgments, 0.05, favorable_label=1, weighting=weighting, n_bootstrap=0)
+    rows = PairRows.from_judgments(judgments)
+    excess = np.maximum(rows.violations(scores.loc[rows.people].to_numpy()) - 0.05, 0)
+    by_value = result.by_attribute.set_index("value")["mean_excess"]
+    limits = {"relation": {"affected": 1.0, "expert": 1.0}}
+    budgets = attribute_budgets(rows, judgments.judge_attributes, limits, weighting)
+    for budget in budgets:
+        used = float(budget.shares @ excess[budget.rows])
+        assert by_value[budget.name.removeprefix("relation ")] == pytest.approx(used)
+    assert len(budgets) == 2
 
 
 def test_a_pair_answered_in_two_rounds_counts_once_in_a_judges_budget() -> None:
@@ -208,6 +226,8 @@ def test_it_agrees_with_the_learners_certificate_and_prices() -> None:
     for name in ("max_violation", "mean_violation", "mean_excess"):
         assert result.overall[name]["value"] == pytest.approx(getattr(model.certificate_, name), abs=1e-12)
     assert result.judgments["violation"].to_numpy() == pytest.approx(model.prices_["violation"].to_numpy())
+    assert result.judgments["status"].tolist() == model.prices_["status"].tolist()
+    assert model.prices_["status"].nunique() == 3
     constant = DummyClassifier().fit(people, outcome).predict_proba(people)[:, 1]
     assert audit(pd.Series(constant, index=people.index), judgments, favorable_label=0).worst() == []
 

@@ -1,4 +1,4 @@
-"""Prices summed, how uneven they are, and the inequality between a price and the real saving."""
+"""What was honoured and what it cost, how unevenly, and the inequality between a price and the real saving."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.auditing.prices import (
+from fairwise.auditing import (
+    audit,
     error_without_dearest,
+    honoured_by_judge,
+    honoured_by_pair,
     lorenz,
-    pair_prices,
-    price_by_judge,
     price_by_person,
     removal_saving,
 )
@@ -24,10 +25,19 @@ PEOPLE, OUTCOME = make_people(300, 3, 5)
 
 @pytest.fixture(scope="module")
 def judgments() -> Judgments:
-    return simulate_panel(PEOPLE, n_judges=4, n_pairs=8, seed=2, answers="four")
+    simulated = simulate_panel(PEOPLE, n_judges=4, n_pairs=8, seed=2, answers="four")
+    half = {judge: {"half": "first" if number < 2 else "second"} for number, judge in enumerate(simulated.judges)}
+    return Judgments(simulated.frame, people=PEOPLE, judge_attributes=half)
 
 
-@pytest.fixture(scope="module", params=[{"gamma": 0.1}, {"gamma": 0.0, "eta": 0.02}], ids=["gamma", "eta"])
+RULES = {
+    "gamma": {"gamma": 0.1},
+    "eta": {"gamma": 0.0, "eta": 0.02},
+    "attribute": {"gamma": 0.0, "eta": None, "judge_budgets": {"half": {"first": 0.01, "second": 0.03}}},
+}
+
+
+@pytest.fixture(scope="module", params=RULES.values(), ids=list(RULES))
 def model(request: pytest.FixtureRequest, judgments: Judgments) -> PairwiseFairClassifier:
     learner = PairwiseFairClassifier("tree", favorable_label=1, tol=1e-9, **request.param)
     return learner.fit(PEOPLE, OUTCOME, judgments=judgments)
@@ -35,9 +45,26 @@ def model(request: pytest.FixtureRequest, judgments: Judgments) -> PairwiseFairC
 
 def test_sums_are_complete(model: PairwiseFairClassifier) -> None:
     total = model.prices_["price"].sum()
-    assert price_by_judge(model.prices_).sum() == pytest.approx(total)
+    assert total > 0
     assert price_by_person(model.prices_).sum() == pytest.approx(2 * total)
-    assert pair_prices(model.prices_)["price"].sum() == pytest.approx(total)
+    for table in (honoured_by_judge(model.prices_), honoured_by_pair(model.prices_)):
+        assert table["price"].sum() == pytest.approx(total)
+        assert table["price"].is_monotonic_decreasing
+        assert table[["honoured", "given_up", "asks_nothing"]].to_numpy().sum() == len(model.prices_)
+
+
+def test_what_was_honoured_is_what_an_audit_finds(model: PairwiseFairClassifier, judgments: Judgments) -> None:
+    scores = pd.Series(model.predict_proba(PEOPLE)[:, 1], index=PEOPLE.index)
+    found = audit(scores, judgments, model.gamma, favorable_label=1, n_bootstrap=0)
+    columns = ["pairs", "honoured", "given_up", "mean_excess"]
+    by_judge = honoured_by_judge(model.prices_).sort_index()
+    pd.testing.assert_frame_equal(by_judge[columns], found.by_judge.set_index("judge")[columns])
+    by_pair = found.by_pair.set_index([found.by_pair[["a", "b"]].min(axis=1), found.by_pair[["a", "b"]].max(axis=1)])
+    ours = honoured_by_pair(model.prices_)
+    assert len(ours) == len(by_pair)
+    for pair, excess in ours["excess"].items():
+        assert isinstance(pair, tuple)
+        assert by_pair["excess"][tuple(sorted(pair))] == pytest.approx(excess)
 
 
 def test_the_real_saving_is_at_most_what_the_price_says(model: PairwiseFairClassifier, judgments: Judgments) -> None:
@@ -69,6 +96,24 @@ def test_a_lorenz_curve_runs_from_nothing_to_everything_and_bends_one_way() -> N
 
 def test_sides_do_not_matter() -> None:
     prices = pd.DataFrame({"a": [1, 2], "b": [2, 1], "price": [0.1, 0.2], "violation": [0.3, 0.4]})
-    found = pair_prices(prices)
+    prices = prices.assign(judge=["u", "v"], excess=[0.2, 0.3], status=["honoured", "given up"])
+    found = honoured_by_pair(prices)
     assert found.index.tolist() == [(1, 2)]
-    assert found["price"].tolist() == pytest.approx([0.3])
+    assert found.iloc[0].to_dict() == pytest.approx(
+        {"honoured": 1, "given_up": 1, "asks_nothing": 0, "violation": 0.4, "excess": 0.3, "price": 0.3}
+    )
+
+
+def test_a_pair_answered_in_two_rounds_counts_once_for_its_judge() -> None:
+    prices = pd.DataFrame({"judge": ["u", "u"], "a": [1, 2], "b": [2, 1], "price": [0.1, 0.1], "violation": 1.0})
+    prices = prices.assign(excess=[1.0, 1.0], status="given up")
+    found = honoured_by_judge(prices)
+    assert found[["pairs", "given_up", "excess", "mean_excess"]].to_numpy().tolist() == [[1, 2, 1.0, 0.5]]
+    assert found["price"].tolist() == pytest.approx([0.2])
+
+
+def test_without_judgments_the_tables_are_empty_but_have_their_columns() -> None:
+    nothing = PairwiseFairClassifier("tree").fit(PEOPLE, OUTCOME).prices_
+    assert {"honoured", "given_up", "excess", "price"} <= set(honoured_by_judge(nothing).columns)
+    assert {"honoured", "given_up", "excess", "price"} <= set(honoured_by_pair(nothing).columns)
+    assert len(honoured_by_judge(nothing)) == len(honoured_by_pair(nothing)) == 0

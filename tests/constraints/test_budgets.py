@@ -1,13 +1,14 @@
-"""How much excess the panel and each judge may suffer."""
+"""How much excess the panel, each judge and each group of judges may suffer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairwise.constraints.budgets import Budget, judge_budgets, panel_budget
+from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -76,3 +77,45 @@ def test_judges_may_be_numbers(said: Callable[..., Judgments]) -> None:
 def test_an_unknown_judge_is_named(rows: PairRows) -> None:
     with pytest.raises(InputError, match="judge_budgets names 'zoe', who gave no answer that counts"):
         judge_budgets(rows, {"ann": 0.1, "zoe": 0.1})
+
+
+ABOUT = pd.DataFrame(
+    {"relation": ["affected", "expert", "affected", None], "years": [1.0, 2.0, 2.0, 2.0]},
+    index=["ann", "bea", "cal", "dan"],
+)
+
+
+def test_a_group_counts_its_own_answers_with_their_weights_over_twice_all_it_was_shown(rows: PairRows) -> None:
+    affected, expert = attribute_budgets(rows, ABOUT, {"relation": {"affected": 0.1, "expert": 0.0}}, "answers")
+    assert (affected.name, affected.limit) == ("relation affected", 0.1)
+    assert by_pair(rows, affected) == {(1, 2): 1 / 6, (2, 1): 1 / 6}  # three answers of weight 1, one of them same
+    assert (expert.name, expert.limit) == ("relation expert", 0.0)
+    assert by_pair(rows, expert) == {(1, 2): 1 / 2}  # weight 5 of 5
+    (by_panel,) = attribute_budgets(rows, ABOUT, {"relation": {"affected": 0.1}}, "panel")
+    assert by_pair(rows, by_panel) == {(1, 2): 1 / 12, (2, 1): 1 / 12}  # three pairs, two judges
+
+
+def test_values_are_matched_as_they_are_written(rows: PairRows) -> None:
+    one, two = attribute_budgets(rows, ABOUT, {"years": {"1": 0.1, 2: 0.2}}, "answers")
+    assert by_pair(rows, one) == {(1, 2): 1 / 4, (2, 1): 1 / 4}
+    assert by_pair(rows, two) == {(1, 2): 5 / 12}  # dan's answer weighs nothing and stays free
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"town": {"Ulm": 0.1}}, "names 'town', no attribute of these judges: they have 'relation', 'years'"),
+        ({"relation": {"friend": 0.1}}, "names 'relation' 'friend', but no judge has it: .*'affected', 'expert'"),
+        ({"relation": {None: 0.1}}, "names 'relation' None, but no judge has it"),
+    ],
+)
+def test_an_unknown_attribute_or_value_is_named_beside_those_there_are(
+    rows: PairRows, limits: dict[str, dict[Any, float]], told: str
+) -> None:
+    with pytest.raises(InputError, match=f"judge_budgets {told}"):
+        attribute_budgets(rows, ABOUT, limits, "answers")
+
+
+def test_judges_without_attributes_are_told(rows: PairRows) -> None:
+    with pytest.raises(InputError, match="'relation', no attribute of these judges: they have none"):
+        attribute_budgets(rows, ABOUT[[]], {"relation": {"affected": 0.1}}, "answers")

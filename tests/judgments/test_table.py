@@ -101,6 +101,26 @@ def test_judges_may_be_numbers_in_any_disguise() -> None:
         assert judgments.select(["7"]).judges == judgments.select([7]).judges == [7]
 
 
+def test_what_is_given_up_was_still_shown_and_all_else_stays() -> None:
+    rows = [
+        {"judge": "ann", "a": 4, "b": 2, "answer": "same", "round": 1, "weight": 2.0},
+        {"judge": "ann", "a": 2, "b": 4, "answer": "a_at_least_b", "round": 2},
+        {"judge": "bea", "a": 2, "b": 5, "answer": "same", "design": "repeat"},
+    ]
+    rows = [{"round": 1, "weight": 1.0, "design": "uniform"} | row for row in rows]
+    about = {"bea": {"relation": "expert"}}
+    people = np.arange(12.0).reshape(6, 2)
+    before = Judgments(
+        rows, people=people, by="position", rounds="all", measured_only=["check"], judge_attributes=about
+    )
+    after = before.giving_up([(2, 4)])
+    assert after.counted()["answer"].tolist() == ["no_constraint", "no_constraint", "same"]
+    assert before.counted()["answer"].tolist() == ["same", "a_at_least_b", "same"]
+    pd.testing.assert_frame_equal(after.counted().drop(columns="answer"), before.counted().drop(columns="answer"))
+    pd.testing.assert_frame_equal(after.judge_attributes, before.judge_attributes)
+    assert np.array_equal(after.people_rows([5, 2]), people[[5, 2]])
+
+
 def test_people_can_be_named_later() -> None:
     later = Judgments(ROWS, rounds="all").about(PEOPLE)
     pd.testing.assert_frame_equal(later.counted(), Judgments(ROWS, people=PEOPLE, rounds="all").counted())

@@ -158,7 +158,8 @@ def test_both_solvers_say_the_same_things(town: Town) -> None:
         assert model.trajectory_.columns.tolist() == ["error", "max_violation", "gap"]
         assert model.trajectory_.index.name == "round"
         assert model.trajectory_.index[0] == 1
-        assert model.prices_.columns.tolist() == ["judge", "a", "b", "answer", "price", "violation", "excess"]
+        columns = ["judge", "a", "b", "answer", "price", "violation", "excess", "status"]
+        assert model.prices_.columns.tolist() == columns
         assert type(model.certificate_) is type(models[0].certificate_)
         assert model.certificate_.error == pytest.approx(expected_error(model, town))
     assert [len(model.trajectory_) for model in models[1:]] == [60, 60]

@@ -191,3 +191,15 @@ def test_groups_that_cannot_be_used(village: Village, sensitive: Any, message: s
     model = PairwiseFairClassifier("tree", group_constraints=[DemographicParity(difference_bound=0.1)])
     with pytest.raises(InputError, match=message):
         model.fit(village.people, village.outcome, sensitive_features=sensitive(village.group))
+
+
+@pytest.mark.parametrize("estimator", ["linear", "linear-regression", "tree"])
+@pytest.mark.parametrize("judged", [False, True])
+def test_both_kinds_of_rule_hold_for_every_named_estimator(village: Village, estimator: str, judged: bool) -> None:
+    rule = DemographicParity(difference_bound=0.03)
+    model = PairwiseFairClassifier(estimator, gamma=0.2, eta=0.0, group_constraints=[rule])
+    said = village.judgments if judged else None
+    model.fit(village.people, village.outcome, judgments=said, sensitive_features=village.group)
+    assert gap(model, village, rule) <= 1e-6
+    assert model.certificate_.max_violation <= 0.2 + 1e-6
+    assert model.certificate_.error < 0.5

@@ -37,7 +37,7 @@ def column(table: pd.DataFrame, name: str) -> list[Any]:
 def test_one_line_for_every_answer_that_counts(said: Said) -> None:
     rows = PairRows.from_judgments(said(("ann", "x", "y", "same"), ("bea", "x", "z", "no_constraint")))
     table = priced(rows, {})
-    assert table.columns.tolist() == ["judge", "a", "b", "answer", "price", "violation", "excess"]
+    assert table.columns.tolist() == ["judge", "a", "b", "answer", "price", "violation", "excess", "status"]
     assert table[["judge", "a", "b", "answer"]].to_numpy().tolist() == [
         ["ann", "x", "y", "same"],
         ["bea", "x", "z", "no_constraint"],
@@ -109,6 +109,7 @@ def test_violation_and_excess_are_those_of_the_answer(said: Said) -> None:
     table = priced(rows, {}, {"x": 0.2, "y": 0.55}, gamma=0.1)
     assert column(table, "violation") == [0.35, 0.35, 0.0, 0.0]
     assert column(table, "excess") == [0.25, 0.25, 0.0, 0.0]
+    assert table["status"].tolist() == ["given up", "given up", "honoured", "asks nothing"]
 
 
 def test_nobody_said_anything(said: Said) -> None:

@@ -1,8 +1,17 @@
 """How far models are from what people said, and how much of that holds beyond the people asked."""
 
 from fairwise.auditing.audit import Audit, audit
+from fairwise.auditing.curves import frontier
 from fairwise.auditing.generalization import HeldOut, held_out
 from fairwise.auditing.plan import judge_correlation, plan
+from fairwise.auditing.prices import (
+    error_without_dearest,
+    honoured_by_judge,
+    honoured_by_pair,
+    lorenz,
+    price_by_person,
+    removal_saving,
+)
 from fairwise.auditing.scorers import expected_accuracy, violation_scorer
 from fairwise.auditing.theorems import theorems
 
@@ -10,10 +19,17 @@ __all__ = [
     "Audit",
     "HeldOut",
     "audit",
+    "error_without_dearest",
     "expected_accuracy",
+    "frontier",
     "held_out",
+    "honoured_by_judge",
+    "honoured_by_pair",
     "judge_correlation",
+    "lorenz",
     "plan",
+    "price_by_person",
+    "removal_saving",
     "theorems",
     "violation_scorer",
 ]

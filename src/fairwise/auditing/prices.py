@@ -1,4 +1,4 @@
-"""What judgments cost: summed by judge and person, how unevenly, and what giving some up really saves."""
+"""What a fit honoured and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.status import STATUS
 from fairwise.errors import InputError
-from fairwise.judgments import Answer, Judgments
+from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 
-def price_by_judge(prices: pd.DataFrame) -> pd.Series[float]:
-    """Sum of the prices of each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``."""
-    return prices.groupby("judge")["price"].sum().sort_values(ascending=False, kind="stable")
+def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
+    """What a fit did with each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``.
+
+    Columns: ``pairs`` shown; answers ``honoured``, ``given_up`` and ``asks_nothing``; ``excess``, summed over the
+    judge's pairs; ``mean_excess``, that over twice the pairs, which is what the judge's own budget bounds; ``price``.
+    """
+    table = _with_pairs(prices)
+    # A pair shown twice counts once: the excess of all that was asked of it is the largest of its answers'.
+    excess = table.groupby(["judge", "pair"])["excess"].max().groupby("judge")
+    lines = pd.DataFrame({"pairs": excess.size()}).join(_status_counts(table, "judge"))
+    lines["excess"] = excess.sum()
+    lines["mean_excess"] = lines["excess"] / (2 * lines["pairs"])
+    lines["price"] = table.groupby("judge")["price"].sum()
+    return lines.sort_values("price", ascending=False, kind="stable")
+
+
+def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
+    """What a fit did with what was said about each pair, the dearest pair first; ``prices`` is a model's ``prices_``.
+
+    Columns: answers ``honoured``, ``given_up`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the sum
+    of the ``price``.
+    """
+    table = _with_pairs(prices)
+    grouped = table.groupby("pair", sort=False)
+    sums = grouped.agg(violation=("violation", "max"), excess=("excess", "max"), price=("price", "sum"))
+    return _status_counts(table, "pair").join(sums).sort_values("price", ascending=False, kind="stable")
 
 
 def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
@@ -42,13 +67,6 @@ def lorenz(values: Any) -> pd.DataFrame:
     return pd.DataFrame({"share": share, "total": running / running[-1] if running[-1] > 0 else running})
 
 
-def pair_prices(prices: pd.DataFrame) -> pd.DataFrame:
-    """Prices by pair of people, whoever gave them: pair, price, violation; the dearest first."""
-    table = prices.assign(pair=pd.Series(_pairs(prices), index=prices.index, dtype=object))
-    grouped = table.groupby("pair", sort=False).agg(price=("price", "sum"), violation=("violation", "max"))
-    return grouped.sort_values("price", ascending=False, kind="stable")
-
-
 def removal_saving(
     model: PairwiseFairClassifier,
     people: Any,
@@ -63,11 +81,11 @@ def removal_saving(
     weight stays. The saving is at most ``bound = price * max(0, new violation - gamma)``, by convexity, where both
     fits are optimal.
     """
-    dearest = pair_prices(model.prices_).head(n)
+    dearest = honoured_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
         refitted = _without(model, people, outcome, judgments, [pair], fit_params)
-        again = pair_prices(_prices_about(refitted, people, judgments))["violation"].to_dict()
+        again = honoured_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
         new_violation = float(again[pair])
         lines.append(
             {
@@ -91,7 +109,7 @@ def error_without_dearest(
     **fit_params: Any,
 ) -> pd.DataFrame:
     """Error after giving up the dearest share of the pairs in force, by refitting: ``share``, ``pairs``, ``error``."""
-    ranked = pair_prices(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
+    ranked = honoured_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
     lines = []
     for share in shares:
         dropped = list(ranked.index[: round(share * len(ranked))])
@@ -100,9 +118,15 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
-def _pairs(table: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """The two people of each line, in one order whichever side they stood on."""
-    return [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(table["a"], table["b"], strict=True)]
+def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
+    """With a column for the two people, in one order whichever side they stood on."""
+    pairs = [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(prices["a"], prices["b"], strict=True)]
+    return prices.assign(pair=pd.Series(pairs, index=prices.index, dtype=object))
+
+
+def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    is_status = {status.replace(" ", "_"): table["status"] == status for status in STATUS}
+    return pd.DataFrame(is_status).groupby(table[by], sort=False).sum()
 
 
 def _without(
@@ -115,10 +139,7 @@ def _without(
 ) -> PairwiseFairClassifier:
     from sklearn.base import clone
 
-    frame = judgments.frame
-    given_up = pd.Series(_pairs(frame), index=frame.index).isin(pairs)
-    frame.loc[given_up, "answer"] = str(Answer.NO_CONSTRAINT)
-    kept = Judgments(frame, people=judgments.people, by=judgments.by)
+    kept = judgments.giving_up(pairs)
     fitted: PairwiseFairClassifier = clone(model).fit(people, outcome, judgments=kept, **fit_params)
     return fitted
 

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.status import ASKS_NOTHING, HONOURED, status_of
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
-
-# A learner keeps its rules to about this precision; a judgment broken by less counts as honoured.
-PRECISION = 1e-6
-
-STATUS = ("honoured", "given up", "asks nothing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +64,11 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
     answer = table["answer"].to_numpy(dtype=object)
     for side in ("a", "b"):
         table[f"favorable_{side}"] = of_person[favorable.index.get_indexer(pd.Index(table[side]))]
-    violation = np.zeros(len(table))
-    np.maximum.at(violation, rows.entry_answer, rows.violations(in_rows)[rows.entry_row])
+    violation = rows.answer_violations(in_rows)
+    status = status_of(answer, violation, gamma)
     table["violation"] = violation
     table["excess"] = np.maximum(violation - gamma, 0.0)
-    asks = np.asarray(answer != Answer.NO_CONSTRAINT, dtype=bool)
-    honoured = asks & (violation <= gamma + PRECISION)
-    table["status"] = pd.Categorical.from_codes(
-        np.where(asks, np.where(honoured, 0, 1), 2), categories=pd.Index(STATUS)
-    )
+    table["status"] = status
     return Measured(
         rows=rows,
         table=table,
@@ -84,7 +76,7 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
         pair=pd.factorize(rows.answer_pair)[0].astype(np.intp),
         judge=pd.factorize(table["judge"], sort=True)[0].astype(np.intp),
         same=np.asarray(answer == Answer.SAME, dtype=bool),
-        asks=asks,
-        honoured=honoured,
+        asks=np.asarray(status != ASKS_NOTHING, dtype=bool),
+        honoured=np.asarray(status == HONOURED, dtype=bool),
         gamma=gamma,
     )

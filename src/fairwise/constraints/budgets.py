@@ -1,4 +1,4 @@
-"""How much excess is allowed: over the whole panel (eta), and for each judge."""
+"""How much excess is allowed: over the whole panel (eta), for each judge, and for groups of judges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, shown
+from fairwise.judgments.ids import encode, some, text_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting
@@ -38,7 +39,7 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
     ``limits`` is one number for all, or a number for each judge named (the others then have no budget).
     """
     codes, judges = pd.factorize(rows.answers["judge"])
-    shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
+    n_shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
     own_rows = pd.Series(rows.entry_row).groupby(codes[rows.entry_answer]).unique()
     # Judges are matched as they are written, like ids: 1 and "1" are one judge.
     given = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
@@ -50,6 +51,37 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
     for code, judge in enumerate(judges):
         if str(judge) in limit_of and code in own_rows.index:
             mine = np.sort(own_rows.loc[code])
-            share = 1.0 / (2.0 * int(shown.loc[code]))
+            share = 1.0 / (2.0 * int(n_shown.loc[code]))
             budgets.append(Budget(f"judge {judge}", mine, np.full(len(mine), share), limit_of[str(judge)]))
+    return budgets
+
+
+def attribute_budgets(
+    rows: PairRows, attributes: pd.DataFrame, limits: Mapping[Any, Mapping[Any, float]], weighting: Weighting
+) -> list[Budget]:
+    """One budget per attribute and value named, such as ``{"relation": {"affected": 0.0}}``.
+
+    It is to the judges of that value what eta is to the panel: the mean excess that an audit of those judges alone
+    reports, every answer with its weight. Judges of whom the attribute is not known are in no group. ``attributes``
+    has a row for every judge.
+    """
+    judge_row = attributes.index.get_indexer(pd.Index(rows.answers["judge"]))
+    named = {text_of(name): name for name in attributes.columns}
+    budgets = []
+    for attribute, limit_of in limits.items():
+        if text_of(attribute) not in named:
+            known = f"they have {some(named.values())}" if named else "they have none (judge_attributes=)"
+            raise InputError(f"judge_budgets names {shown(attribute)}, no attribute of these judges: {known}")
+        # Values are matched as they are written, like judges and ids.
+        codes, values = encode(attributes[named[text_of(attribute)]])
+        for value, limit in limit_of.items():
+            if text_of(value) not in values:
+                raise InputError(
+                    f"judge_budgets names {shown(attribute)} {shown(value)}, but no judge has it: "
+                    f"there are {some(values)}"
+                )
+            theirs = codes == values.tolist().index(text_of(value))
+            shares = rows.shares(weighting, among=theirs[judge_row])
+            counted = np.flatnonzero(shares > 0)
+            budgets.append(Budget(f"{attribute} {value}", counted, shares[counted], float(limit)))
     return budgets

@@ -109,25 +109,34 @@ class PairRows:
         gaps = np.abs(self.differences(favorable))[self.entry_row[same]]
         return float(np.average(gaps, weights=weight))
 
-    def mean_answer_violation(self, favorable: FloatArray) -> float:
-        """Weighted mean over all answers in force of their violation: ``|r_a - r_b|`` for ``same``, else one-sided."""
+    def answer_violations(self, favorable: FloatArray) -> FloatArray:
+        """``(N,)`` violation of every answer: ``|r_a - r_b|`` for ``same``, else one-sided; 0 for ``no_constraint``."""
         worst = np.zeros(len(self.answers))
         np.maximum.at(worst, self.entry_answer, self.violations(favorable)[self.entry_row])
+        return worst
+
+    def mean_answer_violation(self, favorable: FloatArray) -> float:
+        """Weighted mean of the violation over all answers in force."""
         in_force = np.unique(self.entry_answer)
         weight = self.answers["weight"].to_numpy(dtype=float)[in_force]
-        return float(np.average(worst[in_force], weights=weight)) if weight.sum() > 0 else 0.0
+        violation = self.answer_violations(favorable)[in_force]
+        return float(np.average(violation, weights=weight)) if weight.sum() > 0 else 0.0
 
-    def shares(self, weighting: Weighting) -> FloatArray:
+    def shares(self, weighting: Weighting, among: NDArray[np.bool_] | None = None) -> FloatArray:
         """``(K,)`` coefficients with ``mean_excess = shares @ excess``.
 
         ``answers``: mass over twice the weight of all answers, ``no_constraint`` included. ``panel``, the paper's
-        letter: mass over the number of judges, over twice the number of distinct pairs shown.
+        letter: mass over the number of judges, over twice the number of distinct pairs shown. ``among`` is a mask of
+        the answers that count, as if there were no others.
         """
+        chosen = np.ones(len(self.answers), dtype=bool) if among is None else among
+        weight = self.answers["weight"].to_numpy(dtype=float) * chosen
+        mass = self.mass if among is None else np.bincount(self.entry_row, weight[self.entry_answer], len(self))
         if weighting == "answers":
-            whole = 2.0 * float(self.answers["weight"].sum())
+            whole = 2.0 * float(weight.sum())
         else:
-            whole = 2.0 * len(np.unique(self.answer_pair)) * self.answers["judge"].nunique()
-        return self.mass / whole if whole > 0 else np.zeros(len(self))
+            whole = 2.0 * len(np.unique(self.answer_pair[chosen])) * self.answers["judge"][chosen].nunique()
+        return mass / whole if whole > 0 else np.zeros(len(self))
 
 
 def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntArray, n_people: int) -> FloatArray:

@@ -1,6 +1,7 @@
 """Judgments: what people said, validated, and the people they said it about."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -157,6 +158,14 @@ class Judgments:
         if unknown:
             raise JudgmentsError(f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}")
         return type(self)(self._checked.only(np.isin(texts, list(wanted))[codes]))
+
+    def giving_up(self, pairs: Iterable[tuple[Any, Any]]) -> Self:
+        """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
+        given_up = {frozenset(pair) for pair in pairs}
+        frame = self.frame
+        among = [frozenset(pair) in given_up for pair in zip(frame["a"], frame["b"], strict=True)]
+        frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
+        return type(self)(replace(self._checked, frame=frame))
 
     def about(self, people: People) -> Self:
         """Return the same judgments, matched to these people and carrying their rows."""

@@ -31,7 +31,7 @@ _SMOOTHING_EXPENSIVE = (0.3, 0.0)
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
-_STALL = 12  # a cheap heuristic is given up when this many iterations together gain less than tol
+_STALL = 12  # a heuristic is given up when this many iterations together gain less than tol
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
 
@@ -48,13 +48,22 @@ class ColumnGeneration:
         self._oracle = oracle
         self.pool = Pool(problem, oracle)
         for start in (oracle.constants(), oracle.best_response(problem.points.error_cost), seeds):
-            if start is not None:
-                self.pool.add(start, *problem.evaluate(start))
+            self.add(start)
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
         expensive = _SMOOTHING_EXPENSIVE if problem.n_pairs else (0.0,)
         self._smoothing = _SMOOTHING if oracle.cheap else expensive
         self._explored = not oracle.cheap or oracle.exact
+
+    def add(self, classifiers: Classifiers | None) -> None:
+        """Classifiers known from elsewhere."""
+        if classifiers is not None:
+            self.pool.add(classifiers, *self._problem.evaluate(classifiers))
+
+    def over_pool(self, problem: Problem, bound: float) -> Solution:
+        """The best mixture of what is known, without another question; ``bound`` is what was proved before."""
+        master = self.pool.best_mixture(problem)
+        return self._solution(master, bound, errors=[], violations=[], gaps=[])
 
     def solve(self, problem: Problem | None = None, *, tol: float = 1e-4, max_iterations: int = 2000) -> Solution:
         """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's."""
@@ -78,6 +87,7 @@ class ColumnGeneration:
         errors: list[float] = []
         violations: list[float] = []
         gaps: list[float] = []
+        patient = self._oracle.cheap and not self._oracle.exact  # its bound is no proof, and asking on costs little
         for _ in range(max_iterations):
             master = self.pool.best_mixture(problem)
             if best is not None and not self._oracle.exact:
@@ -98,10 +108,19 @@ class ColumnGeneration:
             errors.append(master.value)
             violations.append(float(self.pool.reached(master.weights)[: problem.n_pairs].max(initial=0.0)))
             gaps.append(master.value - bound)
-            patient = self._oracle.cheap and not self._oracle.exact
             stalled = len(errors) > _STALL and errors[-1 - _STALL] - errors[-1] < tol
-            if not improved or (stalled if patient else gaps[-1] <= tol):
+            if not improved or (stalled and not self._oracle.exact) or (gaps[-1] <= tol and not patient):
                 break
+        return self._solution(master, bound, errors, violations, gaps)
+
+    def _solution(
+        self,
+        master: MasterSolution,
+        bound: float,
+        errors: list[float],
+        violations: list[float],
+        gaps: list[float],
+    ) -> Solution:
         support = np.flatnonzero(master.weights > 0)
         return Solution(
             classifiers=self.pool.classifiers.take(support),

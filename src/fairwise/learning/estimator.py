@@ -63,7 +63,8 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
         ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable.
     judge_budgets : float or dict or None
-        How much mean excess any single judge may suffer (or each judge by name).
+        How much mean excess any single judge may suffer (or each judge by name). ``{"relation": {"affected": 0.01}}``:
+        how much the judges with that attribute may, as a group; counted like ``eta``, as if they were the panel.
     weighting : {"answers", "panel"}
         How mean excess is counted when judges saw different pairs; ``"panel"`` is the paper's letter.
     solver : {"column-generation", "no-regret"}
@@ -78,7 +79,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (2,)
     classifiers_, weights_ : the mixture
     certificate_ : Certificate
-    prices_ : DataFrame with judge, a, b, answer, price, violation, excess
+    prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
     group_rules_ : DataFrame with rule, value, limit, price
     trajectory_ : DataFrame, one row per round or iteration: error, max_violation, gap
 
@@ -103,7 +104,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         eta: float | None = 0.0,
         favorable_label: Any = None,
         group_constraints: Any = None,
-        judge_budgets: float | Mapping[Any, float] | None = None,
+        judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None = None,
         weighting: Weighting = "answers",
         solver: str = "column-generation",
         n_rounds: int = 1000,
@@ -180,7 +181,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def prices_(self) -> pd.DataFrame:
-        """What each judgment costs: judge, a, b, answer, price, violation, excess."""
+        """What each judgment costs and what became of it: judge, a, b, answer, price, violation, excess, status."""
         return pd.DataFrame(self._fitted("_prices"))
 
     @property

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _FEASIBLE = 1e-9
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
-_MAX_GROUPS = 128  # beyond, they share so many
+_MAX_GROUPS = 32  # beyond, they share so many: more make the programme slow, fewer need more rounds of cuts
 _CUTS_AT_ONCE = 512
 _INFINITY = highspy.kHighsInf
 

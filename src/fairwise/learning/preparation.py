@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.budgets import judge_budgets, panel_budget
+from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import GroupRows, checked_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, shown
@@ -21,8 +22,6 @@ from fairwise.learning.settings import check_settings
 from fairwise.learning.solving import make_oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from fairwise.constraints.budgets import Budget
@@ -64,7 +63,8 @@ def prepare(
     sign = inputs.favorable_sign(settings["favorable_label"], classes, judgments)
     seed = _seed(settings["random_state"])
 
-    pairs = PairRows.from_judgments(judgments or Judgments(_NOBODY))
+    said = judgments or Judgments(_NOBODY)
+    pairs = PairRows.from_judgments(said)
     judged = table.iloc[:0]
     if judgments is not None:
         judged = inputs.judged_table(judgments, X, table, pairs.people, finite=not raw)
@@ -89,7 +89,7 @@ def prepare(
         placed.points,
         placed.judged,
         pairs,
-        _budgets(settings, pairs),
+        _budgets(settings, pairs, said.judge_attributes),
         sign=sign,
         gamma=float(settings["gamma"]),
         groups=groups,
@@ -108,7 +108,13 @@ def _seed(random_state: Any) -> int:
         raise InputError(f"random_state={shown(random_state)} is not allowed: {error}") from None
 
 
-def _budgets(settings: Mapping[str, Any], pairs: PairRows) -> list[Budget]:
-    panel = [] if settings["eta"] is None else [panel_budget(pairs, float(settings["eta"]), settings["weighting"])]
-    own = settings["judge_budgets"]
-    return panel if own is None else [*panel, *judge_budgets(pairs, own)]
+def _budgets(settings: Mapping[str, Any], pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
+    weighting, limits = settings["weighting"], settings["judge_budgets"]
+    panel = [] if settings["eta"] is None else [panel_budget(pairs, float(settings["eta"]), weighting)]
+    if limits is None:
+        return panel
+    if not isinstance(limits, Mapping):
+        return [*panel, *judge_budgets(pairs, limits)]
+    by_attribute = {name: limit for name, limit in limits.items() if isinstance(limit, Mapping)}
+    by_judge = {name: limit for name, limit in limits.items() if name not in by_attribute}
+    return [*panel, *judge_budgets(pairs, by_judge), *attribute_budgets(pairs, attributes, by_attribute, weighting)]

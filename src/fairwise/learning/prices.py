@@ -1,4 +1,4 @@
-"""What each judgment costs: the multiplier of its rows, shared among those who gave it."""
+"""What each judgment costs: the multiplier of its rows, shared among those who gave it; and whether it is honoured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.judgments.answer import Answer
+from fairwise.constraints.status import status_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import PairRows
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> pd.DataFrame:
-    """One line per answer that counts: judge, a, b, answer, price, violation, excess.
+    """One line per answer that counts: judge, a, b, answer, price, violation, excess, status.
 
     The price is error per unit of gamma on that pair. Where both directions of a pair carry a multiplier only their
     difference is identified, so the smaller one is taken off both.
@@ -25,14 +25,13 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     mass, givers = rows.mass[rows.entry_row], np.bincount(rows.entry_row)[rows.entry_row]
     part = np.where(mass > 0, weight / np.where(mass > 0, mass, 1.0), 1.0 / givers)
     n = len(rows.answers)
-    violation = np.zeros(n)
-    np.maximum.at(violation, rows.entry_answer, rows.violations(favorable)[rows.entry_row])
+    violation = rows.answer_violations(favorable)
     table = rows.answers[["judge", "a", "b", "answer"]].copy()
     table["answer"] = table["answer"].astype(str)
     table["price"] = np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n)
     table["violation"] = violation
     table["excess"] = np.maximum(violation - gamma, 0.0)
-    table.loc[table["answer"] == Answer.NO_CONSTRAINT, "excess"] = 0.0
+    table["status"] = status_of(table["answer"].to_numpy(dtype=object), violation, gamma).astype(object)
     return table.reset_index(drop=True)
 
 

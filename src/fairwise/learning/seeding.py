@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairwise.learning.no_regret import regression_rounds
@@ -21,8 +22,9 @@ _ROUNDS_FOR_DESCENT = 50  # the stronger oracle soon finds better ones itself
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     """Iterates of the dynamics, where the class is linear and a round is nearly free; otherwise none."""
     regression = oracle.regression if isinstance(oracle, DescentOracle) else oracle
-    if not isinstance(regression, RegressionOracle) or len(problem) == 0:
+    if not isinstance(regression, RegressionOracle) or problem.n_pairs == 0:
         return None
+    problem = replace(problem, groups=None)  # these rounds know pairs only
     n_rounds = _ROUNDS if regression is oracle else _ROUNDS_FOR_DESCENT
     found: Classifiers | None = None
     for lambda_bound in _LAMBDA_BOUNDS:

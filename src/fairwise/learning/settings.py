@@ -86,10 +86,16 @@ def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = 
 def _budgets(value: Any) -> None:
     if value is None:
         return
-    limits = value if isinstance(value, Mapping) else {"every judge": value}
-    for judge, limit in limits.items():
+    limits: dict[str, Any] = {}
+    for name, limit in (value if isinstance(value, Mapping) else {"every judge": value}).items():
+        # A number is about a judge, a mapping about the values of a judge attribute.
+        if isinstance(limit, Mapping):
+            limits |= {f"{shown(name)} {shown(group)}": own for group, own in limit.items()}
+        else:
+            limits[shown(name)] = limit
+    for whose, limit in limits.items():
         if not (_is_real(limit) and 0 <= limit <= 1):
             raise InputError(
-                f"judge_budgets: {shown(limit)} for {shown(judge)} is not allowed: give a number from 0 to 1, "
-                "or such a number for each judge by name."
+                f"judge_budgets: {shown(limit)} for {whose} is not allowed: give a number from 0 to 1, or such a "
+                "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )

@@ -28,7 +28,7 @@ def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str],
         case "linear":
             from fairwise.learning.oracles.descent import DescentOracle
 
-            return DescentOracle(points.rows, points.multiplicity)
+            return DescentOracle(points.rows, points.multiplicity, points.error_cost)
         case "tree":
             depth, cap = settings["max_depth"], settings["max_thresholds"]
             if depth > DEEPEST_PROVEN:

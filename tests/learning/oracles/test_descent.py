@@ -129,3 +129,19 @@ def test_without_costs_there_is_still_a_classifier() -> None:
 
 def test_it_claims_no_proof() -> None:
     assert not DescentOracle.exact
+
+
+def test_the_plain_model_is_searched_longer() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        rows = people(rng, "counts")
+        cost = rng.normal(size=len(rows))
+        once = float(paid(DescentOracle(rows, np.ones(len(rows))).best_response(cost), rows, cost)[0])
+        plain = DescentOracle(rows, np.ones(len(rows)), error_cost=cost)
+        longer = float(paid(plain.best_response(cost), rows, cost)[0])
+        assert longer <= once
+        other = rng.normal(size=len(rows))
+        assert np.array_equal(
+            plain.best_response(other).coef, DescentOracle(rows, np.ones(len(rows))).best_response(other).coef
+        )
+    assert longer < once  # and here it pays

@@ -9,9 +9,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+
+
+_SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,7 @@ class WeightedOracle:
         self._estimator = _seeded(estimator, seed)
         self._seed = seed
         self._weight_name = _weight_name(estimator)
+        self._threads = ThreadpoolController()
         self.hypothesis_class = f"{type(estimator).__name__}, by cost-weighted fits"
 
     def constants(self) -> FittedClassifiers:
@@ -83,7 +88,8 @@ class WeightedOracle:
                 return _single(int(label[chosen[0]]))
         rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
         fitted = clone(self._estimator)
-        fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
+        with self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas"):
+            fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
         plain = _single(fitted)
         if np.array_equal(cost, self._error_cost) or not (
             hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")

@@ -1,0 +1,261 @@
+"""Error against gamma or eta: what respecting the judgments costs, for the panel or for each judge alone."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from fairwise.auditing.checkpoint import Checkpoint
+from fairwise.errors import InputError, shown
+from fairwise.judgments import Judgments
+from fairwise.judgments.proportions import wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from os import PathLike
+
+    from fairwise.auditing.checkpoint import Rows
+    from fairwise.learning.oracles.base import Classifiers
+    from fairwise.learning.preparation import Prepared
+    from fairwise.learning.result import Solution
+
+PANEL = "panel"
+COLUMNS = [
+    "judge",
+    "gamma",
+    "eta",
+    "error",
+    "max_violation",
+    "mean_violation",
+    "mean_excess",
+    "lower_bound",
+    "kind",
+    "error_low",
+    "error_high",
+]
+_GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What every curve of a run has in common."""
+
+    people: Any
+    outcome: Any
+    judgments: Judgments
+    settings: dict[str, Any]
+    points: list[tuple[float, float | None]]
+    sample_weight: Any
+    sensitive_features: Any
+
+    def prepared(self, judgments: Judgments) -> Prepared:
+        # Any limit but 0 will do: it makes room for a budget, and each point of the curve sets its own.
+        from fairwise.learning.preparation import prepare
+
+        settings = {**self.settings, "gamma": 0.0, "eta": 1.0}
+        return prepare(settings, self.people, self.outcome, judgments, self.sample_weight, self.sensitive_features)
+
+    @property
+    def n_people(self) -> float:
+        """How many people of equal weight the table is worth (Kish)."""
+        if self.sample_weight is None:
+            return float(len(self.people))
+        weight = np.asarray(self.sample_weight, dtype=float)
+        return float(weight.sum() ** 2 / (weight**2).sum())
+
+    def curve(self, judge: Any, shared: Classifiers | None, step: Callable[[], None] = lambda: None) -> Rows:
+        """Solve one curve (judge None: the panel's), on one thread: the same numbers for any number of workers."""
+        from threadpoolctl import threadpool_limits
+
+        from fairwise.learning.curve import solve_curve
+
+        with threadpool_limits(1):
+            prepared = self.prepared(self.judgments if judge is None else self.judgments.select([judge]))
+            solutions = solve_curve(prepared, self.settings, self.points, shared, step)
+            return [
+                {"judge": PANEL if judge is None else judge, **self._row(prepared, solution, *point)}
+                for point, solution in zip(self.points, solutions, strict=True)
+            ]
+
+    def _row(self, prepared: Prepared, solution: Solution, gamma: float, eta: float | None) -> dict[str, Any]:
+        from fairwise.learning.certificate import certify
+        from fairwise.learning.mixture import Mixture
+
+        mixture = Mixture(solution.classifiers, solution.weights)
+        probability = mixture.probabilities(prepared.judged_rows)
+        certificate = certify(
+            solution,
+            prepared.pairs,
+            error=solution.error,
+            favorable=probability if prepared.problem.sign > 0 else 1.0 - probability,
+            gamma=gamma,
+            eta=eta,
+            weighting=self.settings["weighting"],
+        )
+        low, high = wilson(solution.error * self.n_people, self.n_people, _CONFIDENCE)
+        return {
+            "gamma": gamma,
+            "eta": np.nan if eta is None else eta,
+            "error": certificate.error,
+            "max_violation": certificate.max_violation,
+            "mean_violation": certificate.mean_violation,
+            "mean_excess": certificate.mean_excess,
+            "lower_bound": certificate.lower_bound,
+            "kind": certificate.kind,
+            "error_low": float(low),
+            "error_high": float(high),
+        }
+
+
+def frontier(
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    *,
+    gammas: Sequence[float] | None = None,
+    etas: Sequence[float | None] | None = None,
+    by: Literal["panel", "judge"] = "panel",
+    n_jobs: int = 1,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    **settings: Any,
+) -> pd.DataFrame:
+    """The least error found for every gamma and eta asked for.
+
+    Parameters
+    ----------
+    gammas, etas
+        Values to combine; without them gamma from 0 to 1 in steps of 0.1, and eta = 0. An eta of None leaves the
+        panel without a budget.
+    by
+        ``"panel"``: one curve for everyone together; ``"judge"``: one for each judge alone.
+    n_jobs
+        How many curves at once. The numbers are the same for any.
+    checkpoint
+        A file that keeps finished curves: called again with it and the same arguments, the run goes on.
+    progress
+        Called with the number of points done and in all.
+    settings
+        Those of :class:`~fairwise.PairwiseFairClassifier`, but gamma and eta.
+
+    Returns
+    -------
+    DataFrame with judge, gamma, eta, error, max_violation, mean_violation, mean_excess (all as realised), lower_bound
+    (NaN without a proof), kind, and error_low to error_high, a 95 % interval for the error of this very model on other
+    people drawn like these: it knows nothing of how much the fit was fitted to these people. With column generation
+    each curve falls and is convex by construction (see :func:`~fairwise.learning.curve.solve_curve`).
+    """
+    if not isinstance(judgments, Judgments):
+        raise InputError("judgments must be a Judgments object: wrap the table in Judgments(...).")
+    if by not in ("panel", "judge"):
+        raise InputError(f"by={shown(by)} is not allowed: use 'panel' or 'judge'.")
+    checked = _checked_settings(settings)
+    if by == "judge" and checked["judge_budgets"] is not None:
+        raise InputError("judge_budgets are about a whole panel: use them with by='panel'.")
+    points = _checked_points(gammas, etas, checked)
+    run = _Run(people, outcome, judgments, checked, points, sample_weight, sensitive_features)
+
+    judges: list[Any] = [None] if by == "panel" else judgments.judges
+    kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
+    finished: dict[str, Rows] = {} if kept is None else kept.finished
+    left = [judge for judge in judges if str(judge) not in finished]
+    tell = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
+    for judge, rows in _solved(run, left, n_jobs, tell):
+        finished[str(judge)] = rows
+        if kept is not None:
+            kept.add(str(judge), rows)
+    return pd.DataFrame([row for judge in judges for row in finished[str(judge)]], columns=COLUMNS)
+
+
+def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress) -> Iterator[tuple[Any, Rows]]:
+    """Curves as they are finished."""
+    shared = _shared_seeds(run) if judges and judges != [None] else None
+    if len(judges) == 1 or n_jobs == 1:
+        yield from ((judge, run.curve(judge, shared, tell.step)) for judge in judges)
+        return
+    from joblib import Parallel, delayed
+
+    work = (delayed(_named)(run, judge, shared) for judge in judges)
+    for judge, rows in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
+        tell.step(len(rows))
+        yield judge, rows
+
+
+def _named(run: _Run, judge: Any, shared: Classifiers | None) -> tuple[Any, Rows]:
+    return judge, run.curve(judge, shared)
+
+
+def _shared_seeds(run: _Run) -> Classifiers | None:
+    """Where the class is linear: what a few rounds of the dynamics find for the whole panel, given to every judge."""
+    from threadpoolctl import threadpool_limits
+
+    from fairwise.learning.seeding import seeds
+
+    with threadpool_limits(1):
+        prepared = run.prepared(run.judgments)
+        return seeds(prepared.problem, prepared.oracle)
+
+
+class _Progress:
+    def __init__(self, tell: Callable[[int, int], None] | None, total: int, done: int) -> None:
+        self._tell, self._total, self._done = tell, total, done
+        self.step(0)
+
+    def step(self, points: int = 1) -> None:
+        self._done += points
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    known = PairwiseFairClassifier().get_params(deep=False)
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise InputError(f"frontier has no setting {unknown[0]!r}; beside its own it takes those of the estimator.")
+    for name, several in (("gamma", "gammas"), ("eta", "etas")):
+        if name in settings:
+            raise InputError(f"frontier takes {several}=[...], not {name}=: it is a curve over several values.")
+    return {**known, **settings}
+
+
+def _checked_points(
+    gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
+) -> list[tuple[float, float | None]]:
+    from fairwise.learning.settings import check_settings
+
+    points = []
+    for eta in (0.0,) if etas is None else etas:
+        for gamma in _GAMMAS if gammas is None else gammas:
+            check_settings({**settings, "gamma": gamma, "eta": eta})
+            points.append((float(gamma), None if eta is None else float(eta)))
+    if not points:
+        raise InputError("frontier needs at least one gamma and one eta.")
+    return points
+
+
+def _fingerprint(run: _Run, by: str) -> str:
+    """Of everything that the numbers depend on."""
+    content = hashlib.sha256()
+    for table in (
+        run.people,
+        run.outcome,
+        run.judgments.frame,
+        run.judgments.people,
+        run.sample_weight,
+        run.sensitive_features,
+    ):
+        frame = pd.DataFrame(table)
+        content.update(repr(list(frame.columns)).encode())
+        content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
+    content.update(repr((version("fairwise"), by, run.points, sorted(run.settings.items()))).encode())
+    return content.hexdigest()

@@ -1,0 +1,1 @@
+"""Figures and the report: pictures and prose, no numbers of their own."""

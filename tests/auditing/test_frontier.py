@@ -1,0 +1,222 @@
+"""Curves that fall and bend the right way, agree with single fits, and survive being killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import Judgments, PairwiseFairClassifier, frontier
+from fairwise.datasets import make_people
+from fairwise.errors import InputError
+from fairwise.simulation import simulate_panel
+
+GAMMAS = (0.0, 0.1, 0.25, 0.5, 1.0)
+LOOSE = 1e-7  # the linear programmes' own precision, with room
+
+
+class Town:
+    """A few hundred made-up people and a simulated panel."""
+
+    def __init__(self) -> None:
+        self.people, self.outcome = make_people(300, 4, seed=3)
+        self.judgments = simulate_panel(self.people, n_judges=5, n_pairs=12, seed=1)
+
+    def curves(self, **settings: Any) -> pd.DataFrame:
+        return frontier(self.people, self.outcome, self.judgments, favorable_label=1, **settings)
+
+
+@pytest.fixture(scope="module")
+def town() -> Town:
+    return Town()
+
+
+@pytest.mark.parametrize("estimator", ["tree", "linear", "linear-regression"])
+def test_errors_never_rise_and_are_convex(town: Town, estimator: str) -> None:
+    gammas, etas = np.linspace(0.0, 1.0, 21), np.linspace(0.0, 0.06, 4)
+    # However early the solver stops: the curve is convex because all points share what was found for any.
+    curve = town.curves(estimator=estimator, gammas=gammas, etas=etas, tol=0.02)
+    errors = curve["error"].to_numpy().reshape(len(etas), len(gammas))
+    for along in (errors, errors.T, np.array([np.diag(errors)])):  # and along eta, and along both
+        assert (np.diff(along) <= LOOSE).all()
+        assert (np.diff(along, n=2) >= -LOOSE).all()
+
+
+def test_no_budget_is_the_loosest(town: Town) -> None:
+    curve = town.curves(estimator="tree", gammas=(0.0,), etas=(0.05, None))
+    assert curve["eta"].isna().tolist() == [False, True]
+    plain = PairwiseFairClassifier("tree").fit(town.people, town.outcome).certificate_.error
+    assert curve["error"].tolist()[1] == pytest.approx(plain)
+
+
+def test_points_of_a_curve_are_what_single_fits_find(town: Town) -> None:
+    curve = town.curves(estimator="tree", gammas=(0.0, 0.25), etas=(0.0, 0.05))
+    row: Any
+    for row in curve.itertuples():
+        model = PairwiseFairClassifier("tree", gamma=row.gamma, eta=row.eta, favorable_label=1, tol=1e-6)
+        certificate = model.fit(town.people, town.outcome, judgments=town.judgments).certificate_
+        assert row.kind == "exact"
+        assert row.error == pytest.approx(certificate.error, abs=1.1e-4)  # the solver's tol
+        assert row.lower_bound <= certificate.error + LOOSE
+
+
+def test_what_is_realised_is_told_and_keeps_what_was_asked(town: Town) -> None:
+    curve = town.curves(gammas=GAMMAS, etas=(0.0, 0.05))
+    assert (curve["mean_excess"] <= curve["eta"] + 1e-6).all()
+    hard = curve[curve["eta"] == 0]
+    assert (hard["max_violation"] <= hard["gamma"] + 1e-6).all()
+    assert curve["lower_bound"].isna().all()  # nothing is proved about linear thresholds
+    assert curve["error"].between(curve["error_low"], curve["error_high"]).all()
+
+
+def test_any_number_of_workers_gives_the_same_numbers(town: Town) -> None:
+    settings: dict[str, Any] = {"gammas": (0.0, 0.3), "by": "judge"}
+    one, two = town.curves(n_jobs=1, **settings), town.curves(n_jobs=2, **settings)
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+    assert one["judge"].unique().tolist() == town.judgments.judges
+
+
+def test_each_judges_curve_is_theirs_alone(town: Town) -> None:
+    everyone = town.curves(estimator="tree", gammas=(0.1,), by="judge").set_index("judge")["error"]
+    for judge in town.judgments.judges:
+        alone = frontier(
+            town.people,
+            town.outcome,
+            town.judgments.select([judge]),
+            gammas=(0.1,),
+            estimator="tree",
+            favorable_label=1,
+        )
+        assert everyone[judge] == pytest.approx(alone["error"].item(), abs=1e-4)
+
+
+def test_no_regret_dynamics_give_a_point_each(town: Town) -> None:
+    curve = town.curves(estimator="linear-regression", solver="no-regret", n_rounds=50, gammas=(0.0, 0.5))
+    row: Any
+    for row in curve.itertuples():
+        model = PairwiseFairClassifier(
+            "linear-regression", solver="no-regret", n_rounds=50, gamma=row.gamma, eta=0.0, favorable_label=1
+        )
+        model.fit(town.people, town.outcome, judgments=town.judgments)
+        assert row.error == pytest.approx(model.certificate_.error, abs=1e-9)
+
+
+def test_someone_who_asks_for_nothing_costs_nothing(town: Town) -> None:
+    a, b = town.people.index[:2]
+    answers = [
+        {"judge": "panel", "a": a, "b": b, "answer": "no_constraint"},
+        {"judge": "x", "a": a, "b": b, "answer": "same"},
+    ]
+    curve = frontier(
+        town.people, town.outcome, Judgments(answers, people=town.people), estimator="tree", gammas=(0.0,), by="judge"
+    ).set_index("judge")
+    plain = PairwiseFairClassifier("tree").fit(town.people, town.outcome).certificate_.error
+    assert curve.loc["panel", "error"] == pytest.approx(plain)  # a judge of that name, not the panel
+
+
+def test_weights_and_groups_reach_the_fits(town: Town) -> None:
+    weight = np.where(town.outcome == 1, 3.0, 1.0)
+    curve = town.curves(estimator="tree", gammas=(0.2,), sample_weight=weight)
+    model = PairwiseFairClassifier("tree", gamma=0.2, favorable_label=1)
+    model.fit(town.people, town.outcome, judgments=town.judgments, sample_weight=weight)
+    assert curve["error"].item() == pytest.approx(model.certificate_.error, abs=1e-4)
+    plain = town.curves(estimator="tree", gammas=(0.2,))
+    width, wider = (float((c["error_high"] - c["error_low"]).item()) for c in (plain, curve))
+    assert wider > width * 0.9
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gamma": 0.1}, "gammas"),
+        ({"eta": 0.1}, "etas"),
+        ({"gammas": (0.0, 1.5)}, "gamma=1.5"),
+        ({"etas": (-0.1,)}, "eta=-0.1"),
+        ({"gammas": ()}, "at least one gamma"),
+        ({"colour": "blue"}, "'colour'"),
+        ({"by": "street"}, "'street'"),
+        ({"by": "judge", "judge_budgets": 0.1}, "by='panel'"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(town: Town, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        town.curves(**settings)
+
+
+def test_a_bare_table_is_refused(town: Town) -> None:
+    with pytest.raises(InputError, match="wrap"):
+        frontier(town.people, town.outcome, town.judgments.frame)  # type: ignore[arg-type]
+
+
+def test_progress_reaches_its_end(town: Town) -> None:
+    told: list[tuple[int, int]] = []
+    for n_jobs in (1, 2):
+        told.clear()
+        town.curves(
+            estimator="tree", gammas=(0.0, 1.0), by="judge", n_jobs=n_jobs, progress=lambda *now: told.append(now)
+        )
+        assert told[0] == (0, 10)
+        assert told[-1] == (10, 10)
+        assert told == sorted(told)
+
+
+def test_a_finished_run_is_read_not_repeated(town: Town, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "estimator": "tree",
+        "gammas": (0.0, 1.0),
+        "by": "judge",
+        "checkpoint": tmp_path / "kept",
+    }
+    first = town.curves(**settings)
+    told: list[tuple[int, int]] = []
+    again = town.curves(**settings, progress=lambda *now: told.append(now))
+    pd.testing.assert_frame_equal(first, again, check_exact=True)
+    assert told == [(10, 10)]
+    with pytest.raises(InputError, match="another run"):
+        town.curves(**{**settings, "gammas": (0.0, 0.5)})
+    with pytest.raises(InputError, match="another run"):
+        town.curves(**{**settings, "max_depth": 1})
+
+
+KILLED = """
+import sys
+from tests.auditing.test_frontier import Town
+if __name__ == "__main__":
+    Town().curves(gammas=(0.0, 0.2, 0.6), by="judge", n_jobs=int(sys.argv[2]), checkpoint=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_killed_five_times_it_ends_with_the_same_numbers(town: Town, tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    random = np.random.default_rng(0)
+    lengths = [0]
+    for attempt in range(5):
+        run = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path), str(1 + attempt % 2)],
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        )
+        wait_until(lambda: run.poll() is not None or (path.exists() and path.stat().st_size > lengths[-1]))  # noqa: B023
+        time.sleep(float(random.uniform(0.0, 0.3)))
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        lengths.append(path.stat().st_size)
+    settings: dict[str, Any] = {"gammas": (0.0, 0.2, 0.6), "by": "judge"}
+    pd.testing.assert_frame_equal(town.curves(**settings, checkpoint=path), town.curves(**settings), check_exact=True)
+
+
+def wait_until(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
