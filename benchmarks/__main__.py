@@ -23,6 +23,10 @@ NAMES = (
     "scaling",
     "startup",
     "oracle-regret",
+    "group-constraints",
+    "panel-curve",
+    "audit-million",
+    "large-panel",
 )
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _OPENING = """# Benchmarks

@@ -64,13 +64,12 @@ def problem_of(
     judge: str, *, gamma: float = 0.3, scaled: bool = True, columns: tuple[str, ...] | None = None
 ) -> Problem:
     """One simulated subject's problem at eta = 0, as the estimator would build it."""
-    table, outcome = people()
-    pairs = pairs_of(judge)
-    rows = encoded(columns, scaled=scaled)
-    judged = rows[table.index.get_indexer(pairs.people)]
-    placed = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
-    budget = panel_budget(pairs, 0.0, "answers")
-    return Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=gamma)
+    return _problem(pairs_of(judge), encoded(columns, scaled=scaled), gamma=gamma, eta=0.0)
+
+
+def panel_problem(eta: float) -> Problem:
+    """The whole panel's problem at gamma = 0."""
+    return _problem(PairRows.from_judgments(panel()), encoded(), gamma=0.0, eta=eta)
 
 
 def regression(problem: Problem) -> RegressionOracle:
@@ -79,7 +78,8 @@ def regression(problem: Problem) -> RegressionOracle:
 
 def linear(problem: Problem) -> ColumnGeneration:
     """Column generation with the descent oracle, seeded as the estimator seeds it."""
-    oracle = DescentOracle(problem.points.rows, problem.points.multiplicity)
+    points = problem.points
+    oracle = DescentOracle(points.rows, points.multiplicity, points.error_cost)
     return ColumnGeneration(problem, oracle, seeds(problem, oracle))
 
 
@@ -98,6 +98,14 @@ def violation(problem: Problem, solution: Solution) -> float:
     """The largest violation of a pair by the mixture, measured anew."""
     _, differences = problem.evaluate(solution.classifiers)
     return float((solution.weights @ differences).max(initial=0.0))
+
+
+def _problem(pairs: PairRows, rows: FloatArray, *, gamma: float, eta: float) -> Problem:
+    table, outcome = people()
+    judged = rows[table.index.get_indexer(pairs.people)]
+    placed = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
+    budget = panel_budget(pairs, eta, "answers")
+    return Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=gamma)
 
 
 def _table(columns: tuple[str, ...] | None) -> pd.DataFrame:

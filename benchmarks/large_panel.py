@@ -1,0 +1,81 @@
+"""A large simulated panel on a large table, with default settings; in a process of its own, for its memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from time import perf_counter
+
+from benchmarks.row import Row
+from fairwise import PairwiseFairClassifier
+from fairwise.auditing import audit
+from fairwise.datasets import make_people
+from fairwise.learning import column_generation
+from fairwise.learning.preparation import prepare
+from fairwise.learning.seeding import seeds
+from fairwise.simulation import simulate_panel
+
+_PEOPLE, _FEATURES, _JUDGES, _PAIRS = 100_000, 20, 1_000, 100
+_LONGER = 10
+_GIB = 2**30
+
+
+def run() -> Row:
+    command = [sys.executable, "-c", "from benchmarks.large_panel import fit_once; fit_once()"]
+    fitted = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    difference = fitted["error"] - fitted["longer_error"]
+    return Row(
+        what=f"{_JUDGES:,} simulated judges, {_PAIRS} pairs each, on {_PEOPLE:,} people with {_FEATURES} features; eta "
+        "= half the unconstrained mean_excess; default settings",
+        bar="≤ 120 s, < 4 GiB; error within 0.005 of a run ten times as long",
+        measured=f"{fitted['seconds']:.0f} s, {fitted['peak'] / _GIB:.2f} GiB; {difference:.4f} above a run of "
+        f"{fitted['longer_seconds'] / fitted['solver_seconds']:.0f} times its length",
+        reached=fitted["seconds"] <= 120 and fitted["peak"] < 4 * _GIB and difference <= 0.005,
+        notes=f"The unconstrained model has error {fitted['plain_error']:.4f} and mean_excess "
+        f"{fitted['plain_excess']:.4f}; the fit has error {fitted['error']:.4f} at half of it. Peak memory of the "
+        f"whole process, the table and the panel included. The longer run is the same solver with {_LONGER} times the "
+        f"patience: {fitted['longer_seconds']:.0f} s against {fitted['solver_seconds']:.0f} s of solving.",
+    )
+
+
+def fit_once() -> None:
+    """Print what was measured as JSON."""
+    people, outcome = make_people(_PEOPLE, _FEATURES, 0)
+    judgments = simulate_panel(people, n_judges=_JUDGES, n_pairs=_PAIRS, seed=0)
+    plain = PairwiseFairClassifier(gamma=0.0, eta=None, favorable_label=1).fit(people, outcome)
+    scores = people.assign(score=plain.predict_proba(people)[:, 1])["score"]
+    excess = float(
+        audit(scores, judgments, gamma=0.0, favorable_label=1, n_bootstrap=0).overall.loc["value", "mean_excess"]
+    )
+
+    model = PairwiseFairClassifier(gamma=0.0, eta=excess / 2, favorable_label=1)
+    start = perf_counter()
+    model.fit(people, outcome, judgments=judgments)
+    took = perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    prepared = prepare(model.get_params(deep=False), people, outcome, judgments, None, None)
+    solved = []
+    for patience in (column_generation._STALL, _LONGER * column_generation._STALL):  # noqa: SLF001
+        column_generation._STALL = patience  # noqa: SLF001
+        start = perf_counter()
+        started = column_generation.ColumnGeneration(
+            prepared.problem, prepared.oracle, seeds(prepared.problem, prepared.oracle)
+        )
+        solved.append((started.solve(tol=model.tol).error, perf_counter() - start))
+    print(
+        json.dumps(
+            {
+                "plain_error": plain.certificate_.error,
+                "plain_excess": excess,
+                "seconds": took,
+                "peak": peak,
+                "error": model.certificate_.error,
+                "solver_seconds": solved[0][1],
+                "longer_error": solved[1][0],
+                "longer_seconds": solved[1][1],
+            }
+        )
+    )
