@@ -12,7 +12,7 @@ from benchmarks.row import Row
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import audit
 from fairwise.datasets import make_people
-from fairwise.learning import column_generation
+from fairwise.learning.column_generation import ColumnGeneration
 from fairwise.learning.preparation import prepare
 from fairwise.learning.seeding import seeds
 from fairwise.simulation import simulate_panel
@@ -31,12 +31,12 @@ def run() -> Row:
         "= half the unconstrained mean_excess; default settings",
         bar="≤ 120 s, < 4 GiB; error within 0.005 of a run ten times as long",
         measured=f"{fitted['seconds']:.0f} s, {fitted['peak'] / _GIB:.2f} GiB; {difference:.4f} above a run of "
-        f"{fitted['longer_seconds'] / fitted['solver_seconds']:.0f} times its length",
+        f"{fitted['longer_seconds'] / fitted['seconds']:.0f} times its length",
         reached=fitted["seconds"] <= 120 and fitted["peak"] < 4 * _GIB and difference <= 0.005,
         notes=f"The unconstrained model has error {fitted['plain_error']:.4f} and mean_excess "
         f"{fitted['plain_excess']:.4f}; the fit has error {fitted['error']:.4f} at half of it. Peak memory of the "
-        f"whole process, the table and the panel included. The longer run is the same solver with {_LONGER} times the "
-        f"patience: {fitted['longer_seconds']:.0f} s against {fitted['solver_seconds']:.0f} s of solving.",
+        f"whole process, the table and the panel included. The longer run asks the same solver to go on for "
+        f"{fitted['longer_seconds']:.0f} s.",
     )
 
 
@@ -57,14 +57,10 @@ def fit_once() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
     prepared = prepare(model.get_params(deep=False), people, outcome, judgments, None, None)
-    solved = []
-    for patience in (column_generation._STALL, _LONGER * column_generation._STALL):  # noqa: SLF001
-        column_generation._STALL = patience  # noqa: SLF001
-        start = perf_counter()
-        started = column_generation.ColumnGeneration(
-            prepared.problem, prepared.oracle, seeds(prepared.problem, prepared.oracle)
-        )
-        solved.append((started.solve(tol=model.tol).error, perf_counter() - start))
+    solver = ColumnGeneration(prepared.problem, prepared.oracle, seeds(prepared.problem, prepared.oracle))
+    start = perf_counter()
+    while perf_counter() - start < _LONGER * took:
+        longer = solver.solve(tol=model.tol)  # goes on from all it has found
     print(
         json.dumps(
             {
@@ -73,9 +69,8 @@ def fit_once() -> None:
                 "seconds": took,
                 "peak": peak,
                 "error": model.certificate_.error,
-                "solver_seconds": solved[0][1],
-                "longer_error": solved[1][0],
-                "longer_seconds": solved[1][1],
+                "longer_error": longer.error,
+                "longer_seconds": perf_counter() - start,
             }
         )
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fairlearn.reductions import DemographicParity
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier
 from fairwise.datasets import make_people
@@ -133,6 +134,18 @@ def test_weights_and_groups_reach_the_fits(town: Town) -> None:
     assert wider > width * 0.9
 
 
+def test_group_rates_are_those_of_the_fitted_model(town: Town) -> None:
+    group = pd.Series(np.where(town.people.iloc[:, 0] > 0, "over", "under"), index=town.people.index)
+    curve = town.curves(estimator="tree", gammas=(1.0,), groups=group)
+    model = PairwiseFairClassifier("tree", gamma=1.0, favorable_label=1)
+    probability = model.fit(town.people, town.outcome, judgments=town.judgments).predict_proba(town.people)[:, 1]
+    for name in ("over", "under"):
+        among = (group == name) & (town.outcome == 0)
+        assert curve[f"false_positive_rate {name}"].item() == pytest.approx(probability[among].mean())
+    with pytest.raises(InputError, match="300 people"):
+        town.curves(groups=group.iloc[:5])
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -184,6 +197,22 @@ def test_a_finished_run_is_read_not_repeated(town: Town, tmp_path: Path) -> None
         town.curves(**{**settings, "gammas": (0.0, 0.5)})
     with pytest.raises(InputError, match="another run"):
         town.curves(**{**settings, "max_depth": 1})
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
+def test_a_run_with_statistical_rules_goes_on_too(town: Town, tmp_path: Path) -> None:
+    def run(bound: float) -> pd.DataFrame:
+        return town.curves(
+            estimator="tree",
+            gammas=(0.3,),
+            checkpoint=tmp_path / "kept",
+            group_constraints=[DemographicParity(difference_bound=bound)],
+            sensitive_features=(town.people.iloc[:, 0] > 0).to_numpy(),
+        )
+
+    pd.testing.assert_frame_equal(run(0.05), run(0.05), check_exact=True)
+    with pytest.raises(InputError, match="another run"):
+        run(0.1)
 
 
 KILLED = """

@@ -74,6 +74,11 @@ def test_an_accuracy_nobody_could_wait_for_is_refused_at_once() -> None:
         PairwiseFairClassifier("tree", solver="no-regret", nu=1e-6).fit(PEOPLE, OUTCOME, judgments=judged())
 
 
+def test_more_rounds_than_anybody_could_wait_for_are_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"n_rounds=100000000 .* at most 10,000,000"):
+        PairwiseFairClassifier("tree", solver="no-regret", n_rounds=10**8).fit(PEOPLE, OUTCOME, judgments=judged())
+
+
 def test_boosted_trees_can_be_loaded_again(tmp_path: Path) -> None:
     model = PairwiseFairClassifier(HistGradientBoostingClassifier(max_iter=5), gamma=0.3)
     model.fit(PEOPLE, OUTCOME, judgments=judged()).save(tmp_path / "model.skops")

@@ -25,19 +25,7 @@ if TYPE_CHECKING:
     from fairwise.learning.result import Solution
 
 PANEL = "panel"
-COLUMNS = [
-    "judge",
-    "gamma",
-    "eta",
-    "error",
-    "max_violation",
-    "mean_violation",
-    "mean_excess",
-    "lower_bound",
-    "kind",
-    "error_low",
-    "error_high",
-]
+RATE = "false_positive_rate "
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
 _CONFIDENCE = 0.95
 
@@ -53,6 +41,7 @@ class _Run:
     points: list[tuple[float, float | None]]
     sample_weight: Any
     sensitive_features: Any
+    groups: pd.Series | None
 
     def prepared(self, judgments: Judgments) -> Prepared:
         # Any limit but 0 will do: it makes room for a budget, and each point of the curve sets its own.
@@ -79,7 +68,11 @@ class _Run:
             prepared = self.prepared(self.judgments if judge is None else self.judgments.select([judge]))
             solutions = solve_curve(prepared, self.settings, self.points, shared, step)
             return [
-                {"judge": PANEL if judge is None else judge, **self._row(prepared, solution, *point)}
+                {
+                    "judge": PANEL if judge is None else judge,
+                    **self._row(prepared, solution, *point),
+                    **self._group_rates(prepared, solution),
+                }
                 for point, solution in zip(self.points, solutions, strict=True)
             ]
 
@@ -112,6 +105,18 @@ class _Run:
             "error_high": float(high),
         }
 
+    def _group_rates(self, prepared: Prepared, solution: Solution) -> dict[str, float]:
+        """False positive rate of each group: how likely someone without label 1 is to get it."""
+        if self.groups is None:
+            return {}
+        points = prepared.problem.points
+        probability = solution.weights @ solution.classifiers.labels(points.rows).astype(float)
+        counted = slice(None) if self.sample_weight is None else np.asarray(self.sample_weight) > 0
+        group, label = self.groups.to_numpy()[counted], np.asarray(self.outcome)[counted]
+        negative = label != prepared.classes[1]
+        rates = pd.Series(probability[prepared.people][negative]).groupby(group[negative]).mean()
+        return {f"{RATE}{group}": float(rates.get(group, np.nan)) for group in sorted(self.groups.unique(), key=str)}
+
 
 def frontier(
     people: Any,
@@ -126,6 +131,7 @@ def frontier(
     progress: Callable[[int, int], None] | None = None,
     sample_weight: Any = None,
     sensitive_features: Any = None,
+    groups: pd.Series | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """The least error found for every gamma and eta asked for.
@@ -143,6 +149,8 @@ def frontier(
         A file that keeps finished curves: called again with it and the same arguments, the run goes on.
     progress
         Called with the number of points done and in all.
+    groups
+        A group for each person: adds a column ``false_positive_rate GROUP`` for each.
     settings
         Those of :class:`~fairwise.PairwiseFairClassifier`, but gamma and eta.
 
@@ -161,7 +169,9 @@ def frontier(
     if by == "judge" and checked["judge_budgets"] is not None:
         raise InputError("judge_budgets are about a whole panel: use them with by='panel'.")
     points = _checked_points(gammas, etas, checked)
-    run = _Run(people, outcome, judgments, checked, points, sample_weight, sensitive_features)
+    run = _Run(
+        people, outcome, judgments, checked, points, sample_weight, sensitive_features, _checked_groups(groups, people)
+    )
 
     judges: list[Any] = [None] if by == "panel" else judgments.judges
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
@@ -172,7 +182,7 @@ def frontier(
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)
-    return pd.DataFrame([row for judge in judges for row in finished[str(judge)]], columns=COLUMNS)
+    return pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
 
 
 def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress) -> Iterator[tuple[Any, Rows]]:
@@ -228,6 +238,12 @@ def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return {**known, **settings}
 
 
+def _checked_groups(groups: pd.Series | None, people: Any) -> pd.Series | None:
+    if groups is not None and (len(groups) != len(people) or pd.isna(groups).any()):
+        raise InputError(f"groups must name a group for each of the {len(people)} people.")
+    return groups
+
+
 def _checked_points(
     gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
 ) -> list[tuple[float, float | None]]:
@@ -257,5 +273,19 @@ def _fingerprint(run: _Run, by: str) -> str:
         frame = pd.DataFrame(table)
         content.update(repr(list(frame.columns)).encode())
         content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
-    content.update(repr((version("fairwise"), by, run.points, sorted(run.settings.items()))).encode())
+    settings = {**run.settings, "group_constraints": _described(run.settings["group_constraints"])}
+    content.update(repr((version("fairwise"), by, run.points, sorted(settings.items()))).encode())
     return content.hexdigest()
+
+
+def _described(moments: Any) -> list[Any]:
+    """What a rule says; fairlearn's own repr is where it lies in memory."""
+    listed = moments if isinstance(moments, list | tuple) else [] if moments is None else [moments]
+    plain = (int, float, str, type(None))
+    return [
+        (
+            type(moment).__name__,
+            sorted((name, value) for name, value in vars(moment).items() if isinstance(value, plain)),
+        )
+        for moment in listed
+    ]

@@ -1,26 +1,31 @@
-"""The ``fairwise`` command: its sub-commands, its exit codes, its one-line errors."""
+"""The ``fairwise`` command: its sub-commands."""
 
-from __future__ import annotations
-
-import sys
 from typing import Annotated
 
 import typer
 
 import fairwise
+from fairwise.cli.audit import audit
+from fairwise.cli.check import check
 from fairwise.cli.demo import demo
-from fairwise.errors import FairwiseError
+from fairwise.cli.fit import fit
+from fairwise.cli.frontier import frontier
+from fairwise.cli.guard import Debug, Guarded, debuggable, show_warnings_as_notes
+from fairwise.cli.plan import plan
+from fairwise.cli.predict import predict
+from fairwise.cli.report import report
+from fairwise.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="fairwise",
+    cls=Guarded,
     help="Fairness elicitation: learn the most accurate classifier that respects what people say is fair.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("demo")(demo)
-
-_debug = False
+for command in (demo, check, fit, predict, frontier, audit, report, reproduce, plan):
+    app.command()(debuggable(command))
 
 
 def _show_version(wanted: bool) -> None:
@@ -31,21 +36,16 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    *,
+    _debug: Debug = False,
     _version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    global _debug  # noqa: PLW0603 - the one setting that the error handler below needs
-    _debug = debug
+    """Nothing happens before a command."""
 
 
 def run() -> None:
     """Exit 0 when done, 1 when it could not be done (with one line that says why), 2 for wrong usage."""
-    try:
-        app()
-    except FairwiseError as error:
-        if _debug:
-            raise
-        typer.echo(f"fairwise: {error}", err=True)
-        sys.exit(1)
+    show_warnings_as_notes()
+    app()

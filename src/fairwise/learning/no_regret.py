@@ -53,6 +53,8 @@ def solve_no_regret(
         nu=nu,
     )
     if plan.n_rounds > _MAX_ROUNDS:
+        if nu is None:
+            raise InputError(f"n_rounds={n_rounds} is not allowed: at most {_MAX_ROUNDS:,} rounds.")
         raise InputError(
             f"nu={nu:g} needs {plan.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
             f"{_MAX_ROUNDS:.0e}. Give a larger nu, smaller lambda_bound and tau_bound, or n_rounds."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.constraints.budgets import Budget
-    from fairwise.learning.oracles.base import Oracle
+    from fairwise.learning.oracles.base import IntArray, Oracle
 
 _NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -37,6 +37,9 @@ class Prepared:
     problem: Problem
     oracle: Oracle
     pairs: PairRows
+    people: IntArray
+    """``(n,)`` at which point of the problem each training person of positive weight is."""
+
     judged_rows: Any
     encoder: TableEncoder | None
     classes: NDArray[Any]
@@ -95,7 +98,7 @@ def prepare(
         groups=groups,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
-    return Prepared(problem, oracle, pairs, judged_rows, encoder, classes, seed)
+    return Prepared(problem, oracle, pairs, placed.people, judged_rows, encoder, classes, seed)
 
 
 def _seed(random_state: Any) -> int:

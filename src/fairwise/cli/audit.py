@@ -1,0 +1,179 @@
+"""``fairwise audit``: how far any model's scores are from what people said."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.learning_options import Gamma, WeightingOption
+from fairwise.cli.output import TABLES, check_target, print_json, write_table
+from fairwise.cli.parsing import names
+from fairwise.cli.screen import Json, heading, print_frame, say, tell_import
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.auditing import Audit
+
+_GROUPS = "Groups of people"
+_SHOWN = 10
+_PRECISION = 1e-6
+_JUDGE_HEADINGS = {
+    "judge": "judge",
+    "answers": "answers",
+    "in_force": "ask for something",
+    "share_kept": "share kept",
+    "mean_excess": "mean excess",
+}
+_GROUP_HEADINGS = {
+    "attribute": "column",
+    "group": "group",
+    "people": "people",
+    "selection_rate": "label 1",
+    "base_rate": "true rate",
+    "error": "error",
+    "false_positive_rate": "FPR",
+    "true_positive_rate": "TPR",
+}
+
+
+@expanded
+def audit(
+    scores: Annotated[Path, typer.Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
+    judgments: JudgmentsOptions,
+    id: Annotated[str, typer.Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
+    score: Annotated[str, typer.Option("--score", help="Column with the probability of label 1.")] = "score",
+    gamma: Gamma = 0.1,
+    favorable_label: Annotated[
+        Literal["0", "1"] | None,
+        typer.Option("--favorable-label", help="Whether label 1 or 0 is good; needed once an answer is ordered."),
+    ] = None,
+    weighting: WeightingOption = "answers",
+    people: Annotated[
+        Path | None, typer.Option("--people", help="Table of people, for --groups.", rich_help_panel=_GROUPS)
+    ] = None,
+    people_id: Annotated[
+        str | None,
+        typer.Option("--people-id", help="Its id column, if not the same as --id.", rich_help_panel=_GROUPS),
+    ] = None,
+    groups: Annotated[
+        str,
+        typer.Option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS", rich_help_panel=_GROUPS),
+    ] = "",
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", help="Column with the outcome, for error rates.", rich_help_panel=_GROUPS),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the intervals.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    r"""Tell how far the scores of any model are from the judgments, and which pairs are worst.
+
+    Example:
+
+    fairwise audit --scores scores.csv --judgments judgments.csv \
+      --gamma 0.1 --favorable-label 0
+    """
+    if bool(groups) != (people is not None) or (outcome is not None and not groups):
+        raise typer.BadParameter("rates of groups need both --people and --groups (and --outcome for error rates).")
+    if out is not None:
+        check_target(out, TABLES, [scores, judgments.judgments, people])
+    from fairwise.auditing import audit as audited
+    from fairwise.auditing.matching import located
+
+    given = _scores(scores, id, score)
+    said, account = judgments.read()
+    located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
+    if said.has_ordered and favorable_label is None:
+        raise InputError(
+            "some answers are ordered ('A at least as well as B'), so it must be known which label is the good one: "
+            "give --favorable-label 0 or 1 (the scores are probabilities of label 1)"
+        )
+    result = audited(
+        given,
+        said,
+        gamma,
+        None if favorable_label is None else int(favorable_label),
+        weighting=weighting,
+        seed=seed,
+        **({} if people is None else _groups(people, people_id or id, names(groups), outcome)),
+    )
+    if out is not None:
+        write_table(result.by_pair, out)
+    if as_json:
+        print_json(_json(result) | {"imported": None if account is None else account.as_json(), "pairs": out})
+        return
+    tell_import(account)
+    _show(result)
+    if out is not None:
+        say(f"\nEvery pair, the worst first, is in {out}.")
+
+
+def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
+    import pandas as pd
+
+    from fairwise.datasets.people_file import PeopleFile
+
+    file = PeopleFile.read(path, id_column, score_column)
+    cells = file.column(score_column)
+    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
+    shown = cells.where(cells.notna(), None)
+    rule = "is not the probability of label 1; allowed: a number from 0 to 1"
+    file.source.refuse(~numbers.between(0, 1).to_numpy(dtype=bool), score_column, shown, rule)
+    return numbers
+
+
+def _groups(path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None) -> dict[str, Any]:
+    """Return everyone's groups, and outcomes as 0 and 1."""
+    from fairwise.datasets.people_file import PeopleFile
+
+    file = PeopleFile.read(path, id_column, *columns)
+    groups = file.table[list(columns)].astype(str).where(file.table[list(columns)].notna())
+    found: dict[str, Any] = {"groups": groups.fillna("(empty)")}
+    if outcome is not None:
+        labels = file.outcome(outcome)
+        found["outcome"] = (labels == sorted(labels.unique().tolist())[1]).astype(int)
+    return found
+
+
+def _show(result: "Audit") -> None:
+    overall = str(result).splitlines()
+    say("\n".join(line for line in overall if not line.startswith("Person ")))
+    worst = _worst(result)
+    if worst:
+        heading("Worst pairs (chances of the good outcome)")
+        say("\n".join(worst))
+    judges = result.by_judge
+    if len(judges) > 1 and (judges["mean_excess"] > _PRECISION).any():
+        heading("Judges who get least of what they asked for")
+        least = judges.sort_values("mean_excess", ascending=False).head(5)
+        print_frame(least, _JUDGE_HEADINGS)
+    if result.by_group is not None:
+        heading("Groups")
+        print_frame(result.by_group, _GROUP_HEADINGS)
+        say("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
+
+
+def _json(result: "Audit") -> dict[str, Any]:
+    return {
+        "gamma": result.gamma,
+        "favorable_label": result.favorable_label,
+        "weighting": result.weighting,
+        "confidence": result.confidence,
+        "overall": {row: result.overall.loc[row].to_dict() for row in result.overall.index},
+        "by_judge": result.by_judge,
+        "by_group": result.by_group,
+        "group_gaps": result.group_gaps,
+        "worst": _worst(result),
+    }
+
+
+def _worst(result: "Audit") -> list[str]:
+    """The worst pairs in words; an excess within the precision of a fit is none."""
+    return result.worst(min(_SHOWN, int((result.by_pair["excess"] > _PRECISION).sum())))

@@ -1,0 +1,152 @@
+"""``fairwise check``: whether people and judgments fit together, and what the judgments are like."""
+
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.output import print_json
+from fairwise.cli.people_options import IdColumn, PeoplePath
+from fairwise.cli.screen import Json, heading, say, tell_import, working
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.judgments import Judgments
+    from fairwise.judgments.agreement import Agreement
+    from fairwise.judgments.conflicts import Conflicts
+    from fairwise.judgments.reliability import PositionBias
+
+_EXAMPLES = 3
+_SURPRISING = 0.01
+_LEVELS = ("four answers", "same or not")
+
+
+@expanded
+def check(
+    people: PeoplePath,
+    id: IdColumn,  # noqa: A002 - the option's name
+    judgments: JudgmentsOptions,
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    r"""Tell whether people and judgments fit together, how judges agree and where answers conflict.
+
+    Example:
+
+    fairwise check --people people.csv --id id --judgments judgments.csv
+    """
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+
+    file = PeopleFile.read(people, id)
+    labels = None if outcome is None else file.outcome(outcome)
+    said, account = judgments.read(file.features(outcome=outcome))
+    with working("Comparing answers"):
+        agreement = {level: krippendorff_alpha(said, level) for level in _LEVELS}  # type: ignore[arg-type]
+        repeats, sides, checks = repeat_consistency(said), position_bias(said), check_failures(said)
+        conflicts = find_conflicts(said)
+    if as_json:
+        print_json(
+            {
+                "people": len(file.table),
+                "outcomes": None if labels is None else _label_counts(labels),
+                "judges": said.n_judges,
+                "answers": said.counts().sum().to_dict(),
+                "judged_people": len(said.person_ids()),
+                "rows_that_do_not_count": len(said.frame) - len(said.counted()),
+                "agreement": {level: _alpha_json(alpha) for level, alpha in agreement.items()},
+                "repeats": _share_json(repeats.overall),
+                "left_favoured": _share_json(sides.overall) | {"p_value": sides.p_value},
+                "checks_failed": _share_json(checks.overall),
+                "conflicts": _conflicts_json(conflicts),
+                "imported": None if account is None else account.as_json(),
+            }
+        )
+        return
+    tell_import(account)
+    _show_fit(file.table, labels, said, str(people))
+    heading("Do judges agree?")
+    for alpha in agreement.values():
+        say(_agreement_in_words(alpha))
+    heading("Are judges steady?")
+    say(repeats)
+    say(_sides_in_words(sides))
+    say(checks)
+    heading("Do answers conflict?")
+    say(conflicts)
+    for line in _examples(conflicts):
+        say(line)
+    say("Nothing of this stops a fit: conflicts only cost accuracy.")
+
+
+def _show_fit(table: "pd.DataFrame", labels: Any, said: "Judgments", name: str) -> None:
+    say(f"{len(table)} people in {name}; {said}.")
+    per_judge = said.counts().sum(axis=1)
+    say(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
+    if labels is not None:
+        counts = ", ".join(f"{label} for {count} people" for label, count in _label_counts(labels).items())
+        say(f"Outcomes: {counts}.")
+    need = " Ordered answers need --favorable-label when fitting." if said.has_ordered else ""
+    say(f"They fit together: everyone judged is in the table.{need}")
+
+
+def _agreement_in_words(alpha: "Agreement") -> str:
+    if isnan(alpha.alpha):
+        return f"{alpha}"
+    if alpha.low <= 0 <= alpha.high:
+        return f"{alpha} The interval includes chance: whether judges agree cannot be told."
+    words = ((0.0, "disagree"), (0.2, "hardly agree"), (0.4, "agree a little"), (0.67, "agree moderately"))
+    verdict = next((word for limit, word in words if alpha.alpha < limit), "agree well")
+    return f"{alpha} So judges {verdict}."
+
+
+def _sides_in_words(sides: "PositionBias") -> str:
+    if not sides.overall.of:
+        return f"{sides}"
+    if sides.p_value >= _SURPRISING:
+        return f"{sides} No sign that a side was preferred."
+    side = "left" if sides.overall.count * 2 > sides.overall.of else "right"
+    return f"{sides} The {side} seems to be preferred, whoever stands there."
+
+
+def _examples(conflicts: "Conflicts") -> list[str]:
+    """The first few opposed pairs and circles, by name."""
+    lines = [
+        f"  Opposed, for instance: {row['a']} and {row['b']} ({row['n_for_a']} against {row['n_for_b']} judges)"
+        for row in conflicts.opposed.head(_EXAMPLES).to_dict("records")
+    ]
+    every = (*conflicts.cycles_of_judges, *conflicts.cycles_of_panel)
+    return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_EXAMPLES]]
+
+
+def _label_counts(labels: Any) -> dict[str, int]:
+    return {str(label): int(count) for label, count in labels.value_counts().sort_index().items()}
+
+
+def _alpha_json(alpha: "Agreement") -> dict[str, Any]:
+    return {
+        name: getattr(alpha, name) for name in ("alpha", "low", "high", "confidence", "n_pairs", "n_judges", "note")
+    }
+
+
+def _share_json(share: Any) -> dict[str, Any]:
+    return {name: getattr(share, name) for name in ("count", "of", "share", "low", "high")}
+
+
+def _conflicts_json(conflicts: "Conflicts") -> dict[str, Any]:
+    return {
+        "shared_pairs": conflicts.n_shared_pairs,
+        "opposed": conflicts.opposed,
+        "contradictions": conflicts.contradictions,
+        "cycles_of_judges": [_cycle_json(cycle) for cycle in conflicts.cycles_of_judges],
+        "cycles_of_panel": [_cycle_json(cycle) for cycle in conflicts.cycles_of_panel],
+    }
+
+
+def _cycle_json(cycle: Any) -> dict[str, Any]:
+    return {"judge": cycle.judge, "links": [str(link) for link in cycle.links], "members": list(cycle.members)}

@@ -1,0 +1,139 @@
+"""``fairwise fit``: learn a model, say what is proved about it and how it does on what it has not seen."""
+
+from dataclasses import asdict
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.learning_options import LearningOptions
+from fairwise.cli.output import check_target, print_json
+from fairwise.cli.people_options import PeopleOptions
+from fairwise.cli.screen import Json, heading, note, print_frame, say, tell_import, working
+from fairwise.cli.training import Task
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from fairwise.auditing import HeldOut
+
+MODELS = (".skops",)
+
+
+@expanded
+def fit(
+    people: PeopleOptions,
+    judgments: JudgmentsOptions,
+    learning: LearningOptions,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the model: model.skops.")] = None,
+    held_out: Annotated[bool, typer.Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
+    held_out_by: Annotated[
+        Literal["pair", "person", "judge"], typer.Option("--held-out-by", help="What is new in a held-out part.")
+    ] = "pair",
+    splits: Annotated[int, typer.Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    as_json: Json = False,
+) -> None:
+    r"""Learn the most accurate model that respects the judgments; print its certificate and its held-out error.
+
+    Example:
+
+    fairwise fit --people people.csv --id id --outcome reoffended \
+      --judgments judgments.csv --favorable-label 0 --gamma 0.1 \
+      --out model.skops
+    """
+    if out is not None:
+        check_target(out, MODELS, [people.people, judgments.judgments])
+    task = Task.read(people, judgments, learning)
+    if not as_json:
+        tell_import(task.account)
+    with working(f"Fitting {len(task.people.features)} people"):
+        model = task.fitted()
+    if out is not None:
+        model.save(out)
+    if not as_json:
+        say(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
+        heading("Certificate")
+        say(model.certificate_)
+        if len(model.group_rules_):
+            heading("Rules for groups")
+            print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
+    measured, reason = _measured(task, held_out_by, splits) if held_out else (None, "not asked for")
+    if as_json:
+        print_json(
+            {
+                "certificate": asdict(model.certificate_),
+                "held_out": None if measured is None else _held_out_json(measured),
+                "people": len(task.people.features),
+                "judges": task.judgments.n_judges,
+                "answers": len(task.judgments.counted()),
+                "classes": model.classes_.tolist(),
+                "group_rules": model.group_rules_,
+                "imported": None if task.account is None else task.account.as_json(),
+                "model": out,
+            }
+        )
+        return
+    if measured is not None:
+        heading(f"Held out by {held_out_by}")
+        say(_in_words(measured))
+    elif held_out:
+        note(f"Held-out error not measured: {reason}")
+    if out is not None:
+        say(f"\nModel kept in {out}")
+
+
+def _measured(task: Task, by: Any, splits: int) -> "tuple[HeldOut | None, str]":
+    """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
+    from fairwise.auditing import held_out
+
+    fit_params = {} if task.sensitive is None else {"sensitive_features": task.sensitive}
+    try:
+        with working(f"Refitting {splits} times on part of the data"):
+            measured = held_out(
+                task.model(),
+                task.people.features,
+                task.people.outcome,
+                task.judgments,
+                by=by,
+                n_repeats=splits,
+                fit_params=fit_params,
+                seed=task.seed,
+            )
+    except InputError as error:
+        return None, str(error)
+    return measured, ""
+
+
+_METRICS = {
+    "error": "Error",
+    "mean_violation": "Mean violation of 'same'",
+    "mean_excess": "Mean excess over gamma",
+    "share_kept": "Judgments kept within gamma",
+}
+
+
+def _in_words(measured: "HeldOut") -> str:
+    count = measured.by_split["split"].nunique()
+    lines = [f"{'':31}{'training':>8}  {'held out':>8}   {measured.confidence:.0%} interval"]
+    for name, words in _METRICS.items():
+        row = measured.overall.loc[name].to_dict()
+        ends = "" if isnan(row["low"]) else f"   {row['low']:.4f} to {row['high']:.4f}"
+        lines.append(f"{words:31}{row['training']:8.4f}  {row['held_out']:8.4f}{ends}")
+    lines.append(
+        f"  {count} random {'split' if count == 1 else 'splits'}, each with 30 % of people and {measured.by}s held out."
+    )
+    if measured.dropped:
+        lines.append(f"  {measured.dropped:.0%} of the answers were about one person of each side and left out.")
+    return "\n".join(lines)
+
+
+def _held_out_json(measured: "HeldOut") -> dict[str, Any]:
+    return {
+        "by": measured.by,
+        "splits": measured.by_split["split"].nunique(),
+        "confidence": measured.confidence,
+        "dropped": measured.dropped,
+        **{str(name): row.to_dict() for name, row in measured.overall.iterrows()},
+    }

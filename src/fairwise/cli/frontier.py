@@ -1,0 +1,130 @@
+"""``fairwise frontier``: what each degree of fairness costs, for the panel or for each judge."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.learning_options import LearningOptions
+from fairwise.cli.output import TABLES, check_target, print_json, write_table
+from fairwise.cli.parsing import behind, fractions
+from fairwise.cli.people_options import PeopleOptions
+from fairwise.cli.screen import Json, counting, note, print_frame, say, tell_import
+from fairwise.cli.training import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 25
+_OF_PANEL = {
+    "error": "error",
+    "max_violation": "largest violation",
+    "mean_violation": "mean violation",
+    "mean_excess": "mean excess",
+}
+_OVER_JUDGES = {"size": "judges", "min": "least error", "median": "middle", "max": "largest error"}
+Fractions = tuple[float, ...]
+Budgets = tuple[float | None, ...]
+
+
+@expanded
+def frontier(
+    people: PeopleOptions,
+    judgments: JudgmentsOptions,
+    learning: LearningOptions,
+    out: Annotated[Path, typer.Option("--out", help="Where to write the curves: .csv or .parquet.")],
+    gammas: Annotated[
+        str | None, typer.Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
+    ] = None,
+    etas: Annotated[
+        str | None, typer.Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")
+    ] = None,
+    by: Annotated[
+        Literal["panel", "judge"], typer.Option("--by", help="One curve for the panel, or one for each judge.")
+    ] = "panel",
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    as_json: Json = False,
+) -> None:
+    r"""Trace error against gamma or eta; stopped at any moment, the same command goes on where it was.
+
+    Example:
+
+    fairwise frontier --people people.csv --id id --outcome reoffended \
+      --judgments judgments.csv --favorable-label 0 --gammas 0:1:0.1 \
+      --by judge --out frontier.csv
+    """
+    at_gammas, at_etas = _points(gammas, etas, learning)
+    check_target(out, TABLES, [people.people, judgments.judgments])
+    task = Task.read(people, judgments, learning)
+    if not as_json:
+        tell_import(task.account)
+    from fairwise.auditing import frontier as traced
+
+    settings = {name: value for name, value in task.settings.items() if name not in {"gamma", "eta"}}
+    with finished_curves(out) as checkpoint, counting("Points") as progress:
+        curves = traced(
+            task.people.features,
+            task.people.outcome,
+            task.judgments,
+            gammas=at_gammas,
+            etas=at_etas,
+            by=by,
+            n_jobs=jobs,
+            checkpoint=checkpoint,
+            progress=progress,
+            sensitive_features=task.sensitive,
+            **settings,
+        )
+    write_table(curves, out)
+    checkpoint.unlink(missing_ok=True)
+    if as_json:
+        imported = None if task.account is None else task.account.as_json()
+        print_json({"by": by, "rows": len(curves), "curves": curves, "imported": imported, "frontier": out})
+        return
+    _show(curves, by)
+    say(f"\n{len(curves)} points written to {out}.")
+
+
+def _points(gammas: str | None, etas: str | None, learning: LearningOptions) -> tuple[Fractions, Budgets]:
+    """Return the values of both; a knob that is not varied stays as in a fit, and gamma is varied if neither is."""
+    at_etas: Budgets = behind("--etas", fractions, etas) if etas is not None else (learning.eta.limit,)
+    if etas is not None and gammas is None:
+        return (learning.gamma,), at_etas
+    return behind("--gammas", fractions, "0:1:0.1" if gammas is None else gammas), at_etas
+
+
+@contextmanager
+def finished_curves(out: Path) -> Iterator[Path]:
+    """Keep finished curves beside the file to be written, for as long as it is not."""
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    if checkpoint.exists():
+        note(f"Going on with the finished curves in {checkpoint}")
+    try:
+        yield checkpoint
+    except KeyboardInterrupt:
+        if _holds_curves(checkpoint):
+            raise KeyboardInterrupt(f"the same command goes on with the finished curves in {checkpoint}") from None
+        raise
+    finally:
+        if checkpoint.exists() and not _holds_curves(checkpoint):
+            checkpoint.unlink()
+
+
+def _holds_curves(checkpoint: Path) -> bool:
+    """Whether there is anything after the line that says which run it is."""
+    return checkpoint.exists() and len(checkpoint.read_bytes().splitlines()) > 1
+
+
+def _show(curves: "pd.DataFrame", by: str) -> None:
+    """The curve itself, or over all judges the least, middle and largest error at each point."""
+    knobs = [name for name in ("gamma", "eta") if len(curves[name].unique()) > 1] or ["gamma"]
+    headings = {name: name for name in knobs}
+    if by == "panel":
+        print_frame(curves.head(_SHOWN), headings | _OF_PANEL)
+    else:
+        over_judges = curves.groupby(knobs, dropna=False)["error"].agg(["size", "min", "median", "max"]).reset_index()
+        print_frame(over_judges.head(_SHOWN), headings | _OVER_JUDGES)

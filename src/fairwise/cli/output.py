@@ -1,0 +1,81 @@
+"""What commands leave behind: files that appear whole or not at all, and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    import pandas as pd
+
+TABLES = (".csv", ".parquet")
+
+
+def check_target(path: Path, endings: tuple[str, ...], inputs: Iterable[Path | None]) -> None:
+    """Refuse, before any work, a file that could not be written or that is one of the inputs."""
+    if path.suffix.lower() not in endings:
+        raise InputError(f"{path}: the name of this file must end in {' or '.join(endings)}")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    check_folder(path.parent)
+    for given in inputs:
+        if given is not None and path.exists() and given.exists() and path.samefile(given):
+            raise InputError(f"{path}: is also an input and would be overwritten; choose another name")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is not there or not ours to write in."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; make it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder}: cannot be written to")
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a draft, then give it the file's name; an error leaves what was there."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(draft)
+        draft.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table without its index as CSV or Parquet."""
+    if path.suffix.lower() == ".parquet":
+        write_whole(path, lambda draft: frame.to_parquet(draft, index=False))
+    else:
+        write_whole(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"))
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout; what is not a finite number is null."""
+    typer.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return the value as lists, dicts, text and finite numbers; a table is a list of its rows."""
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        value = value.to_dict("records")
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

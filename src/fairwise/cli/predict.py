@@ -1,0 +1,52 @@
+"""``fairwise predict``: apply a model that was kept by ``fairwise fit``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.output import TABLES, check_target, print_json, write_table
+from fairwise.cli.people_options import IdColumn, PeoplePath
+from fairwise.cli.screen import Json, say
+
+
+@expanded
+def predict(
+    model: Annotated[Path, typer.Option("--model", help="Model made by fairwise fit: model.skops.")],
+    people: PeoplePath,
+    id: IdColumn,  # noqa: A002 - the option's name
+    out: Annotated[Path, typer.Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    as_json: Json = False,
+) -> None:
+    r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
+
+    Columns that the model does not use, such as the outcome, may be there and are ignored.
+
+    Example:
+
+    fairwise predict --model model.skops --people people.csv --id id \
+      --out scores.csv
+    """
+    check_target(out, TABLES, [model, people])
+    import pandas as pd
+
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    fitted = PairwiseFairClassifier.load(model)
+    file = PeopleFile.read(people, id)
+    wanted = [str(name) for name in getattr(fitted, "feature_names_in_", file.table.columns)]
+    rows = file.features(only=wanted)
+    scores = pd.DataFrame(
+        {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows)},
+    )
+    write_table(scores, out)
+    zero, one = fitted.classes_.tolist()
+    if as_json:
+        mean = float(scores["score"].mean())
+        print_json({"people": len(scores), "scores": out, "classes": [zero, one], "mean_score": mean})
+        return
+    say(f"{len(scores)} people written to {out}.")
+    say(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
+    say(f"label: {zero!r} or {one!r}, drawn with that probability; the same person always gets the same draw.")

@@ -1,0 +1,130 @@
+"""``fairwise report``: one HTML file that says what was asked, what was learnt and what it cost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairwise.cli.expanded import expanded
+from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.learning_options import LearningOptions
+from fairwise.cli.output import check_folder, check_target, print_json, write_whole
+from fairwise.cli.parsing import names
+from fairwise.cli.people_options import PeopleOptions
+from fairwise.cli.screen import Json, say, tell_import, working
+from fairwise.cli.training import Task
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+_PAGES = (".html", ".htm")
+_CURVE = ("judge", "gamma", "eta", "error")
+
+
+@expanded
+def report(
+    people: PeopleOptions,
+    judgments: JudgmentsOptions,
+    learning: LearningOptions,
+    out: Annotated[Path, typer.Option("--out", help="Where to write the report: report.html.")],
+    model: Annotated[
+        Path | None, typer.Option("--model", help="A model made before by fit, instead of fitting now.")
+    ] = None,
+    frontier: Annotated[
+        Path | None, typer.Option("--frontier", help="Curves made before by frontier: frontier.csv.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Folder for the figures and their numbers as files, too.")
+    ] = None,
+    groups: Annotated[
+        str, typer.Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
+    ] = "",
+    question: Annotated[
+        str | None,
+        typer.Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE"),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
+    simulated: Annotated[bool, typer.Option("--simulated", help="Say that no real people were asked.")] = False,
+    as_json: Json = False,
+) -> None:
+    r"""Write one self-contained HTML file with figures: what was asked, what was learnt, what it cost.
+
+    Example:
+
+    fairwise report --people people.csv --id id --outcome reoffended \
+      --judgments judgments.csv --favorable-label 0 --groups race,sex \
+      --question "Should these two be treated alike?" --out report.html
+    """
+    check_target(out, _PAGES, [people.people, judgments.judgments, model, frontier])
+    if figures is not None:
+        check_folder(figures if figures.exists() else figures.parent)
+    asked = _question(question)
+    curves = None if frontier is None else _curves(frontier)
+    task = Task.read(people, judgments, learning, to_fit=model is None)
+    if not as_json:
+        tell_import(task.account)
+    from fairwise.reporting import findings, write_report
+
+    compared = names(groups)
+    task.people.columns(compared)  # refused before the fit if they are not there
+    if model is None:
+        with working(f"Fitting {len(task.people.features)} people"):
+            fitted = task.fitted()
+    else:
+        fitted = _kept_model(model, task)
+    used = [str(name) for name in fitted.feature_names_in_]
+    shown = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
+    with working("Writing the report"):
+        found = findings(
+            fitted,
+            shown,
+            task.judgments,
+            outcome=task.people.outcome,
+            frontier=curves,
+            groups=compared or None,
+            question=asked,
+            title=title,
+            simulated=simulated,
+        )
+        write_whole(out, lambda draft: write_report(found, draft, figures=figures))
+    if as_json:
+        imported = None if task.account is None else task.account.as_json()
+        print_json({"report": out, "figures": figures, "imported": imported})
+        return
+    say(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
+
+
+def _question(given: str | None) -> str | None:
+    """Return the text, or what the file after @ says."""
+    if given is None or not given.startswith("@"):
+        return given
+    path = Path(given[1:])
+    try:
+        return path.read_text(encoding="utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _curves(path: Path) -> "pd.DataFrame":
+    from fairwise.datasets.people_file import column_of, typed
+    from fairwise.datasets.table_file import read_table
+
+    frame, source = read_table(path)
+    for name in _CURVE:
+        column_of(frame, name, source)
+    numbers = {name: typed(frame[name]).astype(float) for name in ("gamma", "eta", "error")}
+    return frame.apply(typed).assign(**numbers)
+
+
+def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":
+    """Return the model in the file, of which every column must be there."""
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    kept = PairwiseFairClassifier.load(path)
+    task.people.columns(tuple(map(str, kept.feature_names_in_)))
+    return kept

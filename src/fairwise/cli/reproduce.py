@@ -1,0 +1,158 @@
+"""``fairwise reproduce``: section 5 of the paper, its numbers beside ours."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairwise.cli.output import check_folder, print_json
+from fairwise.cli.screen import Json, note, print_frame, say, stages
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.judgments import Judgments
+
+_COLUMNS = {
+    "number": "number",
+    "reported": "the paper",
+    "paper": "ours, its algorithm",
+    "default": "ours, default solver",
+    "proven": "ours, proven (trees)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """People and what was said about them."""
+
+    people: "pd.DataFrame"
+    outcome: "pd.Series[Any]"
+    judgments: "Judgments"
+    favorable_label: Any
+    groups: "pd.Series[Any] | None"
+
+
+def reproduce(
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
+    ] = None,
+    judgments: Annotated[
+        Path | None, typer.Option("--judgments", help="Real answers instead of the simulated panel: .csv or .parquet.")
+    ] = None,
+    people: Annotated[
+        Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
+    ] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="With --people: column with each person's id.")] = None,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="With --people: column to predict.")] = None,
+    favorable_label: Annotated[
+        str | None, typer.Option("--favorable-label", help="With --people: the outcome that is good to get.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 2,
+    as_json: Json = False,
+) -> None:
+    r"""Do section 5 of the paper again: every subject's curve, the panel, figures (a) to (e), its numbers beside ours.
+
+    Example:
+
+    fairwise reproduce --out section5
+    """
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"{out}: is a file; give the name of a folder")
+        check_folder(out if out.exists() else out.parent)
+    asked = _asked(judgments, people, id_column, outcome, favorable_label, group, seed)
+    from fairwise.replication import compare, run_study, write_study
+
+    if not as_json:
+        note("Simulated people: no real person was asked." if judgments is None else str(asked.judgments))
+    start = perf_counter()
+    with stages() as progress:
+        study = run_study(
+            asked.people,
+            asked.outcome,
+            asked.judgments,
+            favorable_label=asked.favorable_label,
+            groups=asked.groups,
+            simulated=judgments is None,
+            n_jobs=jobs,
+            progress=progress,
+        )
+    seconds = perf_counter() - start
+    comparison = compare(study)
+    if out is not None:
+        command = _command(out, judgments, people, id_column, outcome, favorable_label, group, seed)
+        write_study(study, out, command=command, seconds=seconds, seed=seed)
+    if as_json:
+        print_json({"simulated": study.simulated, "seconds": seconds, "numbers": comparison, "out": out})
+        return
+    print_frame(comparison, _COLUMNS)
+    if study.simulated:
+        say("\nOurs are from simulated people: they can resemble the paper's numbers, they cannot confirm them.")
+    say(f"\nThe page with all figures: {out / 'section5.html'}" if out else "\nWith --out FOLDER also as a page.")
+
+
+def _asked(
+    judgments: Path | None,
+    people: Path | None,
+    id_column: str | None,
+    outcome: str | None,
+    favorable_label: str | None,
+    group: str | None,
+    seed: int,
+) -> _Asked:
+    from fairwise.datasets import load_compas
+    from fairwise.judgments import Judgments
+
+    if people is None:
+        given = {"--id": id_column, "--outcome": outcome, "--favorable-label": favorable_label, "--group": group}
+        for name, value in given.items():
+            if value is not None:
+                raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
+        table, labels = load_compas()
+        if judgments is None:
+            from fairwise.simulation import simulate_panel
+
+            return _Asked(table, labels, simulate_panel(table, seed=seed), 0, table["race"])
+        return _Asked(table, labels, Judgments.read(judgments, people=table), 0, table["race"])
+    if judgments is None or id_column is None or outcome is None:
+        raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
+    from fairwise.cli.people_options import PeopleOptions
+
+    read = PeopleOptions(people, id_column, outcome).read()
+    groups = None if group is None else read.columns((group,))[group].astype(str)
+    said = Judgments.read(judgments, people=read.features)
+    return _Asked(read.features, read.outcome, said, read.label(favorable_label), groups)
+
+
+def _command(
+    out: Path,
+    judgments: Path | None,
+    people: Path | None,
+    id_column: str | None,
+    outcome: str | None,
+    favorable_label: str | None,
+    group: str | None,
+    seed: int,
+) -> str:
+    """The command as it would be typed again."""
+    options = {
+        "--judgments": judgments,
+        "--people": people,
+        "--id": id_column,
+        "--outcome": outcome,
+        "--favorable-label": favorable_label,
+        "--group": group,
+        "--seed": seed if judgments is None else None,
+        "--out": out,
+    }
+    words = [part for name, value in options.items() if value is not None for part in (name, shlex.quote(str(value)))]
+    return " ".join(["fairwise reproduce", *words])

@@ -1,0 +1,142 @@
+"""What people see: answers on stdout, everything on the way there on stderr."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from contextlib import contextmanager
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pandas as pd
+
+    from fairwise.cli.imported_answers import Account
+
+_WIDE = 200
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
+
+
+def say(text: Any = "") -> None:
+    """Print text without markup, as users' data may look like it; in a terminal wrapped at words."""
+    typer.echo(_wrapped(str(text)) if sys.stdout.isatty() else str(text))
+
+
+def note(text: str) -> None:
+    """Print on stderr, where it cannot get into an answer."""
+    typer.echo(_wrapped(text) if sys.stderr.isatty() else text, err=True)
+
+
+def _wrapped(text: str) -> str:
+    """Break long lines of prose between words; what follows is indented a little more."""
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if len(line) > width and "   " not in line.strip()  # columns are not prose
+        else line
+        for line in text.split("\n")
+    )
+
+
+def heading(text: str) -> None:
+    """Print a line that stands out where the terminal can do so."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(soft_wrap=True).print(Text(f"\n{text}", style="bold"))
+
+
+def print_frame(frame: pd.DataFrame, headings: Mapping[str, str]) -> None:
+    """Print these columns of a table under these headings: words to the left, numbers to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = frame[[name for name in headings if name in frame.columns]]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in shown.columns:
+        words = any(isinstance(value, str) for value in shown[name])
+        table.add_column(Text(headings[name]), justify="left" if words else "right", overflow="fold")
+    for row in shown.itertuples(index=False):
+        table.add_row(*(Text(_cell(value)) for value in row))
+    # In a file nothing needs to be folded.
+    Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE).print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "none" if isnan(value) else f"{value:.4f}"
+    return str(value)
+
+
+def tell_import(account: Account | None) -> None:
+    """Say on stderr what became what in a file from another tool."""
+    for line in account.lines() if account else ():
+        note(line)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something is going on for which nobody knows how long it takes; gone when done."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task(what)
+        yield
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with the time left; call what is yielded with how many are done, of how many."""
+    with stages() as progress:
+        yield lambda done, total: progress(what, done, total)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for the stage under way; call what is yielded with its name, how many are done, of how many."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=None)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        yield update

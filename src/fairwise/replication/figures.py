@@ -1,0 +1,291 @@
+"""The paper's figures (a) to (e), and the panel's curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.replication import measures
+from fairwise.replication.study import METHOD_NAMES, PANEL_METHODS
+from fairwise.reporting.figures import palette
+from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.words import decimal
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fairwise.replication.study import Study
+
+_VIOLATION = "Largest violation of a pair"
+_ERROR = "Error"
+_PANEL_COLORS = {"paper": palette.WARM, "default": palette.ACCENT}
+
+
+def draw_all(study: Study) -> dict[str, Drawing]:
+    """Every figure by its name; the heat maps only where there are groups."""
+    found = [
+        trajectory_figure(study),
+        *(pareto_figure(study, method) for method in METHOD_NAMES),
+        *(scatter_figure(study, column) for column in ("constraints", "opposing")),
+        panel_figure(study),
+    ]
+    if study.groups is not None:
+        found += [rates_figure(study, method) for method in METHOD_NAMES]
+    return {drawing.name: drawing for drawing in found}
+
+
+def trajectory_figure(study: Study) -> Drawing:
+    """(a): error against violation of the running average, round by round, at several gammas."""
+
+    def paint(figure: Figure) -> list[Point]:
+        axes = figure.add_subplot()
+        ends = []
+        gamma: Any
+        for gamma, rounds in study.trajectories.groupby("gamma", sort=False):
+            axes.axhline(float(gamma), color=palette.SOFT, linewidth=0.9, linestyle=(0, (4, 3)))
+            axes.plot(rounds["error"], rounds["max_violation"], color=palette.ACCENT, linewidth=1.1, alpha=0.9)
+            last = rounds.iloc[-1]
+            axes.plot([last["error"]], [last["max_violation"]], marker="o", color=palette.WARM, markersize=6, zorder=4)
+            axes.annotate(
+                f"γ = {gamma:g}",
+                (0, gamma),
+                xycoords=("axes fraction", "data"),
+                xytext=(3, 3),
+                textcoords="offset points",
+                color=palette.MUTED,
+                fontsize=9.5,
+            )
+            where = f"error {last['error']:.3f}, violation {last['max_violation']:.2f}"
+            ends.append(
+                Point(axes, last["error"], last["max_violation"], f"γ = {gamma:g}, round {last['round']:.0f}: {where}")
+            )
+        axes.set_xlabel(_ERROR)
+        axes.set_title(_VIOLATION, color=palette.MUTED)
+        return ends
+
+    last = study.trajectories.groupby("gamma").tail(1)
+    return draw(
+        "a-trajectories",
+        f"(a) The paper's algorithm, round by round, for subject {study.subject}",
+        "After 1,000 rounds the violation is "
+        + ", ".join(
+            f"{violation:.2f} at γ = {gamma:g}"
+            for gamma, violation in zip(last["gamma"], last["max_violation"], strict=True)
+        )
+        + ".",
+        height=300,
+        simulated=study.simulated,
+        paint=paint,
+    )
+
+
+def pareto_figure(study: Study, method: str) -> Drawing:
+    """(b): every subject's curve, and the worst-case line."""
+    curves = study.curves[study.curves["method"] == method]
+    worst, lowest = measures.worst_error(study), measures.lowest_error(study, method)
+
+    def paint(figure: Figure) -> list[Point]:
+        axes = figure.add_subplot()
+        points = []
+        for judge, curve in curves.groupby("judge", sort=False):
+            axes.plot(curve["max_violation"], curve["error"], color=palette.ACCENT, linewidth=0.9, alpha=0.55)
+            points += [
+                Point(axes, violation, error, f"{judge}: error {error:.3f} at violation {violation:.2f}")
+                for violation, error in zip(curve["max_violation"], curve["error"], strict=True)
+            ]
+        axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=(0, (4, 3)))
+        axes.annotate(
+            "worst case: mixing with a constant",
+            (0.5, (worst + lowest) / 2),
+            xytext=(6, 8),
+            textcoords="offset points",
+            color=palette.WARM,
+            bbox={"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
+        )
+        axes.set_xlabel(_VIOLATION)
+        axes.set_title(_ERROR, color=palette.MUTED)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(0.29, max(0.51, float(curves["error"].max()) + 0.01))
+        return points
+
+    table = measures.subjects(study)
+    scores = table.loc[table["method"] == method, "difficulty"]
+    return draw(
+        f"b-pareto-{method}",
+        f"(b) Curves of all subjects: {METHOD_NAMES[method]}",
+        "Each line is a subject. Difficulty, the area under the curve relative to the worst case, is "
+        f"{scores.mean():.2f} on average, from {scores.min():.2f} to {scores.max():.2f}.",
+        height=300,
+        simulated=study.simulated,
+        paint=paint,
+    )
+
+
+def scatter_figure(study: Study, column: str) -> Drawing:
+    """(c) and (d): a subject's number of constraints, or of opposing ones, against their error at gamma = 0.3."""
+    table = measures.subjects(study)
+    words = {"constraints": "constraints", "opposing": "constraints between people whose true labels differ"}[column]
+    found = {method: _correlation(table, method, column) for method in PANEL_METHODS}
+
+    def paint(figure: Figure) -> list[Point]:
+        points: list[Point] = []
+        axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
+        for at, method in zip(axes, PANEL_METHODS, strict=True):
+            points += _scatter(at, table[table["method"] == method], column)
+            at.set_title(f"{_SHORT[method]}\nr = {found[method].r:.2f}", color=palette.MUTED)
+            at.set_xlabel(f"{'Opposing constraints' if column == 'opposing' else 'Constraints'}")
+        axes[0].set_ylabel(f"Error at γ = {measures.AT_GAMMA}")
+        return points
+
+    described = " and ".join(
+        f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f}) by {METHOD_NAMES[method]}" for method, r in found.items()
+    )
+    letter = "c" if column == "constraints" else "d"
+    return draw(
+        f"{letter}-{column}",
+        f"({letter}) Number of {words} against error",
+        f"Correlation {described}; 95 % intervals over subjects.",
+        height=290,
+        simulated=study.simulated,
+        paint=paint,
+    )
+
+
+_SHORT = {"paper": "the paper's algorithm", "default": "default solver"}
+
+
+def _correlation(table: pd.DataFrame, method: str, column: str) -> measures.Correlation:
+    mine = table[table["method"] == method]
+    return measures.correlation(mine[column], mine["error"])
+
+
+def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Point]:
+    if column == "constraints":
+        axes.axvspan(*measures.ABOUT_16, color=palette.RULE, alpha=0.5, linewidth=0)
+    axes.plot(
+        table[column],
+        table["error"],
+        linestyle="none",
+        marker="o",
+        markersize=5,
+        color=palette.ACCENT,
+        alpha=0.75,
+        markeredgecolor=palette.PAPER,
+    )
+    return [
+        Point(axes, row[column], row["error"], f"{row['judge']}: {row[column]} constraints, error {row['error']:.3f}")
+        for row in table.to_dict("records")
+    ]
+
+
+def rates_figure(study: Study, method: str) -> Drawing:
+    """(e): for each pair of groups, how the gap in false positive rates goes with the violation allowed."""
+    cells = measures.rate_correlations(study, method)
+    groups = sorted({*cells["group"], *cells["other"]}, key=str)
+
+    def paint(figure: Figure) -> list[Point]:
+        axes = figure.add_subplot()
+        points = []
+        for row in cells.to_dict("records"):
+            x, y = groups.index(row["group"]), groups.index(row["other"]) - 1
+            points.append(_cell(axes, x, y, row))
+        axes.set_xlim(-0.5, len(groups) - 1.5)
+        axes.set_ylim(len(groups) - 1.5, -0.5)
+        axes.set_xticks(range(len(groups) - 1), [_short(group) for group in groups[:-1]])
+        axes.set_yticks(range(len(groups) - 1), [_short(group) for group in groups[1:]])
+        axes.grid(visible=False)
+        for side in ("left", "bottom"):
+            axes.spines[side].set_visible(False)
+        return points
+
+    described = "; ".join(
+        f"{row['group']} and {row['other']} {row['correlation']:.2f}{' (few people)' if row['few'] else ''}"
+        for row in cells.to_dict("records")
+    )
+    return draw(
+        f"e-rates-{method}",
+        f"(e) Correlation of the gap in false positive rates with the violation: {METHOD_NAMES[method]}",
+        f"Mean over subjects: {described}.",
+        height=300,
+        simulated=study.simulated,
+        paint=paint,
+    )
+
+
+def _cell(axes: Axes, x: int, y: int, row: dict[Any, Any]) -> Point:
+    from matplotlib.patches import Rectangle
+
+    r = row["correlation"]
+    strength = 0.0 if np.isnan(r) else min(abs(r), 1.0)
+    color = palette.ACCENT if not r < 0 else palette.WARM
+    axes.add_patch(
+        Rectangle(
+            (x - 0.48, y - 0.47),
+            0.96,
+            0.94,
+            facecolor=color,
+            alpha=0.06 + 0.34 * strength,
+            linewidth=0,
+        )
+    )
+    text = decimal(r)
+    axes.text(
+        x, y, text + ("\nfew people" if row["few"] else ""), ha="center", va="center", fontsize=10, color=palette.INK
+    )
+    behind = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
+    return Point(axes, x, y, f"{row['group']} and {row['other']}: {text}, {behind}")
+
+
+def _short(group: object) -> str:
+    return str(group).replace("-", "-\n").replace(" ", "\n")
+
+
+def panel_figure(study: Study) -> Drawing:
+    """The whole panel at gamma = 0 with eta varied: error against the mean violation of its "same" pairs."""
+
+    def paint(figure: Figure) -> list[Point]:
+        axes = figure.add_subplot()
+        points = []
+        for method in PANEL_METHODS:
+            curve = study.panel[study.panel["method"] == method]
+            axes.plot(
+                curve["mean_violation"],
+                curve["error"],
+                color=_PANEL_COLORS[method],
+                marker="o",
+                markersize=4,
+                linewidth=1.8,
+                label=_SHORT[method],
+            )
+            points += [
+                Point(axes, x, y, f"η = {eta:.3f}: error {y:.3f}, mean violation {x:.2f}")
+                for x, y, eta in zip(curve["mean_violation"], curve["error"], curve["eta"], strict=True)
+            ]
+        error = study.unconstrained["paper"]
+        axes.axhline(error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.annotate(
+            f"no judgments, the paper's heuristic: {error:.3f}",
+            (0, error),
+            xytext=(2, -13),
+            textcoords="offset points",
+            color=palette.MUTED,
+        )
+        axes.set_xlabel("Mean violation of the panel's “same” pairs")
+        axes.set_title(_ERROR, color=palette.MUTED)
+        axes.legend(frameon=False, labelcolor=palette.MUTED)
+        return points
+
+    at = measures.panel_violation_at(study, "default", study.unconstrained["paper"])
+    return draw(
+        "panel",
+        "The panel as a whole, γ = 0 and η varied",
+        "The default solver "
+        + ("never comes down to" if np.isnan(at) else f"comes, at a mean violation of {at:.2f}, down to")
+        + " the error of the paper's unconstrained model.",
+        height=300,
+        simulated=study.simulated,
+        paint=paint,
+    )

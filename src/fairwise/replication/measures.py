@@ -1,0 +1,174 @@
+"""What section 5 reads off its curves: difficulty, correlations, spread, group rates, the panel's trade-off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from fairwise.auditing.curves import RATE
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Judgments
+    from fairwise.replication.study import Study
+
+AT_GAMMA = 0.3  # where the paper compares subjects
+ABOUT_16 = (14, 18)
+FEW = 30  # people without label 1: a rate of fewer says little
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's r of ``n`` points with a 95 % interval; NaN where one side does not vary."""
+
+    r: float
+    low: float
+    high: float
+    n: int
+
+
+def correlation(x: pd.Series, y: pd.Series) -> Correlation:
+    """Pearson's r, with Fisher's interval ``tanh(artanh r ± z / sqrt(n - 3))``."""
+    n = len(x)
+    if n < 4 or x.std() == 0 or y.std() == 0:
+        return Correlation(np.nan, np.nan, np.nan, n)
+    r = float(np.corrcoef(x, y)[0, 1])
+    middle = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    width = ndtri((1 + _CONFIDENCE) / 2) / np.sqrt(n - 3)
+    return Correlation(r, float(np.tanh(middle - width)), float(np.tanh(middle + width)), n)
+
+
+def subjects(study: Study) -> pd.DataFrame:
+    """One row per subject and method: constraints, opposing, error at gamma = 0.3 and at 0, difficulty."""
+    constraints = constraint_counts(study.judgments, study.outcome)
+    worst = worst_error(study)
+    lowest = {method: lowest_error(study, method) for method in study.unconstrained}
+    lines = []
+    method: Any
+    judge: Any
+    for (method, judge), curve in study.curves.groupby(["method", "judge"], sort=False):
+        error = curve.set_index("gamma")["error"]
+        lines.append(
+            {
+                "method": method,
+                "judge": judge,
+                **constraints.loc[judge].to_dict(),
+                "error": float(error[AT_GAMMA]),
+                "error_at_0": float(error[0.0]),
+                "difficulty": difficulty(curve, worst, lowest[method]),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def constraint_counts(judgments: Judgments, outcome: pd.Series) -> pd.DataFrame:
+    """Per judge: pairs in force, and how many of them are opposing, that is, their people's true labels differ."""
+    said = judgments.counted()
+    said = said[said["answer"] != "no_constraint"]
+    label = pd.Series(outcome.to_numpy(), index=outcome.index.map(str))
+    differ = said["a"].map(str).map(label).to_numpy() != said["b"].map(str).map(label).to_numpy()
+    tally = pd.DataFrame({"constraints": 1, "opposing": differ.astype(int)}).groupby(said["judge"].to_numpy()).sum()
+    return tally.reindex(judgments.judges, fill_value=0)
+
+
+def worst_error(study: Study) -> float:
+    """Of the better constant, which keeps every pairwise rule: no curve needs to be above it anywhere."""
+    share = float((study.outcome == sorted(study.outcome.unique())[1]).mean())
+    return min(share, 1.0 - share)
+
+
+def lowest_error(study: Study, method: str) -> float:
+    """Of the plain model, or of something better that the method found along a curve."""
+    found = study.curves.loc[study.curves["method"] == method, "error"].min()
+    return float(min(study.unconstrained[method], found))
+
+
+def difficulty(curve: pd.DataFrame, worst: float, lowest: float) -> float:
+    """Area between the curve and the lowest error, as a share of that under the worst-case line.
+
+    The line goes from the constant's error at gamma = 0 to the lowest error at 1: mixtures of the two, which are always
+    there. 0: the judgments cost nothing; 1: nothing better than the line was found; above 1: not even that.
+    """
+    if worst <= lowest:
+        return np.nan
+    points = curve.sort_values("gamma")
+    area = float(np.trapezoid(points["error"] - lowest, points["gamma"]))
+    width = float(points["gamma"].iloc[-1] - points["gamma"].iloc[0])
+    return area / ((worst - lowest) * width / 2)
+
+
+def spread(table: pd.DataFrame) -> tuple[float, int]:
+    """Range of the errors of subjects with about 16 constraints, and how many they are."""
+    alike = table.loc[table["constraints"].between(*ABOUT_16), "error"]
+    return (float(alike.max() - alike.min()) if len(alike) > 1 else np.nan), len(alike)
+
+
+def rate_correlations(study: Study, method: str) -> pd.DataFrame:
+    """For each pair of groups: mean over subjects of r(realised gamma, difference of false positive rates).
+
+    Also how many subjects have one (both vary), and the smaller group's number of people without label 1.
+    """
+    if study.groups is None:
+        return pd.DataFrame(columns=pd.Index(["group", "other", "correlation", "subjects", "people", "few"]))
+    curves = study.curves[study.curves["method"] == method]
+    positive = sorted(study.outcome.unique())[1]
+    count = study.groups[(study.outcome != positive).to_numpy()].value_counts()
+    lines = []
+    for group, other in combinations(sorted(study.groups.unique(), key=str), 2):
+        gap = (curves[f"{RATE}{group}"] - curves[f"{RATE}{other}"]).abs()
+        each = [
+            correlation(curves.loc[rows.index, "max_violation"], rows).r
+            for _, rows in gap.groupby(curves["judge"], sort=False)
+        ]
+        known = [r for r in each if np.isfinite(r)]
+        people = int(min(count.get(group, 0), count.get(other, 0)))
+        lines.append(
+            {
+                "group": group,
+                "other": other,
+                "correlation": float(np.mean(known)) if known else np.nan,
+                "subjects": len(known),
+                "people": people,
+                "few": people < FEW,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def panel_violation_at(study: Study, method: str, error: float) -> float:
+    """Mean violation of the panel's "same" pairs where its curve over eta comes down to this error; NaN if never."""
+    curve = study.panel[study.panel["method"] == method].sort_values("eta")
+    lowest_so_far = curve["error"].cummin().to_numpy()
+    if lowest_so_far[-1] > error:
+        return np.nan
+    return float(np.interp(-error, -lowest_so_far, curve["mean_violation"]))
+
+
+def excess_over_default(study: Study) -> pd.DataFrame:
+    """Each point of the paper's algorithm beside the default solver at the same realised violation.
+
+    The default's curve is convex, so a chord between two of its points is attained by mixing their models.
+    """
+    lines = []
+    for judge, points in study.curves[study.curves["method"] == "paper"].groupby("judge", sort=False):
+        ours = study.curves[(study.curves["method"] == "default") & (study.curves["judge"] == judge)]
+        ours = ours.sort_values("gamma")
+        at = np.interp(points["max_violation"], ours["gamma"], ours["error"])
+        lines.append(
+            pd.DataFrame(
+                {
+                    "judge": judge,
+                    "gamma": points["gamma"],
+                    "realised": points["max_violation"],
+                    "paper": points["error"],
+                    "default": at,
+                }
+            )
+        )
+    table = pd.concat(lines, ignore_index=True)
+    return table.assign(excess=table["paper"] - table["default"])

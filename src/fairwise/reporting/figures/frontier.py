@@ -1,0 +1,132 @@
+"""What the judgments cost: error as one knob varies, with the chosen point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairwise.reporting.figures import palette
+from fairwise.reporting.figures.axes import percent_axis
+from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.words import interval, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fairwise.reporting.curve import Curve
+    from fairwise.reporting.findings import Findings
+
+_KNOB = {
+    "gamma": ("Allowed difference between two people (\N{GREEK SMALL LETTER GAMMA})", "\N{GREEK SMALL LETTER GAMMA}"),
+    "eta": ("Allowed mean excess of the panel (η)", "η"),
+}
+_OVER_LINES = {"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
+
+
+def frontier_figure(findings: Findings) -> Drawing | None:
+    """Error against the knob that varies: the panel with its interval, single judges in grey, the plain model."""
+    curve = findings.curve
+    if curve is None:
+        return None
+
+    def paint(figure: Figure) -> list[Point]:
+        axes = figure.add_subplot()
+        points = [*_judges(axes, curve), *_panel(axes, curve), *_chosen(axes, curve)]
+        _plain_model(axes, findings)
+        axes.set_xlabel(_KNOB[curve.knob][0])
+        axes.set_title("People decided wrongly", color=palette.MUTED)
+        percent_axis(axes.yaxis)
+        axes.margins(x=0.03)
+        return points
+
+    title = f"Error of the model as {_KNOB[curve.knob][1]} varies"
+    return draw("frontier", title, _described(findings, curve), height=300, simulated=findings.simulated, paint=paint)
+
+
+def _panel(axes: Axes, curve: Curve) -> list[Point]:
+    rows = curve.panel
+    if rows.empty:
+        return []
+    if curve.has_interval:
+        axes.fill_between(
+            rows[curve.knob], rows["error_low"], rows["error_high"], color=palette.ACCENT, alpha=0.18, linewidth=0
+        )
+    axes.plot(rows[curve.knob], rows["error"], color=palette.ACCENT, linewidth=2, marker="o", markersize=4)
+    return [
+        Point(axes, at, error, f"{_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong{interval(low, high)}")
+        for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
+            index=False, name=None
+        )
+    ]
+
+
+def _judges(axes: Axes, curve: Curve) -> list[Point]:
+    points = []
+    for judge, rows in curve.judges.groupby("judge", sort=False):
+        axes.plot(rows[curve.knob], rows["error"], color=palette.SOFT, linewidth=0.8, alpha=0.5)
+        points += [
+            Point(axes, at, error, f"{judge} alone, {_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong")
+            for at, error in zip(rows[curve.knob], rows["error"], strict=True)
+        ]
+    return points
+
+
+def _chosen(axes: Axes, curve: Curve) -> list[Point]:
+    chosen = curve.chosen
+    if chosen is None:
+        return []
+    axes.plot(
+        [chosen.at],
+        [chosen.error],
+        marker="D",
+        markersize=9,
+        color=palette.WARM,
+        markeredgecolor=palette.PAPER,
+        markeredgewidth=1.5,
+        zorder=5,
+    )
+    low, high = axes.get_xlim()
+    at_the_right = chosen.at > low + 0.6 * (high - low)
+    axes.annotate(
+        f"chosen: {percent(chosen.error)}",
+        (chosen.at, chosen.error),
+        xytext=(6, 13) if at_the_right else (9, 9),
+        textcoords="offset points",
+        ha="right" if at_the_right else "left",
+        color=palette.WARM,
+        bbox=_OVER_LINES if len(curve.judges) else None,
+        zorder=6,
+    )
+    words = f"chosen: {percent(chosen.error)} wrong{interval(chosen.low, chosen.high)}"
+    return [Point(axes, chosen.at, chosen.error, words)]
+
+
+def _plain_model(axes: Axes, findings: Findings) -> None:
+    if findings.plain_error is None:
+        return
+    axes.axhline(findings.plain_error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+    axes.annotate(
+        f"no judgments: {percent(findings.plain_error)}",
+        (0, findings.plain_error),
+        xycoords=("axes fraction", "data"),
+        xytext=(2, -13),
+        textcoords="offset points",
+        color=palette.MUTED,
+    )
+
+
+def _described(findings: Findings, curve: Curve) -> str:
+    said = []
+    if len(curve.panel):
+        first, last = curve.panel.iloc[0], curve.panel.iloc[-1]
+        said.append(
+            f"For the panel, error goes from {percent(first['error'])} at {_KNOB[curve.knob][1]} = "
+            f"{first[curve.knob]:g} to {percent(last['error'])} at {last[curve.knob]:g}."
+        )
+    if len(curve.judges):
+        said.append(f"{curve.judges['judge'].nunique()} thin lines show single judges.")
+    if curve.chosen is not None:
+        said.append(f"The chosen point has {percent(curve.chosen.error)}.")
+    if findings.plain_error is not None:
+        said.append(f"Without judgments it is {percent(findings.plain_error)}.")
+    return " ".join(said)

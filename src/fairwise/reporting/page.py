@@ -1,0 +1,160 @@
+"""The page: templates filled in, with one style, one script, and a policy that allows nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fairwise.reporting import words
+from fairwise.reporting.figures import draw_figures
+from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
+from fairwise.reporting.figures.judges import in_order
+from fairwise.reporting.figures.lorenz import SHARES, at_share, has_any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from fairwise.reporting.figures.drawing import Drawing
+    from fairwise.reporting.findings import Findings
+
+# Longer tables are folded on the screen, and open on paper.
+LONG_TABLE = 15
+
+
+SECTIONS = (
+    ("summary", "Summary"),
+    ("asked", "What was asked"),
+    ("panel", "Who answered, and how far they agree"),
+    ("cost", "What the judgments cost"),
+    ("dearest", "The most expensive judgments"),
+    ("judges", "What each judge gets"),
+    ("spread", "How unevenly it is spread"),
+    ("groups", "Groups of people"),
+    ("proof", "What is proved, and what is not"),
+    ("limits", "Limits of this report"),
+    ("again", "How to repeat this"),
+)
+
+
+def render(findings: Findings, drawings: dict[str, Drawing] | None = None) -> str:
+    """The report as one HTML page that needs nothing else."""
+    return render_page(
+        "report.html",
+        "sections",
+        SECTIONS,
+        simulated=findings.simulated,
+        f=findings,
+        figures=draw_figures(findings) if drawings is None else drawings,
+        judges=in_order(findings.audit.by_judge).merge(
+            findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
+        ),
+    )
+
+
+def render_page(
+    template: str,
+    folder: str,
+    sections: Sequence[tuple[str, str]],
+    *,
+    simulated: bool,
+    package: str = "fairwise.reporting",
+    **content: Any,
+) -> str:
+    """A page of several sections, each a template of that name in ``folder`` of a package, with its heading."""
+    style, script = _resource("report.css"), _resource("report.js")
+    page = _environment(package).get_template(template)
+    return page.render(
+        folder=folder,
+        sections=sections,
+        simulated=simulated,
+        version=version("fairwise"),
+        style=style,
+        script=script,
+        policy=content_security_policy(style, script),
+        **content,
+    )
+
+
+def content_security_policy(style: str, script: str) -> str:
+    """Allow this style and this script, by their contents, and no address at all."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _environment(package: str) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("fairwise.reporting")]),
+        autoescape=True,  # names of judges, people and columns are anybody's text
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "percent": words.percent,
+        "points": words.points,
+        "decimal": words.decimal,
+        "counted": words.counted,
+        "interval": words.interval,
+        "listed": words.listed,
+        "answer": words.answer_words,
+        "design": words.design_words,
+        "agreement": words.agreement_words,
+        "price": words.wrong_per_ten_thousand,
+        "setting": words.setting,
+        "breakable": _breakable,
+        "capitalised": words.capitalised,
+        "shown": words.shown,
+        "records": _records,
+        "by_knob": _by_knob,
+        "knob_value": lambda value, symbol: f"{symbol} = {value:g}",
+        "by_attribute": _by_attribute,
+        "largest_groups": largest_groups,
+        "has_any": has_any,
+        "at_share": at_share,
+    }
+    environment.globals |= {
+        "LONG_TABLE": LONG_TABLE,
+        "FEW_PEOPLE": FEW_PEOPLE,
+        "MOST_GROUPS": MOST_GROUPS,
+        "SHARES": SHARES,
+    }
+    return environment
+
+
+def _breakable(name: object) -> Markup:
+    """A name that may be broken after an underscore and the like, rather than anywhere."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(?<=[_./:-])(?=.)", str(name))
+    return Markup("<wbr>").join(escape(part) for part in parts)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+
+
+def _by_attribute(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    return [(str(name), rows) for name, rows in table.groupby("attribute", sort=False)]
+
+
+def _by_knob(rows: pd.DataFrame, knob: str) -> pd.DataFrame:
+    """A line per judge, a column per value of the knob."""
+    return rows.pivot_table(index="judge", columns=knob, values="error", sort=False)
+
+
+def _resource(name: str) -> str:
+    return files("fairwise.reporting").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.cli.learning_options import Estimator, Solver, Weighting
+from fairwise.learning import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+FAST = ["--no-held-out"]
+
+
+def in_python(study: Study, **options: Any) -> PairwiseFairClassifier:
+    people = study.people_frame().set_index("person")
+    outcome = people.pop("returned")
+    judgments = Judgments.read(study.judgments, people=people)
+    chosen = {"estimator": "tree", "max_depth": 1, "favorable_label": 1, "random_state": 0, **options}
+    return PairwiseFairClassifier(**chosen).fit(people, outcome, judgments=judgments)
+
+
+def test_the_certificate_is_that_of_the_same_fit_in_python(study: Study, answer: Callable[..., dict[str, Any]]) -> None:
+    printed = answer("fit", *study.to_fit, "--gamma", "0.2", "--eta", "none", *FAST)
+    expected = in_python(study, gamma=0.2, eta=None).certificate_
+    assert printed["certificate"]["error"] == pytest.approx(expected.error, abs=1e-9)
+    assert printed["certificate"]["eta"] is None
+    assert printed["held_out"] is None
+    strict = answer("fit", *study.to_fit, "--gamma", "0", *FAST)["certificate"]
+    assert strict["max_violation"] < 1e-6 < printed["certificate"]["max_violation"]
+
+
+def test_it_prints_certificate_and_held_out_error_and_keeps_the_model(study: Study, run: Callable[..., Result]) -> None:
+    out = study.folder / "model.skops"
+    said = run("fit", *study.to_fit, "--splits", "2", "--out", out).stdout
+    assert "Proven lower bound" in said
+    assert "Held out by pair" in said
+    assert "2 random splits" in said
+    assert f"Model kept in {out}" in said
+    people = study.people_frame().set_index("person").drop(columns="returned")
+    np.testing.assert_allclose(
+        PairwiseFairClassifier.load(out).predict_proba(people), in_python(study).predict_proba(people), atol=1e-9
+    )
+
+
+def test_nothing_is_written_that_was_not_asked_for(study: Study, run: Callable[..., Result]) -> None:
+    before = sorted(study.folder.iterdir())
+    run("fit", *study.to_fit, *FAST)
+    assert sorted(study.folder.iterdir()) == before
+    run("fit", *study.to_fit, *FAST, "--out", study.folder / "m.skops")
+    assert sorted(study.folder.iterdir()) == sorted([*before, study.folder / "m.skops"])
+
+
+def test_too_few_judgments_to_split_are_told_not_an_error(study: Study, run: Callable[..., Result]) -> None:
+    study.judgments_frame().head(1).to_csv(study.judgments, index=False)
+    result = run("fit", *study.to_fit)
+    assert "Error on the training people" in result.stdout
+    assert "Held-out error not measured" in result.stderr
+
+
+def test_the_files_own_labels(study: Study, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]) -> None:
+    numbers = answer("fit", *study.to_fit, *FAST)
+    frame = study.people_frame()
+    frame["returned"] = frame["returned"].map({0: "no", 1: "yes"})
+    frame.to_csv(study.people, index=False)
+    words = answer("fit", *study.files, "--favorable-label", "yes", "--estimator", "tree", "--max-depth", "1", *FAST)
+    assert words["classes"] == ["no", "yes"]
+    assert words["certificate"] == numbers["certificate"]
+    said = run("fit", *study.files, "--favorable-label", "1", code=1).stderr
+    assert "column returned: '1' is not one of the outcomes no and yes" in said
+    said = run("fit", *study.files, code=1).stderr
+    assert "give --favorable-label no or yes" in said
+
+
+def test_rules_for_groups_also_of_columns_that_are_not_learnt_from(
+    study: Study, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]
+) -> None:
+    options = [*study.to_fit, "--drop", "town", "--group-constraint", "dp:0.01:town", *FAST]
+    rules = answer("fit", *options)["group_rules"]
+    assert len(rules) == 4
+    assert all(rule["value"] <= rule["limit"] + 1e-6 for rule in rules)
+    assert "Rules for groups" in run("fit", *options).stdout
+    said = run("fit", *study.to_fit, "--group-constraint", "dp:0.1:city", code=1).stderr
+    assert "there is no column 'city'" in said
+    said = run("fit", *options, "--group-constraint", "fpr:0.1:age", code=2).stderr
+    assert "must name the same columns" in said
+
+
+def test_the_columns_to_learn_from(study: Study, run: Callable[..., Result]) -> None:
+    for options, used in (
+        ([], ["age", "score", "town"]),
+        (["--drop", "town,score"], ["age"]),
+        (["--columns", "town,age"], ["town", "age"]),
+    ):
+        run("fit", *study.to_fit, *FAST, *options, "--out", study.folder / "m.skops")
+        assert list(PairwiseFairClassifier.load(study.folder / "m.skops").feature_names_in_) == used
+    assert "no column 'twon' (did you mean 'town'?)" in run("fit", *study.to_fit, "--drop", "twon", code=1).stderr
+    assert "no column is left" in run("fit", *study.to_fit, "--drop", "town,score,age", code=1).stderr
+
+
+def test_every_setting_reaches_the_model(study: Study, run: Callable[..., Result]) -> None:
+    out = study.folder / "m.skops"
+    options = {
+        "--gamma": "0.3",
+        "--eta": "0.2",
+        "--judge-budget": "0.4",
+        "--weighting": "panel",
+        "--max-thresholds": "3",
+        "--solver": "no-regret",
+        "--rounds": "7",
+        "--tol": "0.01",
+        "--seed": "5",
+    }
+    run("fit", *study.to_fit, *FAST, "--out", out, *(word for pair in options.items() for word in pair))
+    kept = PairwiseFairClassifier.load(out).get_params(deep=False)
+    expected = {
+        "gamma": 0.3,
+        "eta": 0.2,
+        "judge_budgets": 0.4,
+        "weighting": "panel",
+        "max_thresholds": 3,
+        "solver": "no-regret",
+        "n_rounds": 7,
+        "tol": 0.01,
+        "random_state": 5,
+        "estimator": "tree",
+        "max_depth": 1,
+        "favorable_label": 1,
+    }
+    assert {name: kept[name] for name in expected} == expected
+
+
+def test_the_choices_are_those_of_the_learner() -> None:
+    assert get_args(Estimator) == settings.ESTIMATORS
+    assert get_args(Solver) == settings.SOLVERS
+    assert get_args(Weighting) == settings.WEIGHTINGS
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--gamma", "2"], "number from 0 to 1"),
+        (["--eta", "much"], "number from 0 to 1"),
+        (["--estimator", "forest"], "forest"),
+        (["--max-depth", "9"], "--max-depth"),
+        (["--group-constraint", "x:1:town"], "dp, tpr, fpr, eo, error"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage(study: Study, run: Callable[..., Result], options: list[str], part: str) -> None:
+    assert part in run("fit", *study.to_fit, *options, code=2).stderr
+
+
+def test_a_tolerance_that_no_fit_can_use(study: Study, run: Callable[..., Result]) -> None:
+    assert "tol=0.0 is not allowed" in run("fit", *study.to_fit, "--tol", "0", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "part"),
+    [("none/m.skops", "there is no such folder"), ("m.txt", "must end in .skops"), ("d.skops", "is a folder")],
+)
+def test_where_it_cannot_write_is_told_before_the_work(
+    study: Study, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, out: str, part: str
+) -> None:
+    (study.folder / "d.skops").mkdir()
+    monkeypatch.setattr(PairwiseFairClassifier, "fit", lambda *_, **__: pytest.fail("the work began"))
+    assert part in run("fit", *study.to_fit, "--out", study.folder / out, code=1).stderr
+
+
+def test_parquet_is_as_good_as_csv(study: Study, answer: Callable[..., dict[str, Any]]) -> None:
+    expected = answer("fit", *study.to_fit, *FAST)
+    people, judgments = study.folder / "p.parquet", study.folder / "j.parquet"
+    study.people_frame().to_parquet(people)
+    study.judgments_frame().to_parquet(judgments)
+    swap = {str(study.people): str(people), str(study.judgments): str(judgments)}
+    assert answer("fit", *(swap.get(word, word) for word in study.to_fit), *FAST) == expected
+
+
+def test_missing_cells_are_no_obstacle(study: Study, run: Callable[..., Result]) -> None:
+    frame = study.people_frame().astype({"age": "Int64"})
+    frame.loc[[1, 5], "age"] = pd.NA
+    frame.loc[[2, 6], "town"] = None
+    frame.to_csv(study.people, index=False)
+    assert "Proven lower bound" in run("fit", *study.to_fit, *FAST).stdout

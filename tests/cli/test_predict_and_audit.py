@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.auditing import audit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+
+@pytest.fixture
+def model(study: Study, run: Callable[..., Result]) -> Path:
+    path = study.folder / "model.skops"
+    run("fit", *study.to_fit, "--no-held-out", "--gamma", "0.3", "--out", path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_scores_are_those_of_the_model(study: Study, run: Callable[..., Result], model: Path, ending: str) -> None:
+    out = study.folder / f"scores.{ending}"
+    said = run("predict", "--model", model, *study.who, "--out", out).stdout
+    assert "60 people written" in said
+    assert "probability of 1 (label 1)" in said
+    scores = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
+    people = study.people_frame().set_index("person")[["age", "score", "town"]]
+    fitted = PairwiseFairClassifier.load(model)
+    assert list(scores.columns) == ["id", "score", "label"]
+    assert scores["id"].tolist() == people.index.tolist()
+    np.testing.assert_allclose(scores["score"], fitted.predict_proba(people)[:, 1])
+    np.testing.assert_array_equal(scores["label"], fitted.predict(people))
+
+
+def test_the_outcome_may_be_missing_but_no_column_of_the_model(
+    study: Study, run: Callable[..., Result], model: Path
+) -> None:
+    frame = study.people_frame()
+    frame.drop(columns="returned").to_csv(study.people, index=False)
+    run("predict", "--model", model, *study.who, "--out", study.folder / "s.csv")
+    frame.drop(columns="age").to_csv(study.people, index=False)
+    said = run("predict", "--model", model, *study.who, "--out", study.folder / "s.csv", code=1).stderr
+    assert f"{study.people}: there is no column 'age'" in said
+    frame.assign(age="old").to_csv(study.people, index=False)
+    said = run("predict", "--model", model, *study.who, "--out", study.folder / "s.csv", code=1).stderr
+    assert "Column 'age' was numbers in training" in said
+
+
+def test_files_that_are_no_model(study: Study, run: Callable[..., Result]) -> None:
+    out = study.folder / "s.csv"
+    said = run("predict", "--model", study.people, *study.who, "--out", out, code=1).stderr
+    assert f"{study.people}: not a fairwise model file" in said
+    assert "no such file" in run("predict", "--model", "none.skops", *study.who, "--out", out, code=1).stderr
+    assert not out.exists()
+
+
+def test_inputs_are_never_overwritten(study: Study, run: Callable[..., Result], model: Path) -> None:
+    before = study.people.read_bytes()
+    said = run("predict", "--model", model, *study.who, "--out", study.people, code=1).stderr
+    assert "is also an input" in said
+    link = study.folder / "link.csv"
+    link.symlink_to(study.people)
+    run("predict", "--model", model, *study.who, "--out", link, code=1)
+    assert study.people.read_bytes() == before
+
+
+@pytest.fixture
+def scores(study: Study, run: Callable[..., Result], model: Path) -> Path:
+    out = study.folder / "scores.csv"
+    run("predict", "--model", model, *study.who, "--out", out)
+    return out
+
+
+def test_the_audit_is_that_of_python(study: Study, scores: Path, answer: Callable[..., dict[str, Any]]) -> None:
+    options = ["--judgments", study.judgments, "--gamma", "0.05", "--favorable-label", "1"]
+    out = study.folder / "pairs.csv"
+    groups = ["--people", study.people, "--people-id", "person", "--groups", "town", "--outcome", "returned"]
+    printed = answer("audit", "--scores", scores, *options, *groups, "--out", out)
+    series = pd.read_csv(scores).set_index("id")["score"]
+    expected = audit(series, Judgments.read(study.judgments), 0.05, 1)
+    for name, value in expected.overall.loc["value"].items():
+        assert printed["overall"]["value"][str(name)] == pytest.approx(value)
+    assert printed["worst"] == expected.worst(len(printed["worst"]))
+    assert printed["worst"]
+    assert len(printed["by_judge"]) == 4
+    assert {row["group"] for row in printed["by_group"]} == {"Aa", "Be"}
+    assert "true_positive_rate" in printed["by_group"][0]
+    assert len(pd.read_csv(out)) == 10
+
+
+def test_the_audit_in_words(study: Study, scores: Path, run: Callable[..., Result]) -> None:
+    options = ["--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
+    said = run("audit", *options, "--gamma", "0").stdout
+    assert "Largest violation of a pair" in said
+    assert "Worst pairs" in said
+    assert "Judges who get least" in said
+    kept = run("audit", *options, "--gamma", "1").stdout
+    assert "Worst pairs" not in kept
+    assert "Judges who get least" not in kept
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"score": 1.5}, "line 3, column score: 1.5 is not the probability of label 1"),
+        ({"score": None}, "line 3, column score: empty is not the probability"),
+        ({"id": "p0"}, "line 3, column id: 'p0' is also the id at line 2"),
+        ({"id": "stranger"}, "nothing for these people: 'p1'"),
+    ],
+)
+def test_bad_scores(study: Study, scores: Path, run: Callable[..., Result], change: dict[str, Any], part: str) -> None:
+    frame = pd.read_csv(scores).astype(object)
+    for name, value in change.items():
+        frame.loc[1, name] = value
+    frame.to_csv(scores, index=False)
+    options = ["--judgments", study.judgments, "--favorable-label", "1"]
+    said = run("audit", "--scores", scores, *options, code=1).stderr
+    assert f"{scores}" in said
+    assert part in said
+
+
+def test_what_an_audit_cannot_do_without(study: Study, scores: Path, run: Callable[..., Result]) -> None:
+    options = ["--scores", scores, "--judgments", study.judgments]
+    assert "give --favorable-label 0 or 1" in run("audit", *options, code=1).stderr
+    assert "--groups" in run("audit", *options, "--groups", "town", code=2).stderr
+    assert "yes" in run("audit", *options, "--favorable-label", "yes", code=2).stderr
+    said = run("audit", *options, "--favorable-label", "1", "--score", "p", code=1).stderr
+    assert "there is no column 'p'; found: 'id', 'score', 'label'" in said

@@ -1,0 +1,96 @@
+"""Figures: valid, described, in the page's colours, with values at their points."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import pytest
+
+from fairwise.reporting.figures import draw_figures
+from fairwise.reporting.figures.palette import ROLES
+from fairwise.reporting.figures.svg import Mark, inline_svg
+
+if TYPE_CHECKING:
+    from fairwise.reporting import Findings
+    from fairwise.reporting.figures.drawing import Drawing
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def drawings(complete: Findings) -> dict[str, Drawing]:
+    return draw_figures(complete)
+
+
+def test_there_is_a_figure_for_everything(drawings: dict[str, Drawing]) -> None:
+    assert list(drawings) == ["frontier", "judges", "lorenz", "groups-1", "groups-2"]
+
+
+def test_figures_say_simulated_in_the_drawing_itself(drawings: dict[str, Drawing]) -> None:
+    for drawing in drawings.values():
+        root = ET.fromstring(drawing.svg)
+        assert any("Simulated people" in (text.text or "") for text in root.iter(f"{SVG}text"))
+        assert "simulated" in drawing.title
+
+
+def test_every_colour_has_a_role(drawings: dict[str, Drawing]) -> None:
+    for drawing in drawings.values():
+        for element in ET.fromstring(drawing.svg).iter():
+            for part in ("fill", "stroke"):
+                colour = element.get(part, "none")
+                if colour != "none":
+                    assert colour in ROLES, (drawing.name, element.tag, element.attrib)
+                    assert f"{part}-{ROLES[colour]}" in element.get("class", "")
+
+
+def test_text_is_text_and_has_the_colour_of_a_role(drawings: dict[str, Drawing]) -> None:
+    texts = list(ET.fromstring(drawings["frontier"].svg).iter(f"{SVG}text"))
+    assert any("Allowed difference" in (text.text or "") for text in texts)
+    assert all(text.get("class") for text in texts)
+
+
+def test_marks_are_where_the_points_are(drawings: dict[str, Drawing], complete: Findings) -> None:
+    assert complete.curve is not None
+    root = ET.fromstring(drawings["frontier"].svg)
+    (group,) = [element for element in root.iter(f"{SVG}g") if element.get("class") == "marks"]
+    marks = [(float(c.attrib["cx"]), float(c.attrib["cy"]), c[0].text or "") for c in group]
+    assert len(marks) == len(complete.curve.panel) + 1  # and the chosen one
+    assert "\N{GREEK SMALL LETTER GAMMA} = 0.3" in marks[1][2]
+    drawn = [(float(use.attrib["x"]), float(use.attrib["y"])) for use in root.iter(f"{SVG}use")]
+    for x, y, text in marks:
+        assert min(abs(x - at) + abs(y - up) for at, up in drawn) < 0.2, text
+
+
+def test_files_stand_alone(drawings: dict[str, Drawing]) -> None:
+    for drawing in drawings.values():
+        root = ET.fromstring(drawing.standalone().encode())
+        assert float(root.attrib["width"]) == 440
+        assert root.find(f"{SVG}rect") is not None
+        assert "style" not in {name for element in root.iter() for name in element.attrib}
+
+
+def test_odd_names_are_drawn_as_they_are(nasty: Findings) -> None:
+    judges = ET.fromstring(draw_figures(nasty)["judges"].svg)
+    words = [text.text or "" for text in judges.iter(f"{SVG}text")]
+    assert any(word.startswith("<script>") and word.endswith("…") for word in words)
+
+
+def test_drawing_leaves_matplotlib_as_it_was(complete: Findings) -> None:
+    before = dict(mpl.rcParams)
+    draw_figures(complete)
+    assert dict(mpl.rcParams) == before
+
+
+def test_styles_become_attributes() -> None:
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><g id="a"><path id="b" d="M 1.23456 2" '
+        'style="fill: none; stroke: #1d5a96; stroke-width: 2"/></g><g clip-path="url(#b)"/></svg>'
+    )
+    svg = inline_svg(drawn, "name", "Title", "Words", [Mark(1.0, 2.0, "a < b")])
+    assert 'd="M 1.23 2" fill="none" stroke="#1d5a96" stroke-width="2" class="stroke-accent"' in svg
+    assert re.findall(r' id="([^"]+)"', svg) == ["name-title", "name-desc", "name-b"]
+    assert "url(#name-b)" in svg
+    assert "<title>a &lt; b</title>" in svg

@@ -1,0 +1,207 @@
+"""The page is safe, self-contained, complete and always the same."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.reporting import Findings, findings
+from fairwise.reporting.page import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+URLS = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
+
+
+class Page(HTMLParser):
+    """Every element with its attributes, and the text that a reader sees."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.raw: dict[str, list[str]] = {"style": [], "script": []}
+        self._open = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        self._open = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        del tag
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        self.raw.get(self._open, self.words).append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page(complete: Findings) -> Page:
+    return Page(render(complete))
+
+
+@pytest.fixture(scope="module")
+def nasty_page(nasty: Findings) -> Page:
+    return Page(render(nasty))
+
+
+def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(page: Page) -> None:
+    (policy,) = [meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for tag, rule in (("style", "style-src"), ("script", "script-src")):
+        (text,) = page.raw[tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("which", ["page", "nasty_page"])
+def test_nothing_that_the_policy_would_block(which: str, request: pytest.FixtureRequest) -> None:
+    page: Page = request.getfixturevalue(which)
+    for tag, attributes in page.elements:
+        assert "style" not in attributes, (tag, attributes)
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        for name in URLS:
+            assert attributes.get(name, "#").startswith(("#", "data:,")), (tag, attributes)
+    assert len(page.all("script")) == len(page.all("style")) == 1
+    assert not re.search(r"@import|url\((?!#)", page.raw["style"][0])
+
+
+@pytest.mark.parametrize("which", ["page", "nasty_page"])
+def test_every_id_is_there_once_and_every_reference_leads_somewhere(which: str, request: pytest.FixtureRequest) -> None:
+    page: Page = request.getfixturevalue(which)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.elements:
+        named = [attributes[name] for name in ("aria-labelledby", "aria-describedby") if name in attributes]
+        linked = [attributes["href"][1:] for _ in [0] if attributes.get("href", "").startswith("#")]
+        clipped = re.findall(r"url\(#([^)]+)\)", " ".join(attributes.values()))
+        assert {*named, *linked, *clipped} <= set(ids), attributes
+
+
+def test_text_of_others_is_text(nasty_page: Page) -> None:
+    assert nasty_page.text.count("<script>alert(1)</script>") > 10
+    assert all("onclick" not in attributes for attributes in nasty_page.all("b"))
+
+
+def test_the_same_findings_give_the_same_bytes(complete: Findings, found: Callable[..., Findings]) -> None:
+    again = found(question=complete.question, date=complete.date)
+    assert render(again) == render(complete)
+
+
+def test_headings_go_down_one_step_at_a_time(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_every_section_is_in_the_contents(page: Page) -> None:
+    sections = [section["id"] for section in page.all("section")]
+    links = [link["href"][1:] for link in page.all("a") if link["href"] != "#main"]
+    assert sections == links
+    assert len(sections) == 11
+
+
+def test_tables_have_captions_and_scopes(page: Page) -> None:
+    assert len(page.all("caption")) == len(page.all("table")) > 10
+    assert all(cell.get("scope") in {"row", "col"} for cell in page.all("th"))
+
+
+def test_every_figure_is_described(page: Page) -> None:
+    drawn = page.all("svg")
+    assert len(drawn) == 5
+    assert all(svg["role"] == "img" for svg in drawn)
+    assert len(page.all("figcaption")) == 5
+
+
+def test_numbers_are_those_of_the_model(complete: Findings, page: Page, study: dict[str, Any]) -> None:
+    certificate = study["model"].certificate_
+    plain = PairwiseFairClassifier("tree").fit(study["people"], study["outcome"]).certificate_.error
+    assert complete.plain_error == pytest.approx(plain)
+    assert f"{100 * certificate.error:.1f}\N{NO-BREAK SPACE}%" in "".join(page.words)
+    assert f"{100 * plain:.1f}\N{NO-BREAK SPACE}%" in "".join(page.words)
+
+
+def test_simulated_people_are_called_so(page: Page, found: Callable[..., Findings]) -> None:
+    assert "Simulated people: no real person was asked" in page.text
+    assert page.text.count("(simulated people)") == 1 + len(page.all("svg"))  # the page's title and every figure's
+    assert "simulated people" not in Page(render(found(simulated=False))).text.lower().replace("simulated-", "")
+
+
+@pytest.mark.parametrize("given", ["attribute", "name", "column"])
+def test_what_happened_to_people_is_nowhere(given: str, study: dict[str, Any]) -> None:
+    people, outcome = study["people"], study["outcome"].rename("whathappened")
+    table = people.assign(whathappened=outcome) if given != "name" else people
+    model = study["model"]
+    if given == "attribute":  # fitted, by mistake, with the outcome among the features
+        model = PairwiseFairClassifier("tree", gamma=0.3, favorable_label=0, max_depth=1)
+        model.fit(table, outcome, judgments=study["judgments"].about(table))
+    report = findings(model, table, study["judgments"], outcome, groups=["sex"])
+    assert report.dearest
+    assert "whathappened" not in render(report)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        (None, "Unknown: nothing was recorded about the judges"),
+        ({"ann": {"relation": "expert"}}, "No: nobody is recorded as affected"),
+        ({"ann": {"relation": "Affected"}, "bea": {"relation": "expert"}}, "Yes: 1 of 2 judges"),
+    ],
+)
+def test_whether_anyone_affected_was_asked(attributes: Any, words: str, study: dict[str, Any]) -> None:
+    people, outcome = study["people"], study["outcome"]
+    a, b, c = people.index[:3]
+    rows = [("ann", a, b), ("bea", b, c)]
+    said = [{"judge": judge, "a": left, "b": right, "answer": "same"} for judge, left, right in rows]
+    judgments = Judgments(said, people=people, judge_attributes=attributes)
+    model = PairwiseFairClassifier("tree", max_depth=1).fit(people, outcome, judgments=judgments)
+    assert Page(render(findings(model, people, judgments))).text.count(words) == 2  # in the summary, and in its section
+
+
+def test_a_panel_of_one_that_asks_for_nothing(study: dict[str, Any]) -> None:
+    people, outcome = study["people"], study["outcome"]
+    said = [{"judge": "ann", "a": people.index[0], "b": people.index[1], "answer": "no_constraint"}]
+    judgments = Judgments(said, people=people)
+    model = PairwiseFairClassifier("tree", max_depth=1).fit(people, outcome, judgments=judgments)
+    page = Page(render(findings(model, people, judgments)))
+    assert "Nobody asked for anything" in page.text
+    assert "No judgment has a price" in page.text
+    assert "This report was made without the frontier" in page.text
+    assert not page.all("svg")
+    assert "nan" not in page.text.lower().split()
+
+
+def test_measures_of_repeats_sides_and_checks(study: dict[str, Any]) -> None:
+    people, outcome = study["people"], study["outcome"]
+    a, b, c, d = people.index[:4]
+    rows = [
+        {"judge": "ann", "a": a, "b": b, "answer": "a_at_least_b", "design": "uniform"},
+        {"judge": "ann", "a": b, "b": a, "answer": "a_at_least_b", "design": "repeat"},
+        {"judge": "bea", "a": a, "b": b, "answer": "b_at_least_a", "design": "uniform"},
+        {"judge": "bea", "a": c, "b": d, "answer": "no_constraint", "design": "check"},
+    ]
+    judgments = Judgments(rows, people=people)
+    model = PairwiseFairClassifier("tree", max_depth=1, favorable_label=0).fit(people, outcome, judgments=judgments)
+    text = Page(render(findings(model, people, judgments))).text
+    assert "0 of 1 repeated pairs got the same answer again" in text
+    assert "1 of 2 answers that favour one person favour the one on the left" in text
+    assert "1 of 1 pairs of identical records were not called the same" in text
+    assert "On 1 of 1 pair that several judges answered" in text
+    assert "1 pair was answered differently by the same judge" in text

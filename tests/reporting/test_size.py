@@ -1,0 +1,30 @@
+"""A large panel: the report stays small, and does not keep anyone waiting."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairwise import PairwiseFairClassifier
+from fairwise.datasets import load_compas
+from fairwise.reporting import findings, write_report
+from fairwise.simulation import simulate_panel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.slow
+def test_a_hundred_judges_with_fifty_pairs_each(tmp_path: Path) -> None:
+    people, outcome = load_compas()
+    judgments = simulate_panel(people, n_judges=100, n_pairs=50, seed=0)
+    model = PairwiseFairClassifier("tree", max_depth=1, gamma=0.3, eta=0.02, favorable_label=0)
+    model.fit(people, outcome, judgments=judgments)
+
+    start = time.perf_counter()
+    report = findings(model, people, judgments, outcome, groups=["race", "sex", "age"], simulated=True)
+    write_report(report, tmp_path / "report.html", figures=tmp_path / "figures")
+    assert time.perf_counter() - start < 20
+    assert (tmp_path / "report.html").stat().st_size < 4 * 2**20
