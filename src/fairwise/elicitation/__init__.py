@@ -1,0 +1,1 @@
+"""The study: pairs of people shown to participants, and what they answered. Knows judgments, nothing of learning."""

@@ -1,0 +1,1 @@
+"""What is kept: participants, the pairs they are shown, their answers. Knows no mathematics and no pages."""
