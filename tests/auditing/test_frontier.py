@@ -14,6 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairlearn.reductions import DemographicParity
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier
 from fairwise.datasets import make_people
@@ -142,8 +146,12 @@ def test_group_rates_are_those_of_the_fitted_model(town: Town) -> None:
     for name in ("over", "under"):
         among = (group == name) & (town.outcome == 0)
         assert curve[f"false_positive_rate {name}"].item() == pytest.approx(probability[among].mean())
+    plain = town.curves(estimator="tree", gammas=(1.0,), groups=group.to_numpy())
+    pd.testing.assert_frame_equal(curve, plain, check_exact=True)
     with pytest.raises(InputError, match="300 people"):
         town.curves(groups=group.iloc[:5])
+    with pytest.raises(InputError, match="groups list the people in another order"):
+        town.curves(groups=group.iloc[::-1])
 
 
 @pytest.mark.parametrize(
@@ -154,6 +162,9 @@ def test_group_rates_are_those_of_the_fitted_model(town: Town) -> None:
         ({"gammas": (0.0, 1.5)}, "gamma=1.5"),
         ({"etas": (-0.1,)}, "eta=-0.1"),
         ({"gammas": ()}, "at least one gamma"),
+        ({"gammas": 0.5}, "gammas=0.5"),
+        ({"etas": 0.5}, "etas=0.5"),
+        ({"n_jobs": 0}, "n_jobs=0"),
         ({"colour": "blue"}, "'colour'"),
         ({"by": "street"}, "'street'"),
         ({"by": "judge", "judge_budgets": 0.1}, "by='panel'"),
@@ -162,6 +173,16 @@ def test_group_rates_are_those_of_the_fitted_model(town: Town) -> None:
 def test_what_cannot_be_asked_is_told(town: Town, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         town.curves(**settings)
+
+
+def test_values_that_can_be_read_only_once_are_combined_all_the_same(town: Town) -> None:
+    curve = town.curves(estimator="tree", gammas=iter((0.5, 1.0)), etas=iter((0.0, 0.1)))
+    assert curve[["gamma", "eta"]].to_numpy().tolist() == [[0.5, 0.0], [1.0, 0.0], [0.5, 0.1], [1.0, 0.1]]
+
+
+def test_nobody_has_no_curve(town: Town) -> None:
+    with pytest.raises(InputError, match="no judge"):
+        frontier(town.people, town.outcome, Judgments([], people=town.people), by="judge")
 
 
 def test_a_bare_table_is_refused(town: Town) -> None:
@@ -197,6 +218,36 @@ def test_a_finished_run_is_read_not_repeated(town: Town, tmp_path: Path) -> None
         town.curves(**{**settings, "gammas": (0.0, 0.5)})
     with pytest.raises(InputError, match="another run"):
         town.curves(**{**settings, "max_depth": 1})
+
+
+def test_whatever_changes_the_numbers_is_another_run(town: Town, tmp_path: Path) -> None:
+    answers = town.judgments.frame.assign(design=np.where(np.arange(60) < 10, "repeat", "uniform"))
+    relation = [{judge: {"relation": kind} for judge in town.judgments.judges} for kind in ("affected", "expert")]
+    group = np.where(town.people.iloc[:, 0] > 0, "over", "under")
+    pipelines = [make_pipeline(StandardScaler(), LogisticRegression(C=c)) for c in (1.0, 2.0)]
+    first: dict[str, Any] = {
+        "judgments": Judgments(answers, people=town.people, judge_attributes=relation[0]),
+        "estimator": pipelines[0],
+        "groups": group,
+    }
+    changed: dict[str, Any] = {
+        "judgments": Judgments(answers, people=town.people, judge_attributes=relation[0], measured_only=()),
+        "estimator": pipelines[1],
+        "groups": group[::-1],
+    }
+    other_judges = Judgments(answers, people=town.people, judge_attributes=relation[1])
+
+    def run(settings: dict[str, Any]) -> pd.DataFrame:
+        said = {"gammas": (1.0,), "favorable_label": 1, "checkpoint": tmp_path / "kept", **settings}
+        return frontier(town.people, town.outcome, **said)
+
+    pd.testing.assert_frame_equal(run(first), run({**first, "estimator": clone(pipelines[0])}), check_exact=True)
+    for name, value in [*changed.items(), ("judgments", other_judges)]:
+        with pytest.raises(InputError, match="another run"):
+            run({**first, name: value})
+    nameless = make_pipeline(FunctionTransformer(lambda people: people), LogisticRegression())
+    with pytest.raises(InputError, match="pickled"):
+        run({**first, "estimator": nameless})
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas

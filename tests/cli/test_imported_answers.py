@@ -99,8 +99,9 @@ def test_refused_answer_maps(texts: list[str], part: str) -> None:
     assert part in str(caught.value)
 
 
-def test_numbers_and_gaps_of_a_parquet_file() -> None:
-    frame = pd.DataFrame({"judge": "x", "a": [1, 2, 3], "b": 9, "answer": [1.0, 0.0, np.nan]})
+@pytest.mark.parametrize("answers", [pd.Series([1.0, 0.0, np.nan]), pd.Series([1, 0, None], dtype="Int64")])
+def test_numbers_and_gaps_of_a_parquet_file(answers: pd.Series) -> None:
+    frame = pd.DataFrame({"judge": "x", "a": [1, 2, 3], "b": 9, "answer": answers})
     table, source, account = translated(
         frame, Source("f.parquet"), {}, answer_map(["1=same,0=no_constraint,=skip"]), {}
     )

@@ -126,6 +126,21 @@ def test_bad_scores(study: Study, scores: Path, run: Callable[..., Result], chan
     assert part in said
 
 
+def test_groups_of_a_table_with_gaps(
+    study: Study, scores: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]
+) -> None:
+    people = study.people_frame()
+    people.loc[:4, "town"] = None
+    people.to_csv(study.people, index=False)
+    options = ["--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
+    options += ["--people", study.people, "--people-id", "person", "--groups", "town"]
+    by_group = {row["group"]: row["people"] for row in answer("audit", *options)["by_group"]}
+    assert by_group["(empty)"] == 5
+    people.iloc[:50].to_csv(study.people, index=False)
+    said = run("audit", *options, code=1).stderr
+    assert f"{study.people}: nothing for these people: 'p50'" in said
+
+
 def test_what_an_audit_cannot_do_without(study: Study, scores: Path, run: Callable[..., Result]) -> None:
     options = ["--scores", scores, "--judgments", study.judgments]
     assert "give --favorable-label 0 or 1" in run("audit", *options, code=1).stderr

@@ -236,3 +236,10 @@ def test_outcomes(tmp_path: Path) -> None:
     floats = PeopleFile.read(written(tmp_path, "id,y\n1,0.0\n2,1.0\n"), "id").outcome("y")
     assert floats.tolist() == [0, 1]
     assert label_written("1", floats, file.source, "y") == 1
+
+
+def test_a_column_without_a_name_is_not_learnt_from(tmp_path: Path) -> None:
+    file = PeopleFile.read(written(tmp_path, ",id,age,good\n0,1,30,yes\n1,2,40,no\n"), "id")
+    assert file.features(only=["age"]).columns.tolist() == ["age"]
+    with pytest.raises(InputError, match="a column has no name"):
+        file.features(outcome="good")

@@ -10,9 +10,11 @@ import pytest
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import honoured_by_pair
+from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.dearest import dearest_pairs
+from fairwise.reporting.labels import Labels
 from fairwise.reporting.page import render
 
 if TYPE_CHECKING:
@@ -32,6 +34,15 @@ def test_other_judgments_than_those_of_the_fit_are_refused(study: dict[str, Any]
     some = study["judgments"].select(study["judgments"].judges[:2])
     with pytest.raises(InputError, match="fitted with other judgments"):
         findings(study["model"], study["people"], some)
+
+
+def test_outcomes_in_words_are_called_by_them() -> None:
+    people, outcome = make_people(60, 2, 0)
+    in_words = outcome.map({0: "no", 1: "yes"})
+    numbers, words = (PairwiseFairClassifier("tree").fit(people, labels) for labels in (outcome, in_words))
+    assert Labels.of(numbers, None).words == ("label 0", "label 1")
+    assert Labels.of(words, None).words == ("no", "yes")
+    assert Labels.of(words, {"no": "refused"}).words == ("refused", "yes")
 
 
 def test_groups_may_be_of_columns_the_model_never_sees(study: dict[str, Any]) -> None:

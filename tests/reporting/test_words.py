@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 
 from fairwise.judgments.agreement import Agreement
@@ -39,7 +40,7 @@ def test_names() -> None:
     assert words.shortened("x" * 20, 5) == "xxxx…"
     assert words.printable("a\x00b\ud800") == "a b "
     assert words.shown(2.0) == "2"
-    assert words.shown(math.nan) == "not known"
+    assert all(words.shown(nothing) == "not known" for nothing in (None, math.nan, pd.NA, pd.NaT))
 
 
 @pytest.mark.parametrize(

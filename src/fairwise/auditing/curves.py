@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from importlib.metadata import version
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -131,7 +132,7 @@ def frontier(
     progress: Callable[[int, int], None] | None = None,
     sample_weight: Any = None,
     sensitive_features: Any = None,
-    groups: pd.Series | None = None,
+    groups: Any = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """The least error found for every gamma and eta asked for.
@@ -150,7 +151,7 @@ def frontier(
     progress
         Called with the number of points done and in all.
     groups
-        A group for each person: adds a column ``false_positive_rate GROUP`` for each.
+        A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
     settings
         Those of :class:`~fairwise.PairwiseFairClassifier`, but gamma and eta.
 
@@ -168,12 +169,16 @@ def frontier(
     checked = _checked_settings(settings)
     if by == "judge" and checked["judge_budgets"] is not None:
         raise InputError("judge_budgets are about a whole panel: use them with by='panel'.")
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
     points = _checked_points(gammas, etas, checked)
     run = _Run(
         people, outcome, judgments, checked, points, sample_weight, sensitive_features, _checked_groups(groups, people)
     )
 
     judges: list[Any] = [None] if by == "panel" else judgments.judges
+    if not judges:
+        raise InputError("there is no judge to trace a curve for.")
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
     finished: dict[str, Rows] = {} if kept is None else kept.finished
     left = [judge for judge in judges if str(judge) not in finished]
@@ -238,10 +243,11 @@ def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return {**known, **settings}
 
 
-def _checked_groups(groups: pd.Series | None, people: Any) -> pd.Series | None:
-    if groups is not None and (len(groups) != len(people) or pd.isna(groups).any()):
-        raise InputError(f"groups must name a group for each of the {len(people)} people.")
-    return groups
+def _checked_groups(groups: Any, people: Any) -> pd.Series | None:
+    from fairwise.learning.inputs import group_labels
+
+    index = people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
+    return None if groups is None else group_labels(groups, index, "groups")
 
 
 def _checked_points(
@@ -250,8 +256,9 @@ def _checked_points(
     from fairwise.learning.settings import check_settings
 
     points = []
-    for eta in (0.0,) if etas is None else etas:
-        for gamma in _GAMMAS if gammas is None else gammas:
+    at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
+    for eta in (0.0,) if etas is None else _values("etas", etas):
+        for gamma in at_gammas:
             check_settings({**settings, "gamma": gamma, "eta": eta})
             points.append((float(gamma), None if eta is None else float(eta)))
     if not points:
@@ -259,33 +266,35 @@ def _checked_points(
     return points
 
 
+def _values(name: str, given: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise InputError(f"{name}={shown(given)} is not allowed: give a list of numbers from 0 to 1.") from None
+
+
 def _fingerprint(run: _Run, by: str) -> str:
     """Of everything that the numbers depend on."""
+    import joblib
+
     content = hashlib.sha256()
     for table in (
         run.people,
         run.outcome,
-        run.judgments.frame,
+        run.judgments.counted(),
+        run.judgments.judge_attributes,
         run.judgments.people,
         run.sample_weight,
         run.sensitive_features,
+        run.groups,
     ):
         frame = pd.DataFrame(table)
         content.update(repr(list(frame.columns)).encode())
         content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
-    settings = {**run.settings, "group_constraints": _described(run.settings["group_constraints"])}
-    content.update(repr((version("fairwise"), by, run.points, sorted(settings.items()))).encode())
+    # Not their repr: that of an estimator leaves things out, and that of a rule is where it lies in memory.
+    try:
+        settings = joblib.hash(run.settings)
+    except PicklingError as error:
+        raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
+    content.update(repr((version("fairwise"), by, run.points, settings)).encode())
     return content.hexdigest()
-
-
-def _described(moments: Any) -> list[Any]:
-    """What a rule says; fairlearn's own repr is where it lies in memory."""
-    listed = moments if isinstance(moments, list | tuple) else [] if moments is None else [moments]
-    plain = (int, float, str, type(None))
-    return [
-        (
-            type(moment).__name__,
-            sorted((name, value) for name, value in vars(moment).items() if isinstance(value, plain)),
-        )
-        for moment in listed
-    ]

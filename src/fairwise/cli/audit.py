@@ -102,7 +102,7 @@ def audit(
         None if favorable_label is None else int(favorable_label),
         weighting=weighting,
         seed=seed,
-        **({} if people is None else _groups(people, people_id or id, names(groups), outcome)),
+        **({} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)),
     )
     if out is not None:
         write_table(result.by_pair, out)
@@ -129,13 +129,16 @@ def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
     return numbers
 
 
-def _groups(path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None) -> dict[str, Any]:
-    """Return everyone's groups, and outcomes as 0 and 1."""
+def _groups(
+    scored: "pd.Index", path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None
+) -> dict[str, Any]:
+    """Return everyone's groups, and outcomes as 0 and 1; everyone who has a score must be there."""
+    from fairwise.auditing.matching import located
     from fairwise.datasets.people_file import PeopleFile
 
     file = PeopleFile.read(path, id_column, *columns)
-    groups = file.table[list(columns)].astype(str).where(file.table[list(columns)].notna())
-    found: dict[str, Any] = {"groups": groups.fillna("(empty)")}
+    located(file.table.index, scored, str(path))
+    found: dict[str, Any] = {"groups": file.groups(columns)}
     if outcome is not None:
         labels = file.outcome(outcome)
         found["outcome"] = (labels == sorted(labels.unique().tolist())[1]).astype(int)

@@ -147,7 +147,7 @@ def _as_text(column: pd.Series) -> pd.Series:
     """Return the cells as they are written; 1.0 from a Parquet file is 1, and nothing is the empty text."""
     from fairwise.judgments.ids import text_of
 
-    return column.map(lambda value: "" if value is None or value != value else text_of(value).strip())  # noqa: PLR0124
+    return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
 
 
 def _only(source: Source, kept: Any) -> Source:

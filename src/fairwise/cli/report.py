@@ -46,6 +46,10 @@ def report(
         str | None,
         typer.Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE"),
     ] = None,
+    design: Annotated[
+        str | None,
+        typer.Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE"),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
     simulated: Annotated[bool, typer.Option("--simulated", help="Say that no real people were asked.")] = False,
     as_json: Json = False,
@@ -61,7 +65,7 @@ def report(
     check_target(out, _PAGES, [people.people, judgments.judgments, model, frontier])
     if figures is not None:
         check_folder(figures if figures.exists() else figures.parent)
-    asked = _question(question)
+    asked, chosen = _own_words(question), _own_words(design)
     curves = None if frontier is None else _curves(frontier)
     task = Task.read(people, judgments, learning, to_fit=model is None)
     if not as_json:
@@ -86,6 +90,7 @@ def report(
             frontier=curves,
             groups=compared or None,
             question=asked,
+            design=chosen,
             title=title,
             simulated=simulated,
         )
@@ -97,7 +102,7 @@ def report(
     say(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
 
 
-def _question(given: str | None) -> str | None:
+def _own_words(given: str | None) -> str | None:
     """Return the text, or what the file after @ says."""
     if given is None or not given.startswith("@"):
         return given
@@ -111,14 +116,21 @@ def _question(given: str | None) -> str | None:
 
 
 def _curves(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
     from fairwise.datasets.people_file import column_of, typed
     from fairwise.datasets.table_file import read_table
 
     frame, source = read_table(path)
     for name in _CURVE:
         column_of(frame, name, source)
-    numbers = {name: typed(frame[name]).astype(float) for name in ("gamma", "eta", "error")}
-    return frame.apply(typed).assign(**numbers)
+    curves = frame.apply(typed)
+    for name in ("gamma", "eta", "error"):
+        cells = curves[name]
+        curves[name] = pd.to_numeric(cells, errors="coerce").astype(float)
+        odd = curves[name].isna() & (cells.notna() | (name != "eta"))  # without a budget there is no eta
+        source.refuse(odd.to_numpy(dtype=bool), name, cells.where(cells.notna(), None), "is not a number")
+    return curves
 
 
 def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":

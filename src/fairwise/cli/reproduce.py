@@ -110,7 +110,6 @@ def _asked(
     seed: int,
 ) -> _Asked:
     from fairwise.datasets import load_compas
-    from fairwise.judgments import Judgments
 
     if people is None:
         given = {"--id": id_column, "--outcome": outcome, "--favorable-label": favorable_label, "--group": group}
@@ -122,15 +121,22 @@ def _asked(
             from fairwise.simulation import simulate_panel
 
             return _Asked(table, labels, simulate_panel(table, seed=seed), 0, table["race"])
-        return _Asked(table, labels, Judgments.read(judgments, people=table), 0, table["race"])
+        return _Asked(table, labels, _said(judgments, table), 0, table["race"])
     if judgments is None or id_column is None or outcome is None:
         raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
     from fairwise.cli.people_options import PeopleOptions
 
     read = PeopleOptions(people, id_column, outcome).read()
-    groups = None if group is None else read.columns((group,))[group].astype(str)
-    said = Judgments.read(judgments, people=read.features)
-    return _Asked(read.features, read.outcome, said, read.label(favorable_label), groups)
+    groups = None if group is None else read.file.groups((group,))[group]
+    label = read.label(favorable_label)
+    return _Asked(read.features, read.outcome, _said(judgments, read.features), label, groups)
+
+
+def _said(path: Path, people: "pd.DataFrame") -> "Judgments":
+    from fairwise.cli.judgments_options import JudgmentsOptions
+
+    said, _ = JudgmentsOptions(path).read(people)
+    return said
 
 
 def _command(

@@ -71,11 +71,19 @@ class PeopleFile:
             return given.astype(np.int64)
         return given
 
+    def groups(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return columns as groups of people; those whose cell is empty are a group of their own."""
+        columns = pd.DataFrame({name: self.column(name) for name in names})
+        return columns.astype(object).where(columns.notna(), "(empty)").astype(str)
+
     def features(self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()) -> Any:
         """Return the columns to learn from: all, or only some, without the outcome and those to drop."""
         for name in (*drop, *only):
             self.column(name)
         kept = [name for name in (only or self.table.columns) if name not in {outcome, *drop}]
+        if not all(name.strip() for name in kept):
+            rule = "row numbers, perhaps, which are not to be learnt from; name it or take it out of the file"
+            raise InputError(f"{self.source.where()}: a column has no name ({rule})")
         if not kept:
             raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
         return self.table[kept]

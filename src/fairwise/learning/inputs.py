@@ -130,19 +130,24 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
 
 
 def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[Any]:
-    """One group label per person; several sensitive columns become one label for their combination."""
+    """One group label per person, for rules about groups."""
     if sensitive_features is None:
         raise InputError("group_constraints need to know the groups: give sensitive_features= to fit.")
-    frame = pd.DataFrame(sensitive_features)
-    if len(frame) != len(table):
-        raise InputError(f"There are {len(table)} people but {len(frame)} sensitive_features.")
-    if isinstance(sensitive_features, pd.Series | pd.DataFrame) and not frame.index.equals(table.index):
-        raise InputError("sensitive_features list the people in another order than X: use .loc[people.index].")
+    return group_labels(sensitive_features, table.index, "sensitive_features")
+
+
+def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
+    """One group label per person; several columns become one label for their combination."""
+    frame = pd.DataFrame(given)
+    if len(frame) != len(people):
+        raise InputError(f"There are {len(people)} people but {len(frame)} {what}.")
+    if isinstance(given, pd.Series | pd.DataFrame) and not frame.index.equals(people):
+        raise InputError(f"{what} list the people in another order than X: use .loc[people.index].")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
-        raise InputError(f"sensitive_features are missing for person {table.index[missing].tolist()[0]!r}.")
+        raise InputError(f"{what} are missing for person {people[missing].tolist()[0]!r}.")
     groups = frame.iloc[:, 0] if frame.shape[1] == 1 else frame.astype(str).agg(", ".join, axis=1)
-    return pd.Series(groups.to_numpy(), index=table.index)
+    return pd.Series(groups.to_numpy(), index=people)
 
 
 def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:

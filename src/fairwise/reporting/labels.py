@@ -27,7 +27,9 @@ class Labels:
         unknown = [label for label in given if label not in classes]
         if unknown:
             raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
-        first, second = (str(given.get(label, f"label {label}")) for label in classes)
+        # A number says nothing without a word beside it; text speaks for itself.
+        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
+        first, second = (str(given.get(label, own[label])) for label in classes)
         favorable = None if model.favorable_label is None else classes.index(model.favorable_label)
         return cls((first, second), favorable)
 

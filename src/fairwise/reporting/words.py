@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _AGREEMENT = (
     (-0.1, "agree about as often as chance would have it"),
 )
 _DESIGNS = {
-    "uniform": "drawn at random, every pair equally likely",
+    "uniform": "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
     "fixed": "the same pairs for every judge",
     "anchor": "shown to several judges, to compare them",
     "repeat": "shown again with sides swapped, to see how steady an answer is; asks for nothing",
@@ -108,7 +110,7 @@ def capitalised(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value of a person's record: no needless decimals, and words for nothing."""
-    if value is None or value != value:  # noqa: PLR0124 - NaN and NaT of any type
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return "not known"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
