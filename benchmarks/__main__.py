@@ -27,6 +27,10 @@ NAMES = (
     "panel-curve",
     "audit-million",
     "large-panel",
+    "pair-page",
+    "answers-sqlite",
+    "answers-postgresql",
+    "active-design",
 )
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _OPENING = """# Benchmarks

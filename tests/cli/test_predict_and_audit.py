@@ -148,3 +148,25 @@ def test_what_an_audit_cannot_do_without(study: Study, scores: Path, run: Callab
     assert "yes" in run("audit", *options, "--favorable-label", "yes", code=2).stderr
     said = run("audit", *options, "--favorable-label", "1", "--score", "p", code=1).stderr
     assert "there is no column 'p'; found: 'id', 'score', 'label'" in said
+
+
+def test_an_audit_is_split_by_who_the_judges_are(
+    study: Study, run: Callable[..., Result], answer: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    scores = tmp_path / "scores.csv"
+    people = study.people_frame()
+    pd.DataFrame({"id": people["person"], "score": (people["age"] - 18) / 42}).to_csv(scores, index=False)
+    judges = tmp_path / "judges.csv"
+    judges.write_text("judge,relation\nj0,affected\nj1,expert\nj2,expert\nj3,expert\n")
+    arguments = ["audit", "--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
+    split = answer(*arguments, "--judges", judges)["by_attribute"]
+    assert [(row["attribute"], row["value"], row["judges"]) for row in split] == [
+        ("relation", "affected", 1),
+        ("relation", "expert", 3),
+    ]
+    assert "Kinds of judges" in run(*arguments, "--judges", judges).stdout
+    assert "Kinds of judges" not in run(*arguments).stdout
+    judges.write_text("who,relation\nj0,affected\n")
+    assert "judge" in run(*arguments, "--judges", judges, code=1).stderr
+    judges.write_text("judge,relation\nj9,affected\n")
+    assert "j9" in run(*arguments, "--judges", judges, code=1).stderr

@@ -6,8 +6,10 @@ import typer
 
 import fairwise
 from fairwise.cli.audit import audit
+from fairwise.cli.bots import bots
 from fairwise.cli.check import check
 from fairwise.cli.demo import demo
+from fairwise.cli.export import export
 from fairwise.cli.fit import fit
 from fairwise.cli.frontier import frontier
 from fairwise.cli.guard import Debug, Guarded, debuggable, show_warnings_as_notes
@@ -15,6 +17,8 @@ from fairwise.cli.plan import plan
 from fairwise.cli.predict import predict
 from fairwise.cli.report import report
 from fairwise.cli.reproduce import reproduce
+from fairwise.cli.serve import serve
+from fairwise.cli.study import study
 
 app = typer.Typer(
     name="fairwise",
@@ -24,8 +28,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, check, fit, predict, frontier, audit, report, reproduce, plan):
+for command in (demo, check, fit, predict, frontier, audit, report, reproduce, plan, serve, bots, export):
     app.command()(debuggable(command))
+app.add_typer(study)
 
 
 def _show_version(wanted: bool) -> None:

@@ -28,6 +28,15 @@ _JUDGE_HEADINGS = {
     "share_kept": "share kept",
     "mean_excess": "mean excess",
 }
+_ATTRIBUTE_HEADINGS = {
+    "attribute": "attribute",
+    "value": "value",
+    "judges": "judges",
+    "share_kept": "kept",
+    "mean_excess": "mean excess",
+    "mean_excess_low": "low",
+    "mean_excess_high": "high",
+}
 _GROUP_HEADINGS = {
     "attribute": "column",
     "group": "group",
@@ -157,6 +166,9 @@ def _show(result: "Audit") -> None:
         heading("Judges who get least of what they asked for")
         least = judges.sort_values("mean_excess", ascending=False).head(5)
         print_frame(least, _JUDGE_HEADINGS)
+    if len(result.by_attribute):
+        heading("Kinds of judges")
+        print_frame(result.by_attribute, _ATTRIBUTE_HEADINGS)
     if result.by_group is not None:
         heading("Groups")
         print_frame(result.by_group, _GROUP_HEADINGS)
@@ -171,6 +183,7 @@ def _json(result: "Audit") -> dict[str, Any]:
         "confidence": result.confidence,
         "overall": {row: result.overall.loc[row].to_dict() for row in result.overall.index},
         "by_judge": result.by_judge,
+        "by_attribute": result.by_attribute,
         "by_group": result.by_group,
         "group_gaps": result.group_gaps,
         "worst": _worst(result),

@@ -43,6 +43,15 @@ _Answer = Annotated[
     typer.Option("--answer", help="What every row says, where the file has no such column.", rich_help_panel=_PANEL),
 ]
 
+_Judges = Annotated[
+    Path | None,
+    typer.Option(
+        "--judges",
+        help="Who the judges are: a table with the column judge and any others, such as relation.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class JudgmentsOptions:
@@ -53,6 +62,7 @@ class JudgmentsOptions:
     map_answer: _MapAnswer = None
     judge: _Judge = None
     answer: _Answer = None
+    judges: _Judges = None
 
     def __post_init__(self) -> None:
         """Refuse wrong usage before any file is read."""
@@ -71,10 +81,21 @@ class JudgmentsOptions:
         account = None
         if columns or self.map_answer or fixed:
             frame, source, account = translated(frame, source, columns, answer_map(self.map_answer or ()), fixed)
-        judgments = Judgments(check(frame, source, people, Reading("id", MEASURED_ONLY, "last")))
+        judgments = Judgments(check(frame, source, people, Reading("id", MEASURED_ONLY, "last"), self._attributes()))
         if not len(judgments.counted()):
             raise InputError(f"{self.judgments}: there is not a single answer that counts")
         return judgments, account
+
+    def _attributes(self) -> "pd.DataFrame | None":
+        """What is known about the judges, if anything."""
+        from fairwise.datasets.people_file import column_of, typed
+        from fairwise.datasets.table_file import read_table
+
+        if self.judges is None:
+            return None
+        table, source = read_table(self.judges)
+        column_of(table, "judge", source)
+        return table.drop(columns="judge").apply(typed).set_axis(table["judge"], axis="index")
 
     def _fixed(self) -> dict[str, str]:
         return {name: value for name, value in (("judge", self.judge), ("answer", self.answer)) if value is not None}

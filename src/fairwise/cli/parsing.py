@@ -16,6 +16,8 @@ MOMENTS = {
     "eo": "EqualizedOdds",
     "error": "ErrorRateParity",
 }
+_KINDS = {kind: kind for kind in ("uniform", "fixed", "stratified", "anchors", "repeats", "checks")}
+_KINDS |= {"anchor": "anchors", "repeat": "repeats", "check": "checks"}
 
 
 def behind(option: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
@@ -94,6 +96,25 @@ def names(text: str) -> tuple[str, ...]:
     ('race', 'sex')
     """
     return tuple(name for name in (part.strip() for part in text.split(",")) if name)
+
+
+def mixture(text: str) -> dict[str, int]:
+    """Return how many pairs of each kind are wanted, under the names of the settings.
+
+    >>> mixture("28 uniform, 6 anchors, 1 repeat")
+    {'uniform': 28, 'anchors': 6, 'repeats': 1}
+    """
+    wanted: dict[str, int] = {}
+    for part in names(text):
+        number, _, kind = part.partition(" ")
+        kind = _KINDS.get(kind.strip().lower(), "")
+        if not kind or not number.isascii() or not number.isdigit():
+            allowed = ", ".join(dict.fromkeys(_KINDS.values()))
+            raise typer.BadParameter(f"{part!r}: write a number and a kind, such as 6 anchors. Kinds: {allowed}.")
+        if kind in wanted:
+            raise typer.BadParameter(f"{kind} in {text!r} is there twice.")
+        wanted[kind] = int(number)
+    return wanted
 
 
 @dataclass(frozen=True)

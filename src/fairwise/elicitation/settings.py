@@ -2,68 +2,124 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
+from fairwise.elicitation.checked import Checked, Contact, Line, Text, Unit
+from fairwise.elicitation.design_settings import Design, added_up
+from fairwise.elicitation.languages import SOURCE, available, language, marked
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from os import PathLike
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
-class _Checked(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def _known(code: str) -> str:
+    if code not in available():
+        raise ValueError(f"there is no such language; there are {', '.join(available())}")
+    return code
 
 
-class Column(_Checked):
+class Column(Checked):
     """A column of the people table that participants see."""
 
     name: Line
+    """The name in people.parquet."""
+
     label: Line
-    unit: Annotated[str, StringConstraints(strip_whitespace=True, max_length=40)] = ""
+    """What participants read before the value."""
+
+    unit: Unit = ""
+    """What participants read behind the value, such as years; may be empty."""
 
 
-class AnswerWords(_Checked):
+class AnswerWords(Checked):
     """What the buttons say."""
 
-    same: Line = "The two should be treated the same"
-    a_at_least_b: Line = "Person A should be treated at least as well as person B"
-    b_at_least_a: Line = "Person B should be treated at least as well as person A"
-    no_constraint: Line = "Either may be treated better than the other"
+    same: Line = marked("The two should be treated the same")
+    """For the answer same."""
+
+    a_at_least_b: Line = marked("Person A should be treated at least as well as person B")
+    """For the answer a_at_least_b; not shown where there are two answers."""
+
+    b_at_least_a: Line = marked("Person B should be treated at least as well as person A")
+    """For the answer b_at_least_a; not shown where there are two answers."""
+
+    no_constraint: Line = marked("Either may be treated better than the other")
+    """For the answer no_constraint."""
 
 
-class StudySettings(_Checked):
+class StudySettings(Checked):
     """A study as its operator wants it."""
 
     title: Line
-    question: Text = (
+    """The name of the study, at the top of every page."""
+
+    languages: Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Field(min_length=1)] = (SOURCE,)
+    """The languages that participants may choose from; the first is the language of this file."""
+
+    question: Text = marked(
         "In your view, as a matter of fairness, how should these two people be treated, compared with each other?"
     )
-    treated_well: Line
+    """What is asked about every pair."""
+
+    treated_well: Line = marked("getting the more favourable of the two possible decisions")
     """The favourable outcome in words: what it means here to be treated well."""
 
     answers: Literal["four", "two"] = "four"
-    answer_words: AnswerWords = AnswerWords()
-    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    """The answers offered: all four, or two (same and no_constraint)."""
+
     pairs: Annotated[int, Field(ge=1, le=1000)] = 50
-    seed: Annotated[int, Field(ge=0)] = 0
+    """How many pairs each participant is shown, 1 to 1000, of whatever kind."""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """From it follows who is shown which pairs; any whole number from 0."""
+
     mark_differences: bool = False
+    """Whether rows in which the two people differ are marked."""
+
     ask_why: bool = False
+    """Whether a reason may be written beside every answer."""
+
     ask_confidence: bool = False
+    """Whether participants may say how sure they are of an answer."""
+
     comprehension_check: bool = False
+    """Whether participants must first show, in at most two tries, that they understood the buttons."""
+
     practice: bool = True
-    contact: Annotated[str, StringConstraints(strip_whitespace=True, max_length=300)] = ""
+    """Whether there is a practice pair first, which does not count."""
+
+    contact: Contact = ""
     """Whom participants may write to; shown on every page that may raise a question."""
+
+    design: Design = Design()
+    """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
+
+    answer_words: AnswerWords = AnswerWords()
+    """What the buttons say."""
+
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    """What is shown of a person, in this order; these are the columns of people.parquet."""
+
+    @property
+    def uniform(self) -> int:
+        """How many uniform pairs each participant is shown."""
+        return self.pairs - sum(self.design.beside_uniform.values())
+
+    @property
+    def mixture(self) -> dict[str, int]:
+        """How many pairs of each kind each participant is shown."""
+        return ({"uniform": self.uniform} if self.uniform else {}) | self.design.beside_uniform
 
     @property
     def allowed_answers(self) -> tuple[Answer, ...]:
@@ -75,31 +131,105 @@ class StudySettings(_Checked):
         words: str = getattr(self.answer_words, answer.value)
         return words
 
+    @model_validator(mode="before")
+    @classmethod
+    def _added_up(cls, content: Any) -> Any:
+        return added_up(content) if isinstance(content, dict) else content
+
     @model_validator(mode="after")
-    def _columns_differ(self) -> Self:
-        for what in ("name", "label"):
-            seen = [getattr(column, what) for column in self.columns]
-            twice = next((value for value in seen if seen.count(value) > 1), None)
-            if twice is not None:
-                raise ValueError(f"two columns have the {what} {twice!r}")
+    def _shown_as_designed(self) -> Self:
+        if self.uniform < 0:
+            raise ValueError(f"pairs = {self.pairs}, but design alone adds up to {self.pairs - self.uniform}")
+        original = self.pairs - self.design.repeats - self.design.checks
+        if self.design.repeats > original:
+            raise ValueError(f"design.repeats = {self.design.repeats}: there are only {original} pairs to repeat")
+        if not original:
+            raise ValueError("design has nothing but checks, which do not count")
+        unknown = [name for name in self.design.strata if name not in {column.name for column in self.columns}]
+        if unknown:
+            raise ValueError(f"design.strata: {unknown[0]!r} is not among the columns")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _our_words_in_its_language(cls, content: Any) -> Any:
+        """A study that begins in another language than English has our words in that language too."""
+        spoken = content.get("languages") if isinstance(content, dict) else None
+        first = spoken[0] if isinstance(spoken, list | tuple) and spoken else SOURCE
+        if first == SOURCE or first not in available():
+            return content
+        say = language(first).say
+        ours = {name: say(cls.model_fields[name].default) for name in ("question", "treated_well")}
+        buttons = {name: say(field.default) for name, field in AnswerWords.model_fields.items()}
+        own = content.get("answer_words", {})
+        return {**ours, **content, "answer_words": {**buttons, **own} if isinstance(own, dict) else own}
+
+    @model_validator(mode="after")
+    def _all_differ(self) -> Self:
+        if (twice := _twice([*self.languages])) is not None:
+            raise ValueError(f"the language {twice!r} is there twice")
+        for what in ("name", "label"):
+            if (twice := _twice([getattr(column, what) for column in self.columns])) is not None:
+                raise ValueError(f"two columns have the {what} {twice!r}")
+        if (twice := _twice([self.words_of(answer) for answer in self.allowed_answers])) is not None:
+            raise ValueError(f"two answers have the words {twice!r}")
+        return self
+
+    @classmethod
+    def checked(cls, content: Mapping[str, Any], where: str) -> Self:
+        """Return settings from plain values; errors begin with `where` and name the setting."""
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise InputError(f"{where}: {first_problem(error)}") from None
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Read ``study.toml``; errors name the file, the setting, its value and what is allowed."""
-        file = Path(path)
-        try:
-            content = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{file}: not text in UTF-8") from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{file}: not valid TOML: {error}") from None
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            raise InputError(f"{file}: {first_problem(error)}") from None
+        return cls.checked(read_toml(Path(path)), str(path))
+
+    def toml(self) -> str:
+        """Return the text of ``study.toml``: every setting below a line that explains it."""
+        lines = ["# The settings of a study. Do not change them once people have begun to answer."]
+        for name in type(self).model_fields:
+            if name not in {"design", "answer_words", "columns"}:
+                lines += ["", *_settings_in(self, name)]
+        for table in ("design", "answer_words"):
+            lines += ["", _comment(self, table), f"[{table}]"]
+            part = getattr(self, table)
+            lines += [line for name in type(part).model_fields for line in _settings_in(part, name)]
+        lines += ["", _comment(self, "columns")]
+        for number, column in enumerate(self.columns):
+            lines += [""] * bool(number) + ["[[columns]]"]
+            explained = [line for name in Column.model_fields for line in _settings_in(column, name)]
+            lines += explained if number == 0 else explained[1::2]
+        return "\n".join([*lines, ""])
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return what a file of settings says; errors name the file."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: not text in UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{file}: not valid TOML: {error}") from None
+
+
+def _settings_in(part: BaseModel, name: str) -> Iterator[str]:
+    yield _comment(part, name)
+    # TOML writes text, numbers and truth as JSON does, but for one character that JSON leaves as it is.
+    yield f"{name} = {json.dumps(getattr(part, name), ensure_ascii=False)}".replace("\x7f", "\\u007f")
+
+
+def _comment(part: BaseModel, name: str) -> str:
+    return f"# {type(part).model_fields[name].description}"
+
+
+def _twice(values: list[str]) -> str | None:
+    return next((value for value in values if values.count(value) > 1), None)
 
 
 def first_problem(error: ValidationError) -> str:

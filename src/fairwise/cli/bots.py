@@ -1,0 +1,75 @@
+"""``fairwise bots``: simulated people take part in a running study."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from fairwise.cli.output import print_json
+from fairwise.cli.screen import Json, counting, say
+
+
+def bots(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study that is served.")],
+    url: Annotated[str, typer.Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
+    count: Annotated[int, typer.Option("--count", help="How many simulated people take part.", min=1)] = 43,
+    seed: Annotated[int, typer.Option("--seed", help="Decides who they are.", min=0)] = 0,
+    speed: Annotated[
+        Literal["full", "human"], typer.Option("--speed", help="human: a few seconds of thinking about every page.")
+    ] = "full",
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
+    ] = 50,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Also go to a study that is not on this machine.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Let simulated people answer a running study over HTTP, from consent to receipt.
+
+    Example:
+
+    fairwise bots my-study --url http://127.0.0.1:8000 --count 43
+    """
+    import asyncio
+
+    from fairwise.elicitation.bots.address import checked_address
+    from fairwise.elicitation.bots.panel import people_of, play
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.reporting.words import counted
+    from fairwise.simulation import draw_respondents
+
+    site = checked_address(url, allow_remote=allow_remote)
+    study = StudyFolder.open(folder)
+    respondents = draw_respondents(people_of(study), count, seed=seed)
+    with counting("Simulated answers") as progress:
+        played = asyncio.run(
+            play(
+                study,
+                site,
+                respondents,
+                seed=seed,
+                thinking=speed == "human",
+                concurrency=concurrency,
+                progress=progress,
+            )
+        )
+    if as_json:
+        print_json(
+            {
+                "url": str(site),
+                "finished": len(played.receipts),
+                "answers": played.answers,
+                "seconds": played.seconds,
+                "answers_per_second": played.answers_per_second,
+                "receipts": played.receipts,
+            }
+        )
+        return
+    say(
+        f"{counted(len(played.receipts), 'simulated person', 'simulated people')} finished with "
+        f"{counted(played.answers, 'answer')} in {played.seconds:.1f} s "
+        f"({played.answers_per_second:.0f} a second). Their receipts:\n"
+    )
+    for name, receipt in played.receipts.items():
+        say(f"{name}  {receipt}")

@@ -1,0 +1,134 @@
+"""``fairwise study``: making a study."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from fairwise.cli.bundle import reopen, verify
+from fairwise.cli.guard import debuggable
+from fairwise.cli.output import print_json
+from fairwise.cli.parsing import behind, mixture, names
+from fairwise.cli.people_options import IdColumn, PeoplePath
+from fairwise.cli.screen import Json, note, say
+
+if TYPE_CHECKING:
+    from fairwise.elicitation.folder import StudyFolder
+
+_PANEL = "What participants read"
+
+study = typer.Typer(
+    name="study",
+    help="Make a study in which participants compare pairs of people.\n\n"
+    "Example: fairwise study new my-study --people people.csv --id id --show sex,age",
+)
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    people: PeoplePath,
+    id_column: IdColumn,
+    show: Annotated[
+        str, typer.Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
+    ],
+    outcome: Annotated[
+        str | None,
+        typer.Option("--outcome", help="Column to predict later; kept in a file of its own, never shown."),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option("--pairs", help="Pairs for each participant; 50, or what the design adds up to.", min=1, max=1000),
+    ] = None,
+    design: Annotated[
+        str | None,
+        typer.Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 2 checks".', metavar="KINDS"),
+    ] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
+    answers: Annotated[
+        Literal["four", "two"], typer.Option("--answers", help="All four answers, or only same and no_constraint.")
+    ] = "four",
+    languages: Annotated[
+        str,
+        typer.Option(
+            "--languages", help="Languages to choose from, the study's own first: en,de.", rich_help_panel=_PANEL
+        ),
+    ] = "en",
+    title: Annotated[str | None, typer.Option("--title", help="Name of the study.", rich_help_panel=_PANEL)] = None,
+    treated_well: Annotated[
+        str | None,
+        typer.Option("--treated-well", help="The favourable outcome in words: being released.", rich_help_panel=_PANEL),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option("--question", help="What is asked about every pair.", rich_help_panel=_PANEL)
+    ] = None,
+    contact: Annotated[
+        str, typer.Option("--contact", help="Whom participants may write to.", rich_help_panel=_PANEL)
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    r"""Make a study from a table of people: settings, consent and task texts to edit.
+
+    Example:
+
+    fairwise study new my-study --people people.csv --id id \
+      --outcome two_year_recid --show sex,age,priors_count \
+      --treated-well "being released until the trial"
+    """
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.elicitation.new_study import new_study
+
+    kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
+    if strata is not None:
+        kinds["strata"] = names(strata)
+    shown = names(show)
+    needed = shown if outcome is None else (*shown, outcome)
+    file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
+    said = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
+    spoken = names(languages)
+    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
+    choices |= {name: value for name, value in said.items() if value is not None}
+    made = new_study(folder, file, shown, choices, outcome=outcome)
+    if as_json:
+        print_json(_account(made, outcome))
+    else:
+        _tell(made)
+    if treated_well is None:
+        note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
+
+
+def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
+    return {
+        "folder": str(made.path),
+        "people": len(made.cards),
+        "columns": [column.name for column in made.settings.columns],
+        "pairs": made.settings.pairs,
+        "design": made.settings.mixture,
+        "differing_pairs": len(made.pairs),
+        "outcome": outcome,
+        "to_fill_in": made.unfinished,
+        "fingerprint": made.fingerprint,
+    }
+
+
+def _tell(made: "StudyFolder") -> None:
+    columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
+    say(f"Made {made.path}: {made.settings.pairs} pairs for each participant, from {people} people ({columns}).")
+    kinds = made.settings.mixture
+    if len(kinds) > 1:
+        say(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
+    say("")
+    say("Next:")
+    say(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
+    say(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
+    say(f"3. fairwise serve {made.path}")
+    for code in made.settings.languages[1:]:
+        say(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
+
+
+study.command("new")(debuggable(new))
+study.command("verify")(debuggable(verify))
+study.command("reopen")(debuggable(reopen))

@@ -1,0 +1,1 @@
+"""Simulated people who take part in a running study over HTTP, as a browser would."""

@@ -1,0 +1,87 @@
+"""A panel of simulated people who take part in a running study at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairwise.elicitation.bots.browser import Browser
+from fairwise.elicitation.bots.eyes import Eyes
+from fairwise.elicitation.bots.participant import BotParticipant, World
+from fairwise.elicitation.folder import PEOPLE
+from fairwise.elicitation.people_cards import ID
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import httpx2
+
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.simulation import Respondent
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of it."""
+
+    receipts: dict[str, str]
+    """By the name of the simulated person, all of whom finished."""
+
+    answers: int
+    seconds: float
+
+    @property
+    def answers_per_second(self) -> float:
+        return self.answers / self.seconds
+
+
+def people_of(study: StudyFolder) -> pd.DataFrame:
+    """Everyone in the study with the values behind what is shown, by id."""
+    return pd.read_parquet(study.path / PEOPLE).set_index(ID)
+
+
+async def play(
+    study: StudyFolder,
+    site: httpx2.URL,
+    respondents: Sequence[Respondent],
+    *,
+    seed: int = 0,
+    thinking: bool = False,
+    concurrency: int = 50,
+    progress: Callable[[int, int], None] | None = None,
+) -> Played:
+    """Let them take part from consent to receipt, so many at a time; the first that is stuck stops all of them."""
+    total, done = len(respondents) * study.settings.pairs, 0
+
+    def answered() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    world = World(study.settings, people_of(study), Eyes(study.cards), thinking, answered)
+    certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
+    room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
+
+    async def take_part(number: int, respondent: Respondent) -> None:
+        async with room, Browser(site, certificates) as browser:
+            receipts[respondent.name] = await BotParticipant(world, respondent, [seed, number]).take_part(browser)
+
+    start = perf_counter()
+    await _all_or_the_first_problem(take_part(*person) for person in enumerate(respondents))
+    return Played(dict(sorted(receipts.items())), done, perf_counter() - start)
+
+
+async def _all_or_the_first_problem(ways: Any) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            for way in ways:
+                group.create_task(way)
+    except* InputError as problems:
+        raise problems.exceptions[0] from None

@@ -1,0 +1,105 @@
+"""Pairs of people, numbered from 0 without ever being listed, so that one can be drawn among millions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+TwoPeople = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """Two people as shown, `a` on the left, and why they are shown."""
+
+    a: str
+    b: str
+    design: str
+    selection_probability: float | None
+    """The chance of these two, on whichever sides, of being shown to a participant under this design."""
+
+
+class NumberedPairs(ABC):
+    """Ordered pairs of people: two people on swapped sides have another number."""
+
+    ordered: int
+    """How many there are."""
+
+    def __len__(self) -> int:
+        """How many there are if sides do not matter."""
+        return self.ordered // 2
+
+    def __getitem__(self, number: int) -> TwoPeople:
+        """Return the pair of this number: left, right."""
+        if not 0 <= number < self.ordered:
+            raise IndexError(number)
+        return self._at(number)
+
+    @abstractmethod
+    def _at(self, number: int) -> TwoPeople: ...
+
+
+class DifferingPairs(NumberedPairs):
+    """All pairs of people whose records are not identical.
+
+    People with identical records stand together. A person in a group of c among n has n - c partners, so that a
+    group takes up c (n - c) numbers, and the quotient and the rest by n - c name the member and the partner.
+    """
+
+    def __init__(self, records: Mapping[str, Hashable]) -> None:
+        alike = grouped(records).values()
+        self._people = [person for group in alike for person in group]
+        self._sizes = [len(group) for group in alike]
+        self._starts = [0, *accumulate(self._sizes)]
+        partners = (size * (len(self._people) - size) for size in self._sizes)
+        self._numbers = [0, *accumulate(partners)]
+        self.ordered = self._numbers[-1]
+
+    def _at(self, number: int) -> TwoPeople:
+        group = bisect_right(self._numbers, number) - 1
+        start, size = self._starts[group], self._sizes[group]
+        member, partner = divmod(number - self._numbers[group], len(self._people) - size)
+        return self._people[start + member], self._people[partner if partner < start else partner + size]
+
+
+class IdenticalPairs(NumberedPairs):
+    """All pairs of two people whose records are identical: in a group of c, everyone has c - 1 partners."""
+
+    def __init__(self, records: Mapping[str, Hashable]) -> None:
+        self._groups = [group for group in grouped(records).values() if len(group) > 1]
+        self._numbers = [0, *accumulate(len(group) * (len(group) - 1) for group in self._groups)]
+        self.ordered = self._numbers[-1]
+
+    def _at(self, number: int) -> TwoPeople:
+        place = bisect_right(self._numbers, number) - 1
+        group = self._groups[place]
+        member, partner = divmod(number - self._numbers[place], len(group) - 1)
+        return group[member], group[partner if partner < member else partner + 1]
+
+
+class CrossedPairs(NumberedPairs):
+    """All pairs of someone here with someone there, where nobody is in both."""
+
+    def __init__(self, here: Sequence[str], there: Sequence[str]) -> None:
+        self._here, self._there = here, there
+        self.ordered = 2 * len(here) * len(there)
+
+    def _at(self, number: int) -> TwoPeople:
+        number, swapped = divmod(number, 2)
+        one, other = divmod(number, len(self._there))
+        two = self._here[one], self._there[other]
+        return (two[1], two[0]) if swapped else two
+
+
+def grouped(records: Mapping[str, Hashable]) -> dict[Hashable, list[str]]:
+    """Return who has each record, in the order of their first."""
+    alike: dict[Hashable, list[str]] = {}
+    for person, record in records.items():
+        alike.setdefault(record, []).append(person)
+    return alike

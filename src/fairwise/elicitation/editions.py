@@ -1,0 +1,94 @@
+"""What participants of a study read in one of its languages: its words, its two texts, and everyone's card.
+
+The files of the first language have plain names; those of another have its code in theirs: ``consent.de.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairwise.elicitation.languages import language
+from fairwise.elicitation.people_cards import cards_of
+from fairwise.elicitation.texts import left_to_fill_in, read_text, safe_html
+from fairwise.elicitation.translations import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from fairwise.elicitation.cards import Card
+    from fairwise.elicitation.languages import Language
+    from fairwise.elicitation.settings import StudySettings
+
+SETTINGS, CONSENT, TASK = "study.toml", "consent.md", "task.md"
+
+
+def named(name: str, code: str | None) -> str:
+    """Return the name of a file in another language than the first.
+
+    >>> named("consent.md", "de")
+    'consent.de.md'
+    """
+    stem, _, kind = name.partition(".")
+    return name if code is None else f"{stem}.{code}.{kind}"
+
+
+@dataclass(frozen=True, eq=False)
+class Edition:
+    """A study in one language."""
+
+    language: Language
+    settings: StudySettings
+    """With all words in this language."""
+
+    cards: Mapping[str, Card]
+    """What is shown of each person, by id, in the order of the file."""
+
+    consent_html: str
+    task_html: str
+    consent_version: str
+    """Changes with every change of the consent text."""
+
+    unfinished: tuple[str, ...]
+    """What an operator has yet to fill in or to translate, with its file."""
+
+    @classmethod
+    def read(cls, folder: Path, settings: StudySettings, code: str, people: pa.Table, where: Path) -> Edition:
+        """Read the texts and words of one language; `people` were read from the file `where`."""
+        spoken, first = language(code), code == settings.languages[0]
+        words, missing = (settings, ()) if first else translated(settings, code, folder / named(SETTINGS, code))
+        consent, task = (_Document.read(folder, name, code, settings) for name in (CONSENT, TASK))
+        return cls(
+            language=spoken,
+            settings=words,
+            cards=cards_of(people, words.columns, where, spoken),
+            consent_html=consent.html,
+            task_html=task.html,
+            consent_version=hashlib.sha256(consent.file.read_bytes()).hexdigest()[:16],
+            unfinished=(*missing, *consent.unfinished, *task.unfinished),
+        )
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A text in a language, or in the first one if it was not translated."""
+
+    file: Path
+    html: str
+    unfinished: tuple[str, ...]
+
+    @classmethod
+    def read(cls, folder: Path, name: str, code: str, settings: StudySettings) -> _Document:
+        own = settings.languages[0]
+        file = folder / named(name, None if code == own else code)
+        if code != own and not file.exists():
+            original = cls.read(folder, name, own, settings)
+            note = f"{file.name}: there is no such file; participants read {name} instead"
+            html = f'<div lang="{own}" dir="{language(own).direction}">{original.html}</div>'
+            return cls(original.file, html, (note,))
+        text = read_text(file)
+        return cls(file, safe_html(text), tuple(f"{file.name}: {mark}" for mark in left_to_fill_in(text)))

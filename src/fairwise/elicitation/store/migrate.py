@@ -1,0 +1,53 @@
+"""Bring a database to the newest version of the tables."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Engine
+
+_LOCK = 0x66616972  # any number will do, as long as it is always the same
+
+
+def migrate(engine: Engine) -> None:
+    """Upgrade in one transaction; several processes that start together wait for each other."""
+    with _scripts() as config, engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        config.attributes["connection"] = connection
+        current = MigrationContext.configure(connection).get_current_revision()
+        try:
+            if current is not None:
+                ScriptDirectory.from_config(config).get_revision(current)
+        except CommandError:
+            raise InputError(
+                f"The database was made by a newer Fairwise, with tables of version {current!r}: update Fairwise."
+            ) from None
+        command.upgrade(config, "head")
+
+
+def newest_version() -> str | None:
+    """Which version of the tables this Fairwise knows."""
+    with _scripts() as config:
+        return ScriptDirectory.from_config(config).get_current_head()
+
+
+@contextmanager
+def _scripts() -> Iterator[Config]:
+    with as_file(files("fairwise.elicitation.store") / "migrations") as folder:
+        config = Config()
+        config.set_main_option("script_location", str(folder).replace("%", "%%"))
+        yield config

@@ -1,0 +1,158 @@
+"""The pairs someone is shown, and their answers: every version kept, one current."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, Unknown
+from fairwise.elicitation.store.tables import answers, appearances, participants
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A pair as it is to be shown, with the answer that is current."""
+
+    stage: str
+    position: int
+    total: int
+    answered: int
+    key: str
+    a: str
+    b: str
+    answer: Answer | None
+    why: str
+    confidence: int | None
+
+
+@dataclass(frozen=True)
+class NewAnswer:
+    """What a form says about a pair."""
+
+    key: str
+    nonce: str
+    answer: Answer
+    why: str
+    confidence: int | None
+    seconds: float | None
+    at: datetime
+
+
+_versions = answers.alias()
+_latest = (
+    sa.select(sa.func.max(_versions.c.version))
+    .where(_versions.c.appearance_id == appearances.c.id)
+    .correlate(appearances)
+    .scalar_subquery()
+)
+CURRENT = (answers.c.appearance_id == appearances.c.id) & (answers.c.version == _latest)
+"""Joins an appearance with its current answer."""
+
+_others, _first = appearances.alias(), answers.alias()
+_theirs = _others.c.participant_id == participants.c.id
+_total = sa.select(sa.func.max(_others.c.position)).where(_theirs).correlate(participants).scalar_subquery()
+# A question about each of a participant's pairs: asked of all at once, PostgreSQL would read everybody's answers.
+_has_answer = (
+    sa.select(_first.c.version)
+    .where(_first.c.appearance_id == _others.c.id, _first.c.version == 1)
+    .correlate(_others)
+    .scalar_subquery()
+)
+_answered = sa.select(sa.func.count(_has_answer)).where(_theirs).correlate(participants).scalar_subquery()
+_SHOWN = (
+    sa.select(
+        participants.c.stage,
+        appearances.c.position,
+        _total.label("total"),
+        _answered.label("answered"),
+        appearances.c.key,
+        appearances.c.a,
+        appearances.c.b,
+        answers.c.answer,
+        answers.c.why,
+        answers.c.confidence,
+    )
+    .select_from(participants)
+    .join(appearances, appearances.c.participant_id == participants.c.id)
+    .outerjoin(answers, CURRENT)
+    .where(participants.c.token_hash == sa.bindparam("token_hash"), appearances.c.position == sa.bindparam("position"))
+)
+_LISTED = (
+    sa.select(appearances.c.position, answers.c.answer)
+    .select_from(participants)
+    .join(appearances, appearances.c.participant_id == participants.c.id)
+    .outerjoin(answers, CURRENT)
+    .where(participants.c.token_hash == sa.bindparam("token_hash"))
+    .order_by(appearances.c.position)
+)
+_APPEARANCE = (
+    sa.select(appearances.c.id, appearances.c.position, participants.c.stage)
+    .select_from(appearances)
+    .join(participants, appearances.c.participant_id == participants.c.id)
+    .where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))
+    .with_for_update(of=appearances)  # several processes on PostgreSQL take turns at one pair
+)
+_VERSIONS = (
+    sa.select(answers.c.version, answers.c.nonce, answers.c.answer, answers.c.why, answers.c.confidence)
+    .where(answers.c.appearance_id == sa.bindparam("appearance_id"))
+    .order_by(answers.c.version)
+)
+_INSERT = sa.insert(answers)
+
+
+def shown(connection: Connection, token_hash: bytes, position: int) -> Shown:
+    """One pair of a participant."""
+    row = connection.execute(_SHOWN, {"token_hash": token_hash, "position": position}).one_or_none()
+    if row is None:
+        raise Unknown
+    answer = None if row.answer is None else Answer(row.answer)
+    return Shown(*row[:7], answer, row.why or "", row.confidence)
+
+
+def listed(connection: Connection, token_hash: bytes) -> list[tuple[int, Answer | None]]:
+    """All positions of a participant with the current answers."""
+    rows = connection.execute(_LISTED, {"token_hash": token_hash})
+    return [(row.position, None if row.answer is None else Answer(row.answer)) for row in rows]
+
+
+def record(connection: Connection, token_hash: bytes, new: NewAnswer) -> int:
+    """Keep an answer; returns the position of its pair.
+
+    The first answer is version 1. A form sent again (the same nonce), or one that says what is current already, changes
+    nothing; anything else is a new version, and the old ones stay.
+    """
+    found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
+    if found is None:
+        raise Unknown
+    if found.stage == "finished":
+        raise AlreadyFinished
+    if found.stage != "pairs":
+        raise NotYet
+    versions = connection.execute(_VERSIONS, {"appearance_id": found.id}).all()
+    position = int(found.position)
+    if any(version.nonce == new.nonce for version in versions):
+        return position
+    if versions and versions[-1][2:] == (str(new.answer), new.why, new.confidence):
+        return position
+    connection.execute(
+        _INSERT,
+        {
+            "appearance_id": found.id,
+            "version": 1 + len(versions),
+            "nonce": new.nonce,
+            "answer": str(new.answer),
+            "why": new.why,
+            "confidence": new.confidence,
+            "seconds": new.seconds,
+            "answered_at": new.at,
+        },
+    )
+    return position

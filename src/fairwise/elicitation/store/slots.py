@@ -1,0 +1,82 @@
+"""Slots: places in the rota of anchor pairs. One is held until its holder withdraws, or leaves without finishing.
+
+Nothing is written for it but the slot itself: who has left follows from when they agreed and when they last answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fairwise.elicitation.store.tables import answers, appearances, participants
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+_since = sa.bindparam("since", type_=participants.c.consented_at.type)
+_finished = participants.c.stage == "finished"
+_answered_since = (
+    sa.select(answers.c.id)
+    .join(appearances, answers.c.appearance_id == appearances.c.id)
+    .where(appearances.c.participant_id == participants.c.id, answers.c.answered_at > _since)
+    .correlate(participants)
+    .exists()
+)
+_at_it = ~_finished & ((participants.c.consented_at > _since) | _answered_since)
+
+_HELD = sa.select(participants.c.slot).where(_finished | _at_it)
+_HOW_MANY_HELD = sa.select(
+    sa.func.count(participants.c.slot.distinct()), sa.func.coalesce(sa.func.max(participants.c.slot), -1)
+).where(_finished | _at_it)
+_ANCHORS = (
+    sa.select(
+        appearances.c.a,
+        appearances.c.b,
+        sa.func.sum(sa.case((_finished, 1), else_=0)).label("finished"),
+        sa.func.sum(sa.case((_at_it, 1), else_=0)).label("at_it"),
+    )
+    .join(participants, appearances.c.participant_id == participants.c.id)
+    .where(appearances.c.design == "anchor")
+    .group_by(appearances.c.a, appearances.c.b)
+)
+
+
+def lowest_free(connection: Connection, since: datetime) -> int:
+    """The first slot that nobody holds: neither someone who finished, nor someone at it who answered or began `since`.
+
+    Whoever asks must keep others from asking until their participant is there.
+    """
+    held, last = connection.execute(_HOW_MANY_HELD, {"since": since}).one()
+    if held == last + 1:  # the usual case, in which none is free before the last
+        return int(held)
+    taken = set(connection.execute(_HELD, {"since": since}).scalars())
+    return next(slot for slot in count() if slot not in taken)
+
+
+@dataclass(frozen=True)
+class AnchorCoverage:
+    """How many participants an anchor pair has."""
+
+    a: str
+    b: str
+    finished: int
+    at_it: int
+    """Those who have not finished, and answered or began not long ago."""
+
+
+def anchor_coverage(
+    connection: Connection, anchor_pool: Sequence[tuple[str, str]], since: datetime
+) -> list[AnchorCoverage]:
+    """How many participants each anchor pair has, in the order of the pool, on whichever sides it was shown."""
+    counts = {frozenset(pair): [0, 0] for pair in anchor_pool}
+    for row in connection.execute(_ANCHORS, {"since": since}):
+        both = counts[frozenset((row.a, row.b))]
+        both[0] += row.finished
+        both[1] += row.at_it
+    return [AnchorCoverage(a, b, *counts[frozenset((a, b))]) for a, b in anchor_pool]

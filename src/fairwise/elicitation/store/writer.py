@@ -1,0 +1,106 @@
+"""One writer with group commit: what arrives while a commit is under way is committed together by the next.
+
+A commit that waits for the disk takes milliseconds, an answer a fraction of one. So all changes go through one thread,
+which takes as many as are waiting, runs them in one transaction, and tells each of them only after the commit.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from fairwise.elicitation.store.problems import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection, Engine
+
+    Change = Callable[[Connection], Any]
+    Job = tuple[Change, Future[Any]]
+
+_MOST_AT_ONCE = 256
+_TRIES = 3
+
+
+class Writer:
+    """Runs changes, each a function of a connection, one after the other; the future is done after the commit."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._closed = False
+        self._thread = Thread(target=self._work, name="fairwise-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, change: Change) -> Future[Any]:
+        if self._closed:
+            raise StoreUnavailable
+        future: Future[Any] = Future()
+        self._jobs.put((change, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was submitted."""
+        self._closed = True
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        last = False
+        while not last:
+            jobs, last = self._waiting()
+            if len(jobs) > 1 and self._together(jobs):
+                continue
+            for job in jobs:
+                self._alone(*job)
+
+    def _waiting(self) -> tuple[list[Job], bool]:
+        """At least one job, and all that are there; and whether it was the last."""
+        first = self._jobs.get()
+        if first is None:
+            return [], True
+        jobs = [first]
+        while len(jobs) < _MOST_AT_ONCE:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return jobs, True
+            jobs.append(job)
+        return jobs, False
+
+    def _together(self, jobs: list[Job]) -> bool:
+        """All in one transaction; False if one of them failed, so that nothing has happened."""
+        try:
+            with self._engine.begin() as connection:
+                results = [change(connection) for change, _ in jobs]
+        except Exception:  # noqa: BLE001 - whose fault it was shows when each is run alone
+            return False
+        for (_, future), result in zip(jobs, results, strict=True):
+            future.set_result(result)
+        return True
+
+    def _alone(self, change: Change, future: Future[Any]) -> None:
+        for attempt in range(_TRIES):
+            try:
+                with self._engine.begin() as connection:
+                    result = change(connection)
+            except IntegrityError as error:  # another process was faster: what it wrote can be seen now
+                if attempt == _TRIES - 1:
+                    future.set_exception(error)
+            except DBAPIError as error:
+                if attempt == _TRIES - 1 or not error.connection_invalidated:
+                    future.set_exception(StoreUnavailable(str(error.orig)))
+                    return
+            except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
+                future.set_exception(error)
+                return
+            else:
+                future.set_result(result)
+                return

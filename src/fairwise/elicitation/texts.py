@@ -1,0 +1,102 @@
+"""An operator's Markdown as HTML that is safe on a page: words, lists, tables and links, and nothing that acts."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nh3
+from markdown_it import MarkdownIt
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from markdown_it.token import Token
+
+LONGEST = 100_000
+TAGS = frozenset(
+    (
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+        "br",
+        "hr",
+        "em",
+        "strong",
+        "code",
+        "pre",
+        "blockquote",
+        "a",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    )
+)
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
+_ADDRESS = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
+_TO_FILL_IN = re.compile(r"\[FILL IN:[^\]]*\]")
+
+
+def safe_html(markdown: str) -> str:
+    """Return Markdown as HTML; headings begin at ``h2``, since a page has one title of its own."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.add_render_rule("image", _words_of_image)
+    tokens = parser.parse(markdown)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+    return nh3.clean(
+        parser.renderer.render(tokens, parser.options, {}),
+        tags=set(TAGS),
+        attributes=_ATTRIBUTES,
+        attribute_filter=_only_whole_addresses,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer",
+    )
+
+
+def _words_of_image(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    """A picture would be fetched from somewhere; what it says in words stays."""
+    return escape(tokens[index].content)
+
+
+def _only_whole_addresses(_tag: str, attribute: str, value: str) -> str | None:
+    return None if attribute == "href" and not _ADDRESS.match(value) else value
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """Return what a file of text says; it may not be empty."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: not text in UTF-8") from None
+    if not text.strip():
+        raise InputError(f"{file}: empty; participants must be told something here")
+    if len(text) > LONGEST:
+        raise InputError(f"{file}: {len(text):,} characters; allowed: {LONGEST:,}")
+    return text
+
+
+def left_to_fill_in(text: str) -> tuple[str, ...]:
+    """Return the marks ``[FILL IN: …]`` that are still in a text."""
+    return tuple(_TO_FILL_IN.findall(text))

@@ -1,0 +1,109 @@
+"""The web app of one study."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
+
+from fairwise.elicitation.languages import marked
+from fairwise.elicitation.signing import Keys
+from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, StoreUnavailable, Unknown
+from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.web.assets import read_static_files
+from fairwise.elicitation.web.language_choice import LanguageChoice, language_of
+from fairwise.elicitation.web.pages import pages_of
+from fairwise.elicitation.web.participant import ParticipantPages
+from fairwise.elicitation.web.security import Guard, TooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    from fairwise.elicitation.folder import StudyFolder
+
+_WORDS = {
+    403: (
+        marked("This form cannot be taken"),
+        marked("It is too old, or came from another site. Go back, reload the page, try again."),
+    ),
+    404: (
+        marked("There is no such page"),
+        marked("Check that the link is complete. If you withdrew, your link no longer works."),
+    ),
+    405: (marked("This page cannot be opened like that"), marked("Go back and try again.")),
+    413: (marked("That was too much text"), marked("Go back, shorten what you wrote, and send it again.")),
+    503: (
+        marked("The study cannot be reached at the moment"),
+        marked("Nothing that was saved is lost. Wait a minute, then reload."),
+    ),
+}
+_STATUS = {Unknown: 404, TooLarge: 413, StoreUnavailable: 503}
+_OTHERWISE = (marked("Something went wrong"), marked("Nothing that was saved is lost. Go back and try again."))
+
+
+def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -> FastAPI:
+    """An app that serves this study; ``prefix`` is the path that a proxy before it takes away."""
+    pages = pages_of(folder, prefix)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        store = Store.open(database, folder.fingerprint)
+        app.state.store = store
+        try:
+            yield
+        finally:
+            store.close()
+
+    app = FastAPI(title=folder.settings.title, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+
+    def message(scope: Scope, status: int) -> Response:
+        heading, text = _WORDS.get(status, _OTHERWISE)
+        said = pages[language_of(scope)]
+        return HTMLResponse(said.message(heading=said.say(heading), text=said.say(text)), status)
+
+    # Not include_router, which looks through them a second time for every request.
+    app.router.routes.extend(ParticipantPages(folder, pages, Keys(folder.secret), prefix).router.routes)
+    app.add_route("/static/{name}", _static(read_static_files()), methods=["GET"])
+    app.add_route("/health", _health, methods=["GET"])
+    app.add_middleware(Guard, refuse=message)
+    app.add_middleware(LanguageChoice, languages=folder.settings.languages, prefix=prefix)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return message(request.scope, error.status_code)
+        status = next((status for problem, status in _STATUS.items() if isinstance(error, problem)), 500)
+        return message(request.scope, status)
+
+    async def elsewhere(request: Request, _error: Exception) -> Response:
+        """To where they are: this was an old page, or a stage that they have left behind."""
+        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}", 303)
+
+    for problem in (HTTPException, *_STATUS):
+        app.add_exception_handler(problem, failed)
+    for problem in (AlreadyFinished, NotYet):
+        app.add_exception_handler(problem, elsewhere)
+    return app
+
+
+def _static(files: Mapping[str, tuple[bytes, str]]) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        if request.path_params["name"] not in files:
+            raise HTTPException(404)
+        content, media_type = files[request.path_params["name"]]
+        # Its address holds a hash of it: another content has another address.
+        return Response(
+            content, media_type=media_type, headers={"cache-control": "public, max-age=31536000, immutable"}
+        )
+
+    return serve
+
+
+async def _health(_request: Request) -> Response:
+    return PlainTextResponse("ok")

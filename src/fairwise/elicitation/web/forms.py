@@ -1,0 +1,51 @@
+"""Forms as they arrive: text, cleaned and limited."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from fairwise.judgments import Answer
+
+_MOST_FIELDS = 40
+
+
+@dataclass(frozen=True)
+class Form:
+    """Fields by name, the last of several with one name."""
+
+    fields: Mapping[str, str]
+
+    def text(self, name: str, longest: int) -> str:
+        """A field without what no database takes and no one types; cut where the page would not have allowed more."""
+        value = unicodedata.normalize("NFC", self.fields.get(name, "")).replace("\r\n", "\n")
+        return "".join(c for c in value if c in "\n\t" or not unicodedata.category(c).startswith(("Cc", "Cs")))[
+            :longest
+        ].strip()
+
+    def number(self, name: str, least: int, most: int) -> int | None:
+        """A whole number, or None if there is none within the limits."""
+        value = self.fields.get(name, "")
+        return int(value) if value.isascii() and value.isdigit() and least <= int(value[:9]) <= most else None
+
+    def answer(self, allowed: tuple[Answer, ...]) -> Answer | None:
+        """One of the answers that this study allows."""
+        value = self.fields.get("answer", "")
+        return next((answer for answer in allowed if answer == value), None)
+
+
+async def read_form(request: Request) -> Form:
+    """The fields of a request; files, and anything but a form, are refused."""
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        raise HTTPException(415)
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=64 * 1024) as form:
+        return Form({name: value for name, value in form.multi_items() if isinstance(value, str)})

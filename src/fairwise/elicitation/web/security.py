@@ -1,0 +1,109 @@
+"""What holds for every request: headers, limits, and that a form was sent from our own page."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_log = logging.getLogger("fairwise")
+MOST_BYTES = 64 * 1024  # the longest texts of a form, several times over
+
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
+    # The address of a page is the key to it, so no other site may learn it. ("no-referrer" would hide the origin of our
+    # own forms as well.)
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "x-robots-tag": "noindex, nofollow",
+}
+
+
+class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
+    """A request with more than we read."""
+
+
+class Guard:
+    """Refuse requests that are too large or come from elsewhere; add the headers to every reply, also to a failure."""
+
+    def __init__(self, app: ASGIApp, refuse: Callable[[Scope, int], Response]) -> None:
+        self._app = app
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = _Reply(send)
+        refused = _refused(scope["method"], Headers(scope=scope))
+        if refused:
+            await self._refuse(scope, refused)(scope, receive, reply.send)
+            return
+        try:
+            await self._app(scope, _limited(receive), reply.send)
+        except Exception:
+            _log.exception("A page failed")  # without its address, which is a key
+            if reply.begun:
+                raise
+            await self._refuse(scope, 500)(scope, receive, reply.send)
+
+
+class _Reply:
+    """A reply with our headers, and whether anything of it was sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+def _refused(method: str, headers: Headers) -> int | None:
+    """The status of a request that is not let in, or None."""
+    if method not in ("GET", "HEAD") and not from_here(headers):
+        return 403
+    length = headers.get("content-length", "0")
+    return None if length.isdigit() and int(length) <= MOST_BYTES else 413
+
+
+def _limited(receive: Receive) -> Receive:
+    """For requests that do not say how long they are."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > MOST_BYTES:
+            raise TooLarge
+        return message
+
+    return receive_limited
+
+
+def from_here(headers: Headers) -> bool:
+    """Whether the browser says that this form is ours; every browser of the last years says so."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        return False
+    return origin is None or urlsplit(origin).netloc == headers.get("host")

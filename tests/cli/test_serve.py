@@ -1,0 +1,98 @@
+"""`fairwise serve` as a process of its own, answered by `fairwise bots`, read by `fairwise export`."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+
+@pytest.fixture
+def home(study: Study, run: Callable[..., Result]) -> Path:
+    run("study", "new", study.folder / "s", *study.who, "--show", "town,age,score", "--pairs", 3)
+    return study.folder / "s"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(home: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    port = free_port()
+    command = [sys.executable, "-c", "from fairwise.cli import main; main()", "serve", str(home), "--port", str(port)]
+    with subprocess.Popen([*command, *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            until = time.monotonic() + 30
+            while time.monotonic() < until and process.poll() is None:
+                try:
+                    httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False)
+                    break
+                except httpx2.TransportError:
+                    time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}", process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.wait(20)
+
+
+@pytest.mark.slow
+def test_serve_bots_export(home: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]) -> None:
+    out = home.parent / "judgments.csv"
+    with served(home) as (url, process):
+        printed = answer("bots", home, "--url", url, "--count", 2)
+        assert (printed["url"], printed["finished"], printed["answers"]) == (url, 2, 6)
+        assert list(printed["receipts"]) == ["simulated-01", "simulated-02"]
+        run("export", home, "--out", out)  # while it is served
+        page = httpx2.get(url, trust_env=False)
+        assert page.status_code == 200
+        assert "server" not in page.headers
+        said = run("bots", home, "--url", url, "--count", 1, "--seed", 1, "--concurrency", 1).stdout
+        assert said.startswith("1 simulated person finished with 3 answers in ")
+        assert "simulated-01" in said
+    stdout, stderr = process.stdout, process.stderr
+    assert stdout is not None
+    assert stderr is not None
+    assert Judgments.read(out).judges == ["p00001", "p00002"]
+    run("export", home, "--out", out)
+    assert Judgments.read(out).n_judges == 3
+
+
+def test_what_is_unfinished_is_said_and_stopping_is_no_failure(home: Path) -> None:
+    with served(home) as (url, process):
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert "To be filled in before anyone is asked: consent.md" in said
+    assert f"Open {url}/" in said
+    assert "Traceback" not in said
+
+
+def test_refusals(home: Path, run: Callable[..., Result]) -> None:
+    for words, reason in (
+        (["--workers", 2], "--database postgresql://"),
+        (["--prefix", "study"], "must begin with /"),
+        (["--prefix", "/study/"], "must begin with /"),
+    ):
+        assert reason in run("serve", home, *words, code=1).stderr
+    run("serve", home.parent / "nothing", code=1)
+    run("serve", home, "--port", 70000, code=2)

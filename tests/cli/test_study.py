@@ -1,0 +1,144 @@
+"""`fairwise study new` from the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from fairwise.cli.app import app
+from fairwise.elicitation.folder import StudyFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+GIVEN = ["study", "new", "x", "--people", "p.csv", "--id", "id", "--show", "age"]
+STUDY: Any = typer.main.get_command(app).commands["study"]  # type: ignore[attr-defined]
+NEW: Any = STUDY.commands["new"]
+
+
+def words(study: Study, *more: object) -> list[object]:
+    return ["study", "new", study.folder / "s", *study.who, "--outcome", "returned", "--show", "town,age", *more]
+
+
+def test_a_study_is_made_and_what_comes_next_is_said(study: Study, run: Callable[..., Result]) -> None:
+    result = run(*words(study))
+    home = study.folder / "s"
+    assert f"Made {home}: 50 pairs for each participant, from 60 people (Town, Age)." in result.stdout
+    for next_step in (home / "consent.md", home / "task.md", home / "study.toml", f"fairwise serve {home}"):
+        assert str(next_step) in result.stdout
+    assert "treated well" in result.stderr
+    made = StudyFolder.open(home)
+    assert made.person_ids[:2] == ("p0", "p1")
+    assert set(made.outcome()) == {0, 1}
+
+
+def test_every_option_arrives(study: Study, run: Callable[..., Result]) -> None:
+    said = {"title": "Ä title", "treated_well": 'a "loan"', "question": "Well?", "contact": "a@example.org"}
+    options = [word for name, text in said.items() for word in (f"--{name.replace('_', '-')}", text)]
+    result = run(*words(study, *options, "--pairs", 7, "--seed", 3, "--answers", "two"))
+    assert result.stderr == ""
+    settings = StudyFolder.open(study.folder / "s").settings
+    assert settings.model_dump(include=set(said)) == said
+    assert (settings.pairs, settings.seed, settings.answers) == (7, 3, "two")
+
+
+def test_a_mixture_of_designs(study: Study, run: Callable[..., Result]) -> None:
+    design = ["--design", "20 uniform, 4 stratified, 6 anchors, 1 repeat", "--strata", "town"]
+    result = run(*words(study, *design))
+    assert "31 pairs for each participant" in result.stdout
+    assert "The pairs are 20 uniform, 4 stratified, 6 anchors, 1 repeats." in result.stdout
+    settings = StudyFolder.open(study.folder / "s").settings
+    assert settings.mixture == {"uniform": 20, "stratified": 4, "anchors": 6, "repeats": 1}
+    assert settings.design.strata == ("town",)
+
+
+def test_without_a_number_the_rest_are_uniform(study: Study, run: Callable[..., Result]) -> None:
+    run(*words(study, "--design", "5 fixed, 5 repeats", "--pairs", 30))
+    assert StudyFolder.open(study.folder / "s").settings.mixture == {"uniform": 20, "fixed": 5, "repeats": 5}
+
+
+def test_for_programs(study: Study, answer: Callable[..., dict[str, Any]]) -> None:
+    printed = answer(*words(study, "--treated-well", "being released"))
+    made = StudyFolder.open(study.folder / "s")
+    assert printed == {
+        "folder": str(study.folder / "s"),
+        "people": 60,
+        "columns": ["town", "age"],
+        "pairs": 50,
+        "design": {"uniform": 50},
+        "differing_pairs": len(made.pairs),
+        "outcome": "returned",
+        "to_fill_in": list(made.unfinished),
+        "fingerprint": made.fingerprint,
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        (["--show", "town,returned"], "people.csv, column returned: this is the outcome, which participants never see"),
+        (["--show", "town,person"], "people.csv, column person: this is the id"),
+        (["--show", "height"], "there is no column 'height'"),
+        (["--outcome", "score"], "an outcome has two"),
+        (["--title", " "], "title = ' '"),
+        (["--id", "town"], "every id must be there once"),
+        (["--design", "9 uniform", "--pairs", "8"], "pairs = 8, but design adds up to 9"),
+        (["--design", "2 stratified"], "stratified pairs need strata"),
+        (["--design", "2 stratified", "--strata", "height"], "design.strata: 'height' is not among the columns"),
+    ],
+)
+def test_refused(study: Study, run: Callable[..., Result], more: list[str], part: str) -> None:
+    before = set(study.folder.iterdir())
+    said = run(*words(study, *more), code=1).stderr
+    assert part in said
+    assert len(said.splitlines()) == 1
+    assert set(study.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        (["study"], "Missing command. Try: fairwise study --help"),
+        (["study", "new"], "Missing argument 'DIR'. Try: fairwise study new --help"),
+        (["study", "knew"], "Did you mean 'new'? Try: fairwise study --help"),
+        (["study", "new", "x", "--pairs", "0"], "--pairs"),
+        ([*GIVEN, "--design", "6 anchor, many checks"], "'many checks': write a number and a kind, such as 6 anchors"),
+        ([*GIVEN, "--design", "6 anchors, 1 anchor"], "anchors in '6 anchors, 1 anchor' is there twice"),
+    ],
+)
+def test_wrong_usage(run: Callable[..., Result], more: list[str], part: str) -> None:
+    said = run(*more, code=2).stderr
+    assert part in said
+    assert len(said.splitlines()) == 1
+
+
+def test_twice_is_once(study: Study, run: Callable[..., Result]) -> None:
+    run(*words(study))
+    key = (study.folder / "s" / "secret.key").read_bytes()
+    assert "is not empty; a study needs a folder of its own" in run(*words(study), code=1).stderr
+    assert (study.folder / "s" / "secret.key").read_bytes() == key
+
+
+@pytest.mark.parametrize("name", ["new", "verify", "reopen"])
+def test_the_page_describes_every_option_and_no_other(name: str) -> None:
+    command = STUDY.commands[name]
+    section = re.search(rf"^### study {name}\n(.*?)^##", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert section is not None
+    options = {word for param in command.params for word in param.opts if word.startswith("--")} - {"--help"}
+    named = re.sub(r"`fairwise export --bundle`", "", section[1])
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", named)) == options
+    assert all(param.help and param.help.endswith(".") for param in command.params)
+
+
+def test_the_example_in_the_help_can_be_typed() -> None:
+    example = re.search(r"Example:\s+fairwise study new (.*)", NEW.help, flags=re.DOTALL)
+    assert example is not None
+    NEW.make_context("new", [word.strip('"') for word in re.findall(r'"[^"]+"|[^\s\\]+', example[1])])

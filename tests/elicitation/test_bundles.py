@@ -1,0 +1,178 @@
+"""A bundle can be checked by anyone, and whatever was changed in it is named."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from tests.elicitation.test_web import OUTCOME, hidden, visiting
+
+from fairwise.elicitation import export
+from fairwise.elicitation.bundles import archive
+from fairwise.elicitation.bundles.archive import MANIFEST, read_bundle, write_bundle
+from fairwise.elicitation.bundles.contents import ANSWERS, CLOSINGS, PARTICIPANTS, SCHEDULE, tables
+from fairwise.elicitation.bundles.reopen import reopen_bundle
+from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.elicitation.folder import StudyFolder
+from fairwise.elicitation.store.store import Store
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def study(make_study: Any) -> StudyFolder:
+    found: StudyFolder = make_study(ask_why=True)
+    return found
+
+
+@pytest.fixture
+def bundle(study: StudyFolder, tmp_path: Path) -> Path:
+    """Of three participants: one finished after changing an answer, one left in the middle, one withdrew."""
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        for answered in (4, 2, 1):
+            visit.client.cookies.clear()
+            mine = visit.begin()
+            for number in range(1, answered + 1):
+                visit.answer(mine, number, why='a "reason",\nwith =1+1')
+            if answered == 4:
+                visit.answer(mine, 2, "no_constraint")
+                visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="rules")
+            if answered == 1:
+                visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+    return tmp_path / "bundle.zip"
+
+
+def changed(bundle: Path, change: Callable[[dict[str, bytes]], None], *, forge: bool = False) -> Path:
+    """The bundle with something else in it; a forger also corrects the list of checksums."""
+    with zipfile.ZipFile(bundle) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    change(files)
+    if forge:
+        manifest = json.loads(files[MANIFEST])
+        manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != MANIFEST}
+        files[MANIFEST] = json.dumps(manifest).encode()
+    path = bundle.with_name("changed.zip")
+    with zipfile.ZipFile(path, "w") as new:
+        for name, data in files.items():
+            new.writestr(name, data)
+    return path
+
+
+def in_table(name: str, edit: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        table = pd.read_csv(io.BytesIO(files[name]), dtype=str, keep_default_na=False)
+        files[name] = edit(table).to_csv(index=False, lineterminator="\n").encode()
+
+    return change
+
+
+def put(row: int, column: str, value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def edit(table: pd.DataFrame) -> pd.DataFrame:
+        table.loc[row, column] = value
+        return table
+
+    return edit
+
+
+def test_an_untouched_bundle_is_in_order(bundle: Path) -> None:
+    found = verify_bundle(bundle)
+    assert (found.participants, found.finished, found.pairs, found.answers, found.versions) == (2, 1, 8, 6, 7)
+
+
+def test_no_outcome_no_secret_and_no_link_is_in_it(bundle: Path, study: StudyFolder) -> None:
+    files = read_bundle(bundle).files
+    everything = b"".join(files.values())
+    assert OUTCOME.encode() not in everything
+    assert b"never" not in everything
+    assert study.secret not in everything
+    assert not {"token_hash", "key", "nonce"} & {
+        column for name in (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS) for column in read_bundle(bundle).table(name)
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (in_table(ANSWERS, put(0, "answer", "no_constraint")), "answers.csv was changed"),
+        (lambda files: files.update({"study/study.toml": files["study/study.toml"] + b"\n"}), "study.toml was changed"),
+        (lambda files: files.pop(CLOSINGS), "closings.csv was taken away"),
+        (lambda files: files.update({"more.csv": b""}), "more.csv was added"),
+        (lambda files: files.pop(MANIFEST), "not a bundle"),
+        (lambda files: files.update({MANIFEST: b"[]"}), "not a bundle"),
+    ],
+)
+def test_tampering_is_refused_and_named(bundle: Path, change: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        verify_bundle(changed(bundle, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (in_table(SCHEDULE, put(1, "a", "nobody")), r"participant 1 was not shown what seed 0 asks for, .* pair 2"),
+        (in_table(SCHEDULE, lambda table: table.drop(index=7)), r"participant 2 .* beginning with pair 4"),
+        (in_table(ANSWERS, put(0, "position", "9")), "to pair 9 is to a pair that was not shown"),
+        (in_table(ANSWERS, put(0, "answer", "perhaps")), "is 'perhaps'; allowed"),
+        (in_table(ANSWERS, lambda table: table.drop(index=1)), "has version 2 where 1 was expected"),
+        (in_table(ANSWERS, lambda table: table.drop(index=0)), "participant 1 finished, but pair 1 has no answer"),
+        (in_table(PARTICIPANTS, put(1, "stage", "finished")), "participant 2 finished, but pair 3 has no answer"),
+        (in_table(PARTICIPANTS, lambda table: table.drop(index=1)), "pairs of participant 2, who is not in"),
+        (in_table(CLOSINGS, lambda table: table.drop(index=0)), "participant 1 finished without closing"),
+        (lambda files: files.update({"study/study.toml": files["study/study.toml"].replace(b"seed = 0", b"seed = 1")}),
+         "not those that its answers are about"),
+    ],
+)  # fmt: skip
+def test_a_forger_who_knows_the_list_is_found_out(bundle: Path, change: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        verify_bundle(changed(bundle, change, forge=True))
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "study/../../evil", "a\\b", "study//x"])
+def test_names_that_lead_elsewhere_are_refused(bundle: Path, name: str) -> None:
+    with pytest.raises(InputError, match="not the name of a file in a bundle"):
+        verify_bundle(changed(bundle, lambda files: files.update({name: b""}), forge=True))
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="when unpacked"):
+        verify_bundle(bundle)
+
+
+def test_other_files_are_no_bundles(tmp_path: Path) -> None:
+    (tmp_path / "text.zip").write_text("no zip")
+    for path, said in ((tmp_path / "text.zip", "not a bundle"), (tmp_path / "nowhere.zip", "no such file")):
+        with pytest.raises(InputError, match=said):
+            verify_bundle(path)
+
+
+def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_database: Callable[[], Any]) -> None:
+    database = new_database()
+    reopen_bundle(bundle, tmp_path / "again", database)
+    study = StudyFolder.open(tmp_path / "again")
+    store = Store.open(database, study.fingerprint)
+    try:
+        for name, table in store.read_now(tables).items():
+            pd.testing.assert_frame_equal(table.astype(object), read_bundle(bundle).table(name).astype(object))
+        assert len(store.read_now(export.judgments).frame) == 6
+        store.read_now(lambda connection: write_bundle(tmp_path / "second.zip", study, connection))
+    finally:
+        store.close()
+    assert verify_bundle(tmp_path / "second.zip") == verify_bundle(bundle)
+    with visiting(study, database) as visit:  # and goes on with the next number
+        visit.begin()
+        assert visit.store.read_now(tables)[PARTICIPANTS]["number"].tolist() == ["1", "2", "3"]
+    with pytest.raises(InputError, match="there already"):
+        reopen_bundle(bundle, tmp_path / "again", new_database())
+    with pytest.raises(InputError, match="holds answers already"):
+        reopen_bundle(bundle, tmp_path / "third", database)
+    assert not (tmp_path / "third").exists()

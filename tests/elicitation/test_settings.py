@@ -1,0 +1,148 @@
+"""Settings are explained where they are edited, come back as they were written, and are refused in one clear line."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from fairwise.elicitation.design_settings import Design
+from fairwise.elicitation.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+LEAST = {"title": "t", "columns": [{"name": "x", "label": "X"}]}
+LINES = st.text(min_size=1, max_size=30).filter(str.strip)
+
+
+def every_setting() -> dict[str, Any]:
+    """Names as an error writes them, and their defaults."""
+    kinds: dict[str, type[BaseModel]] = {
+        "": StudySettings,
+        "design.": Design,
+        "answer_words.": AnswerWords,
+        "columns.": Column,
+    }
+    inner = {"design", "answer_words", "columns"}
+    return {
+        prefix + name: None if field.is_required() else field.default
+        for prefix, kind in kinds.items()
+        for name, field in kind.model_fields.items()
+        if name not in inner
+    }
+
+
+def test_every_setting_is_documented_with_its_default_and_the_reverse() -> None:
+    table = PAGE.split("\n## Settings\n")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| ([^|]*?) \|$", table, flags=re.MULTILINE))
+    assert set(rows) == set(every_setting())
+    for name, default in every_setting().items():
+        code = f"`{default if isinstance(default, str) else json.dumps(default)}`"
+        wanted = {None: "needed", "": "empty", (): "empty"}.get(default, default if " " in str(default) else code)
+        assert rows[name] == wanted, name
+
+
+@given(
+    title=LINES,
+    question=LINES,
+    words=st.tuples(LINES, LINES),
+    unit=st.text(max_size=10),
+    numbers=st.tuples(st.integers(1, 1000), st.integers(0, 2**63 - 1)),
+    truth=st.booleans(),
+)
+def test_what_is_written_comes_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    title: str,
+    question: str,
+    words: tuple[str, str],
+    unit: str,
+    numbers: tuple[int, int],
+    truth: bool,
+) -> None:
+    content = {
+        "title": title,
+        "question": question,
+        "treated_well": words[0],
+        "contact": unit,
+        "pairs": numbers[0],
+        "seed": numbers[1],
+        "ask_why": truth,
+        "answer_words": {"same": words[0], "no_constraint": words[1] + "'"},
+        "columns": [{"name": words[1], "label": title, "unit": unit}, {"name": words[1] + "x", "label": title + "x"}],
+    }
+    try:
+        settings = StudySettings.model_validate(content)
+    except ValidationError:
+        return
+    file = tmp_path_factory.getbasetemp() / "study.toml"
+    file.write_text(settings.toml(), encoding="utf-8", newline="\n")
+    assert StudySettings.read(file) == settings
+
+
+def test_every_setting_stands_below_its_explanation() -> None:
+    columns = (Column(name="x", label="X"), Column(name="y", label="Y"))
+    lines = StudySettings(title="t", columns=columns).toml().splitlines()
+    first = lines[: len(lines) - 4]  # the second column needs no explanation
+    for above, line in pairwise(first):
+        if re.match(r"[a-z_]+ = ", line):
+            assert re.match(r"# .{8,}\.$", above), line
+    assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields)
+
+
+BAD: dict[str, tuple[str, str]] = {
+    "not TOML": ("title = ", "not valid TOML"),
+    "no title": ("[[columns]]\nname='x'\nlabel='X'", "the setting title is missing"),
+    "no columns": ("title='t'", "the setting columns is missing"),
+    "empty columns": ("title='t'\ncolumns=[]", "columns = []: Tuple should have at least 1 item"),
+    "unknown": ("title='t'\ncolour='red'\ncolumns=[{name='x',label='X'}]", "there is no setting colour"),
+    "unknown inside": ("title='t'\ncolumns=[{name='x',label='X',size=1}]", "there is no setting columns.1.size"),
+    "too many pairs": ("title='t'\npairs=1001\ncolumns=[{name='x',label='X'}]", "pairs = 1001: Input should be less"),
+    "three answers": (
+        "title='t'\nanswers='three'\ncolumns=[{name='x',label='X'}]",
+        "answers = 'three': Input should be",
+    ),
+    "blank title": ("title=' '\ncolumns=[{name='x',label='X'}]", "title = ' ': String should have at least 1"),
+    "label twice": (
+        "title='t'\ncolumns=[{name='x',label='X'},{name='y',label='X'}]",
+        "two columns have the label 'X'",
+    ),
+    "words twice": (
+        "title='t'\ncolumns=[{name='x',label='X'}]\nanswer_words={same='a',no_constraint='a'}",
+        "two answers have the words 'a'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "part"), BAD.values(), ids=BAD)
+def test_bad_settings_are_one_line(tmp_path: Path, content: str, part: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        StudySettings.read(file)
+    assert str(caught.value).startswith(f"{file}: {part}")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"study.toml: cannot be read: No such file"):
+        StudySettings.read(tmp_path / "study.toml")
+    (tmp_path / "study.toml").write_bytes(b"title = '\xe9'")
+    with pytest.raises(InputError, match=r"study.toml: not text in UTF-8"):
+        StudySettings.read(tmp_path / "study.toml")
+
+
+def test_answers_in_the_order_of_the_buttons() -> None:
+    four = StudySettings.checked(LEAST, "here")
+    two = StudySettings.checked({**LEAST, "answers": "two"}, "here")
+    assert four.allowed_answers == FOUR_ANSWERS
+    assert two.allowed_answers == TWO_ANSWERS == (Answer.SAME, Answer.NO_CONSTRAINT)
+    assert four.words_of(Answer.SAME) == "The two should be treated the same"
