@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 pytestmark = pytest.mark.slow
 
@@ -97,12 +97,18 @@ def browsing(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext,
         assert [text for text in complaints if "status of 4" not in text] == []
 
 
+def press(page: Page, what: Locator) -> None:
+    """Click, and wait for the page that it leads to."""
+    with page.expect_navigation():
+        what.click()
+
+
 def to_the_pairs(page: Page, served: Served) -> str:
     page.goto(served.address)
-    page.get_by_role("button", name="I agree to take part").click()
+    press(page, page.get_by_role("button", name="I agree to take part"))
     mine = page.url.removesuffix("/task")
-    page.get_by_role("button", name="Start").click()
-    page.locator("button[value=same]").click()  # the practice pair
+    press(page, page.get_by_role("button", name="Start"))
+    press(page, page.locator("button[value=same]"))  # the practice pair
     assert page.url.endswith("/pair/1")
     return mine
 
@@ -113,7 +119,7 @@ def to_the_end(page: Page) -> str:
         has_text=re.compile("last questions|closing|finish", re.IGNORECASE)
     ).first.click()
     page.locator("textarea").first.fill("My own rules <script>alert(1)</script>")
-    page.locator("main button").first.click()
+    press(page, page.locator("main button").first)
     assert page.url.endswith("/thanks")
     found = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", page.inner_text("main"))
     assert found is not None
@@ -135,7 +141,7 @@ def test_from_the_link_to_the_receipt(browser: Browser, served: Served, options:
         mine = to_the_pairs(page, served)
         for number in range(1, PAIRS + 1):
             assert f"Pair {number} of {PAIRS}" in page.inner_text("main")
-            page.locator("button[value=a_at_least_b]").click()
+            press(page, page.locator("button[value=a_at_least_b]"))
             assert "Saved" in page.inner_text("main")
         code = to_the_end(page)
         page.goto(mine)
@@ -178,17 +184,16 @@ def test_back_reload_and_a_changed_mind(browser: Browser, served: Served) -> Non
         to_the_pairs(page, served)
         page.reload()
         for _ in range(PAIRS):
-            page.locator("button[value=same]").click()
+            press(page, page.locator("button[value=same]"))
             page.reload()
         for number in range(PAIRS, 0, -1):  # the browser's own button, all the way
             page.go_back()
             page.wait_for_url(f"**/pair/{number}*")
-            page.wait_for_load_state()
-            page.reload()
-        page.locator("button[value=no_constraint]").click()
-        page.get_by_role("link", name="All answers").click()
+            page.goto(page.url)  # and the address entered again, which takes the place of the entry
+        press(page, page.locator("button[value=no_constraint]"))
+        press(page, page.get_by_role("link", name="All answers"))
         page.reload()
-        page.locator("main a[href*='/pair/2']").first.click()
+        press(page, page.locator("main a[href*='/pair/2']").first)
         assert page.locator("button[value=same]").evaluate(
             "button => button.getAttribute('aria-pressed') === 'true' || /your answer/i.test(button.textContent)"
         )
@@ -200,13 +205,13 @@ def test_two_tabs_and_another_device(browser: Browser, served: Served) -> None:
         mine = to_the_pairs(page, served)
         other = context.new_page()
         other.goto(page.url)
-        page.locator("button[value=same]").click()
-        other.locator("button[value=same]").click()
+        press(page, page.locator("button[value=same]"))
+        press(other, other.locator("button[value=same]"))
         other.goto(f"{mine}/pair/1")
-        other.locator("button[value=b_at_least_a]").click()
+        press(other, other.locator("button[value=b_at_least_a]"))
         again = context.new_page()
         again.goto(served.address)
-        again.get_by_role("link", name=re.compile("continue|go on|carry on", re.IGNORECASE)).first.click()
+        press(again, again.get_by_role("link", name=re.compile("continue|go on|carry on", re.IGNORECASE)).first)
         assert again.url.endswith("/pair/2")
     with browsing(browser) as (_, page):
         page.goto(mine)
@@ -229,12 +234,12 @@ def test_double_clicks(browser: Browser, served: Served) -> None:
 def test_declining_and_withdrawing(browser: Browser, served: Served) -> None:
     with browsing(browser) as (_, page):
         page.goto(served.address)
-        page.get_by_role("button", name="I do not want to take part").click()
+        press(page, page.get_by_role("button", name="I do not want to take part"))
         assert page.url.endswith("/declined")
         mine = to_the_pairs(page, served)
-        page.locator("button[value=same]").click()
-        page.get_by_role("link", name="Withdraw from the study").click()
-        page.locator("main button").first.click()
+        press(page, page.locator("button[value=same]"))
+        press(page, page.get_by_role("link", name="Withdraw from the study"))
+        press(page, page.locator("main button").first)
         assert page.url.endswith("/withdrawn")
         assert page.goto(mine).status == 404  # type: ignore[union-attr]
     assert served.answers() == []
@@ -249,18 +254,18 @@ def test_in_the_language_of_the_browser_or_another(
         with browsing(browser, locale="de-AT", java_script_enabled=scripts) as (_, page):
             page.goto(served.address)
             assert page.locator("h1").inner_text() == "Möchten Sie teilnehmen?"
-            page.get_by_role("navigation", name="Sprache").get_by_role("link", name="English").click()
-            page.get_by_role("button", name="I agree to take part").click()
+            press(page, page.get_by_role("navigation", name="Sprache").get_by_role("link", name="English"))
+            press(page, page.get_by_role("button", name="I agree to take part"))
             mine = page.inner_text(".link-text")
-            page.get_by_role("button", name="Start").click()
-            page.locator("button[value=same]").click()  # the practice pair
+            press(page, page.get_by_role("button", name="Start"))
+            press(page, page.locator("button[value=same]"))  # the practice pair
             assert page.locator("h1").inner_text() == f"Pair 1 of {PAIRS}"
-            page.locator("footer").get_by_role("link", name="Deutsch").click()
+            press(page, page.locator("footer").get_by_role("link", name="Deutsch"))
             for number in range(1, PAIRS + 1):
                 assert page.locator("h1").inner_text() == f"Paar {number} von {PAIRS}"
-                page.get_by_role("button", name="Die beiden sollten gleich behandelt werden").click()
-            page.get_by_role("link", name="Weiter zu den letzten Fragen").click()
-            page.get_by_role("button", name="Abschließen").click()
+                press(page, page.get_by_role("button", name="Die beiden sollten gleich behandelt werden"))
+            press(page, page.get_by_role("link", name="Weiter zu den letzten Fragen"))
+            press(page, page.get_by_role("button", name="Abschließen"))
             assert "Uhr (UTC)" in page.inner_text(".receipt")
         with browsing(browser, locale="de-AT") as (_, page):
             page.goto(mine)
@@ -283,21 +288,21 @@ def test_every_page_of_a_study_with_everything(browser: Browser, people: Path, t
 
         page.goto(served.address)
         look()
-        page.get_by_role("button", name="I agree to take part").click()
+        press(page, page.get_by_role("button", name="I agree to take part"))
         look()
-        page.get_by_role("button", name="Start").click()
+        press(page, page.get_by_role("button", name="Start"))
         look()
         for option in ("first", "last"):  # not all right, so a problem is told; then the second try
             for group in page.locator("fieldset").all():
                 getattr(group.locator("input[type=radio]"), option).check()
-            page.get_by_role("button", name="Go on").click()
+            press(page, page.get_by_role("button", name="Go on"))
             look()
-        page.locator("button[value=same]").click()
+        press(page, page.locator("button[value=same]"))
         for _ in range(PAIRS):
             look()
             page.locator("textarea[name=why]").fill("because 1 2 3 4")  # digits in a text are no answer
             page.locator("input[name=confidence]").nth(2).check()
-            page.locator("button[value=same]").click()
+            press(page, page.locator("button[value=same]"))
         look()
         to_the_end(page)
         look()

@@ -26,7 +26,10 @@ class Form:
 
     def text(self, name: str, longest: int) -> str:
         """A field without what no database takes and no one types; cut where the page would not have allowed more."""
-        value = unicodedata.normalize("NFC", self.fields.get(name, "")).replace("\r\n", "\n")
+        value = self.fields.get(name, "")
+        if value.isascii() and value.isprintable():  # keys and signatures, which are most of what arrives
+            return value[:longest].strip()
+        value = unicodedata.normalize("NFC", value).replace("\r\n", "\n")
         return "".join(c for c in value if c in "\n\t" or not unicodedata.category(c).startswith(("Cc", "Cs")))[
             :longest
         ].strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -39,8 +40,20 @@ CONFIDENCE = (
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400
+# Cards that are kept as HTML, some kilobytes each.
+MOST_KEPT = 2000
 # Rows of the two cards are lined up by a grid of this many lines (see study.css).
 MOST_ALIGNED = 100
+
+
+class Pieces:
+    """Parts of the page of a pair that many pages have in common, each made once and kept."""
+
+    def __init__(self, environment: Environment) -> None:
+        made: Any = environment.get_template("pieces.html").module
+        self.card = lru_cache(MOST_KEPT)(made.card)
+        self.buttons = lru_cache(made.buttons)
+        self.meanings = lru_cache(made.meanings)
 
 
 class Pages:
@@ -102,6 +115,7 @@ class Pages:
             "LONGEST_CLOSING": LONGEST_CLOSING,
             "LONGEST_WHY": LONGEST_WHY,
         }
+        environment.globals["pieces"] = Pieces(environment)
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
 
     def consent(self, *, start_key: str, csrf: str, resume: str | None, problem: str | None = None) -> str:
