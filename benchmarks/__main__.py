@@ -31,6 +31,7 @@ NAMES = (
     "answers-sqlite",
     "answers-postgresql",
     "active-design",
+    "bundle",
 )
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _OPENING = """# Benchmarks
