@@ -90,9 +90,16 @@ def test_what_is_unfinished_is_said_and_stopping_is_no_failure(home: Path) -> No
 def test_refusals(home: Path, run: Callable[..., Result]) -> None:
     for words, reason in (
         (["--workers", 2], "--database postgresql://"),
-        (["--prefix", "study"], "must begin with /"),
-        (["--prefix", "/study/"], "must begin with /"),
+        (["--prefix", "study"], "must be a path"),
+        (["--prefix", "/study/"], "must be a path"),
     ):
         assert reason in run("serve", home, *words, code=1).stderr
     run("serve", home.parent / "nothing", code=1)
     run("serve", home, "--port", 70000, code=2)
+
+
+def test_a_database_that_cannot_be_used_is_told_without_a_traceback(home: Path, run: Callable[..., Result]) -> None:
+    (home / "study.sqlite").write_bytes(b"not a database" * 100)
+    told = run("serve", home, code=1).stderr
+    assert "the database cannot be used" in told
+    assert "Traceback" not in told

@@ -146,7 +146,7 @@ def test_the_whole_way_in_german(client: TestClient, study: StudyFolder) -> None
     kept(client.put("/"), 405)
     kept(client.post("/consent"), 415)
     kept(client.post("/consent", data={"decision": "agree"}), 403)
-    kept(client.post("/consent", data={"why": "x" * 100_000}), 413)
+    kept(client.post("/consent", data={"why": "x" * 500_000}), 413)
     kept(client.post("/consent", data={}, headers={"sec-fetch-site": "cross-site"}), 403)
     assert not english_in(" ".join(seen))
     assert study.editions["de"].consent_version != study.consent_version

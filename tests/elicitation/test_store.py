@@ -139,14 +139,14 @@ class Study(RuleBasedStateMachine):
             return
         key = someone.read(pairs.shown, position=position).key
         with self.store._reading.connect() as connection:
-            nonce = connection.execute(
-                sa.select(answers.c.nonce)
+            nonce, said = connection.execute(
+                sa.select(answers.c.nonce, answers.c.answer)
                 .join(appearances)
                 .where(appearances.c.key == key)
                 .order_by(answers.c.version)
                 .limit(1)
-            ).scalar_one()
-        someone.answer(position, Answer.NO_CONSTRAINT, nonce, key=key)
+            ).one()
+        someone.answer(position, Answer(said), nonce, key=key)
 
     @rule(who=people)
     def finish(self, who: tuple[int, Someone]) -> None:
@@ -366,3 +366,12 @@ def test_what_was_withdrawn_is_gone_from_the_file(tmp_path: Path) -> None:
     store.close()
     remains = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert secret.encode() not in remains
+
+
+def test_two_answers_from_one_form_are_two_versions(store: Store) -> None:
+    someone = Someone(store)
+    for answer in (Answer.SAME, Answer.NO_CONSTRAINT, Answer.SAME, Answer.NO_CONSTRAINT):
+        someone.answer(1, answer, "one form")
+    assert someone.read(pairs.shown, position=1).answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
+    with store._reading.connect() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() == 2

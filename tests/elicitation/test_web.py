@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
@@ -284,6 +285,7 @@ def test_a_form_without_its_token_is_refused(visit: Visit, csrf: str) -> None:
     [
         {"origin": "https://evil.example"},
         {"origin": "null", "sec-fetch-site": "cross-site"},
+        {"origin": "http://[no-origin"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ],
@@ -301,14 +303,32 @@ def test_a_form_from_another_site_is_refused(visit: Visit, headers: dict[str, st
 def test_too_much_is_refused_before_it_is_read(visit: Visit) -> None:
     mine = visit.begin()
     form = hidden(visit.get(f"{mine}/pair/1"))
-    assert visit.post(f"{mine}/pair/1", **form, answer="same", why="x" * 100_000).status_code == 413
+    assert visit.post(f"{mine}/pair/1", **form, answer="same", why="x" * 500_000).status_code == 413
 
     def endless() -> Iterator[bytes]:
-        yield from (b"x" * 1000 for _ in range(100))
+        yield from (b"x" * 1000 for _ in range(500))
 
     headers = {"content-type": "application/x-www-form-urlencoded"}
     assert visit.client.post(f"{mine}/pair/1", content=endless(), headers=headers).status_code == 413
     assert visit.rows(answers) == 0
+
+
+@pytest.mark.parametrize("stage", ["check", "practice"])
+def test_a_stage_that_is_switched_off_holds_nobody_back(make_study: Any, tmp_path: Path, stage: str) -> None:
+    before = make_study(comprehension_check=True)
+    with visiting(before, tmp_path / "study.sqlite") as visit:
+        mine = visit.agree()
+        page = visit.post(f"{mine}/task", **hidden(visit.get(f"{mine}/task")))
+        if stage == "practice":
+            right = {"order": "a_at_least_b", "either": "no_constraint", "change": "yes"}
+            page = visit.post(f"{mine}/check", **hidden(page), **right)
+        assert page.url.path == f"{mine}/{stage}"
+    after = replace(make_study(practice=False), secret=before.secret)
+    with visiting(after, tmp_path / "study.sqlite") as visit:
+        page = visit.get(mine)
+        assert page.url.path == f"{mine}/{stage}"
+        chosen = {"order": "a_at_least_b", "either": "no_constraint", "change": "yes", "answer": "same"}
+        assert visit.post(f"{mine}/{stage}", **hidden(page), **chosen).url.path == f"{mine}/pair/1"
 
 
 def test_what_is_no_form_is_refused(visit: Visit) -> None:
@@ -319,6 +339,21 @@ def test_what_is_no_form_is_refused(visit: Visit) -> None:
     many = {f"field{k}": "x" for k in range(500)}
     assert visit.post(f"{mine}/pair/1", **many).status_code in (400, 403)
     assert visit.client.post(f"{mine}/pair/1", files={"f": b"x"}).status_code in (400, 403)
+
+
+def test_long_texts_in_any_script_arrive_whole(visit: Visit) -> None:
+    mine = visit.begin()
+    for number in range(1, 5):
+        visit.answer(mine, number)
+    texts = dict.fromkeys(("rules", "expressible", "comments"), "漢" * 10000)
+    assert visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), **texts).status_code == 200
+    assert visit.store.read_now(export.texts)["text"].str.len().tolist() == [10_000] * 3
+
+
+@pytest.mark.parametrize("sure", ["0000000039999999999", "٣", "-1", "6", "x"])
+def test_a_confidence_that_is_none_is_left_out(make_study: Any, tmp_path: Path, sure: str) -> None:
+    with visiting(make_study(ask_confidence=True), tmp_path / "study.sqlite") as visit:
+        assert visit.answer(visit.begin(), 1, confidence=sure).status_code == 200
 
 
 def test_odd_characters_are_cleaned_not_lost(make_study: Any, new_database: Callable[[], Any]) -> None:
@@ -366,6 +401,17 @@ def test_behind_a_proxy_with_a_path(make_study: Any, tmp_path: Path) -> None:
         addresses = re.findall(r'(?:href|src|action)="(/[^"]*)"', task.text)
         assert addresses
         assert all(address.startswith("/studies/one/") for address in addresses)
+
+
+def test_a_slash_too_many_does_not_lead_out_of_the_study(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(), tmp_path / "study.sqlite", prefix="/studies/one") as visit:
+        reply = visit.client.post(
+            "/consent", data={**hidden(visit.get("/")), "decision": "agree"}, follow_redirects=False
+        )
+        mine = reply.headers["location"].removeprefix("/studies/one").removesuffix("/task")
+        resumed = visit.client.get(f"{mine}/", follow_redirects=False)
+        assert resumed.headers["location"] == f"/studies/one{mine}/task"
+        assert visit.client.get(f"{mine}/task/", follow_redirects=False).status_code == 404
 
 
 NOWHERE = ["/p/short", "/p/" + "x" * 24, "/p/../../etc/passwd", "/static/../app.py", "/docs", "/openapi.json", "/p/%00"]

@@ -1,5 +1,6 @@
 """``fairwise serve``: the web app of a study."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -29,12 +30,14 @@ def serve(
     """
     if workers > 1 and (database is None or database.startswith("sqlite")):
         raise InputError("--workers: SQLite has one writer, so several processes need --database postgresql://…")
-    if prefix and (not prefix.startswith("/") or prefix.endswith("/")):
-        raise InputError(f"--prefix: {prefix!r} must begin with / and not end with it")
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
+        raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
     from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.web.server import run_server
+    from fairwise.elicitation.store.store import Store
+    from fairwise.elicitation.web.server import database_of, run_server
 
     study = StudyFolder.open(folder)
+    Store.open(database_of(folder, database), study.fingerprint).close()  # what is wrong with it is said here, once
     for missing in study.unfinished:
         note(f"To be filled in before anyone is asked: {missing}")
     run_server(folder, database, host=host, port=port, workers=workers, prefix=prefix, announce=note)

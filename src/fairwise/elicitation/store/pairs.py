@@ -126,8 +126,8 @@ def listed(connection: Connection, token_hash: bytes) -> list[tuple[int, Answer 
 def record(connection: Connection, token_hash: bytes, new: NewAnswer) -> int:
     """Keep an answer; returns the position of its pair.
 
-    The first answer is version 1. A form sent again (the same nonce), or one that says what is current already, changes
-    nothing; anything else is a new version, and the old ones stay.
+    The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
+    anything else is a new version, and the old ones stay.
     """
     found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if found is None:
@@ -138,16 +138,18 @@ def record(connection: Connection, token_hash: bytes, new: NewAnswer) -> int:
         raise NotYet
     versions = connection.execute(_VERSIONS, {"appearance_id": found.id}).all()
     position = int(found.position)
-    if any(version.nonce == new.nonce for version in versions):
+    said = (str(new.answer), new.why, new.confidence)
+    of_this_form = [version for version in versions if version.nonce.partition("+")[0] == new.nonce]
+    if any(version[2:] == said for version in (*of_this_form, *versions[-1:])):
         return position
-    if versions and versions[-1][2:] == (str(new.answer), new.why, new.confidence):
-        return position
+    # One form with two different answers: someone pressed another button before the first reply came.
+    nonce = f"{new.nonce}+{len(of_this_form)}" if of_this_form else new.nonce
     connection.execute(
         _INSERT,
         {
             "appearance_id": found.id,
             "version": 1 + len(versions),
-            "nonce": new.nonce,
+            "nonce": nonce,
             "answer": str(new.answer),
             "why": new.why,
             "confidence": new.confidence,

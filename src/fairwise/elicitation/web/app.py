@@ -68,6 +68,7 @@ def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -
         said = pages[language_of(scope)]
         return HTMLResponse(said.message(heading=said.say(heading), text=said.say(text)), status)
 
+    app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study
     # Not include_router, which looks through them a second time for every request.
     app.router.routes.extend(ParticipantPages(folder, pages, Keys(folder.secret), prefix).router.routes)
     app.add_route("/static/{name}", _static(read_static_files()), methods=["GET"])

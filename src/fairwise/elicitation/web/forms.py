@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
+
+from fairwise.elicitation.web.security import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +40,7 @@ class Form:
     def number(self, name: str, least: int, most: int) -> int | None:
         """A whole number, or None if there is none within the limits."""
         value = self.fields.get(name, "")
-        return int(value) if value.isascii() and value.isdigit() and least <= int(value[:9]) <= most else None
+        return int(value) if re.fullmatch("[0-9]{1,9}", value) and least <= int(value) <= most else None
 
     def answer(self, allowed: tuple[Answer, ...]) -> Answer | None:
         """One of the answers that this study allows."""
@@ -50,5 +53,5 @@ async def read_form(request: Request) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise HTTPException(415)
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=64 * 1024) as form:
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         return Form({name: value for name, value in form.multi_items() if isinstance(value, str)})

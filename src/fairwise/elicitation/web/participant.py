@@ -45,6 +45,12 @@ class ParticipantPages:
         self._pages, self._keys, self._prefix = pages, keys, prefix
         optional = [("check", self._settings.comprehension_check), ("practice", self._settings.practice)]
         self._stages = ("task", *(stage for stage, wanted in optional if wanted), "pairs")
+        # Also after a stage that the operator switched off while somebody was there.
+        every = ("task", *(stage for stage, _ in optional), "pairs")
+        self._after = {
+            stage: next(later for later in every[place:] if later in self._stages)
+            for place, stage in enumerate(every[:-1], start=1)
+        }
         self.router = APIRouter(include_in_schema=False)
         for method, path, handler in (  # the first are found fastest
             ("GET", "/p/{token}/pair/{position}", self.pair),
@@ -55,6 +61,7 @@ class ParticipantPages:
             ("GET", "/declined", self.declined),
             ("GET", "/withdrawn", self.withdrawn),
             ("GET", "/p/{token}", self.resume),
+            ("GET", "/p/{token}/", self.resume),  # as some programs copy links
             ("GET", "/p/{token}/task", self.task),
             ("POST", "/p/{token}/task", self.leave_task),
             ("GET", "/p/{token}/check", self.check),
@@ -321,8 +328,7 @@ class ParticipantPages:
         return form
 
     async def _move_on(self, request: Request, leaving: str) -> Response:
-        after = self._stages[self._stages.index(leaving) + 1]
-        await self._write(request, participants.move_on, leaving=leaving, to=after)
+        await self._write(request, participants.move_on, leaving=leaving, to=self._after[leaving])
         return self._to_own(request, "")
 
     def _me(self, request: Request) -> views.Me:

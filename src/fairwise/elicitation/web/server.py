@@ -46,7 +46,11 @@ def run_server(
     os.environ[_FOLDER], os.environ[_PREFIX] = str(folder), prefix
     if database is not None:
         os.environ[_DATABASE] = database
-    announce(f"Open http://{host}:{port}{prefix}/ (Ctrl-C stops)")
+    address = f"http://{host}:{port}/"
+    if prefix:
+        announce(f"For a proxy that shows {address} under {prefix}/ (Ctrl-C stops)")
+    else:
+        announce(f"Open {address} (Ctrl-C stops)")
     uvicorn.run(
         "fairwise.elicitation.web.server:app_from_environment",
         factory=True,

@@ -59,7 +59,10 @@
     setTimeout(() => release(form), 10_000);
   });
   addEventListener("pageshow", (event) => {
-    if (event.persisted) document.querySelectorAll("form").forEach(release);
+    if (!event.persisted) return;
+    // A form counts once, so that another answer needs another form.
+    if (document.querySelector("form[data-once][data-sent]")) location.reload();
+    document.querySelectorAll("form").forEach(release);
   });
 
   // The second half of a double click may fall on the next pair, which nobody has looked at yet.
