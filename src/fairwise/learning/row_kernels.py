@@ -8,10 +8,10 @@ import numpy as np
 
 @numba.njit(cache=True, nogil=True)
 def mixed(values, weights):
-    """``weights @ values`` for values ``(k, K)``, without a float copy of them."""
-    k, n_rows = values.shape
+    """``weights @ values`` for values ``(k, K)``, without a float copy of them; the last may have no weight yet."""
+    n_rows = values.shape[1]
     out = np.zeros(n_rows)
-    for t in range(k):
+    for t in range(min(len(weights), len(values))):
         w = weights[t]
         if w != 0.0:
             for r in range(n_rows):
