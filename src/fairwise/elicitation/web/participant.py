@@ -7,28 +7,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.languages import marked
 from fairwise.elicitation.store import pairs, participants
 from fairwise.elicitation.store.problems import NotYet, Unknown
 from fairwise.elicitation.web import views
-from fairwise.elicitation.web.forms import Form, read_form
-from fairwise.elicitation.web.language_choice import PARAMETER, language_of
+from fairwise.elicitation.web.asking import Asking
+from fairwise.elicitation.web.forms import read_form
 from fairwise.elicitation.web.pages import LONGEST_CLOSING, LONGEST_WHY
 from fairwise.elicitation.web.rehearsal import check_questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from starlette.requests import Request
 
-    from fairwise.elicitation.editions import Edition
     from fairwise.elicitation.folder import StudyFolder
     from fairwise.elicitation.signing import Keys
-    from fairwise.elicitation.store.participants import Participant
-    from fairwise.elicitation.store.store import Store
     from fairwise.elicitation.web.pages import Pages
 
 COOKIE = "fairwise_participant"
@@ -37,12 +34,11 @@ _TRIES = 2
 _CHOOSE = marked("Choose one of the answers")
 
 
-class ParticipantPages:
+class ParticipantPages(Asking):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
     def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
-        self._folder, self._settings = folder, folder.settings
-        self._pages, self._keys, self._prefix = pages, keys, prefix
+        super().__init__(folder, pages, keys, prefix)
         optional = [("check", self._settings.comprehension_check), ("practice", self._settings.practice)]
         self._stages = ("task", *(stage for stage, wanted in optional if wanted), "pairs")
         # Also after a stage that the operator switched off while somebody was there.
@@ -288,60 +284,6 @@ class ParticipantPages:
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
         return response
 
-    # What several of them need
-
-    def _in(self, request: Request) -> Pages:
-        """The pages in the language that this visitor reads."""
-        return self._pages[language_of(request.scope)]
-
-    def _edition(self, request: Request) -> Edition:
-        return self._folder.editions[language_of(request.scope)]
-
-    def _store(self, request: Request) -> Store:
-        store: Store = request.app.state.store
-        return store
-
-    def _hash(self, request: Request) -> bytes:
-        return self._keys.hashed(request.path_params["token"])
-
-    async def _read(self, request: Request, question: Callable[..., Any], **more: Any) -> Any:
-        return await self._store(request).read(partial(question, token_hash=self._hash(request), **more))
-
-    async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
-        return await self._store(request).write(partial(change, token_hash=self._hash(request), **more))
-
-    async def _who(self, request: Request) -> Participant:
-        who: Participant = await self._read(request, participants.find)
-        return who
-
-    async def _who_at(self, request: Request, stage: str) -> Participant:
-        who = await self._who(request)
-        if who.stage != stage:
-            raise NotYet
-        return who
-
-    async def _own_form(self, request: Request) -> Form:
-        """The form, if it was made for this participant."""
-        form = await read_form(request)
-        if not self._keys.is_form(request.path_params["token"], form.text("csrf", 200)):
-            raise HTTPException(403)
-        return form
-
     async def _move_on(self, request: Request, leaving: str) -> Response:
         await self._write(request, participants.move_on, leaving=leaving, to=self._after[leaving])
         return self._to_own(request, "")
-
-    def _me(self, request: Request) -> views.Me:
-        token = request.path_params["token"]
-        path = f"{self._prefix}/p/{token}"
-        base = request.url
-        # On another device, too, they read on in the language they have read so far.
-        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
-        link = f"{base.scheme}://{base.netloc}{path}{language}"
-        return views.Me(path=path, link=link, csrf=self._keys.form(token))
-
-    def _to(self, path: str) -> RedirectResponse:
-        return RedirectResponse(f"{self._prefix}{path}", 303)
-
-    def _to_own(self, request: Request, path: str) -> RedirectResponse:
-        return self._to(f"/p/{request.path_params['token']}{path}")
