@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairwise.cli.expanded import expanded
 from fairwise.cli.output import check_folder, print_json
 from fairwise.cli.screen import Json, note, print_frame, say, stages
 from fairwise.errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from fairwise.judgments import Judgments
 
+_ABOUT_OWN_PEOPLE = ("--id", "--outcome", "--favorable-label", "--group")
 _COLUMNS = {
     "number": "number",
     "reported": "the paper",
@@ -37,25 +39,84 @@ class _Asked:
     groups: "pd.Series[Any] | None"
 
 
+@dataclass(frozen=True)
+class Whom:
+    """Whose answers about which people: simulated ones about those of COMPAS, unless told otherwise."""
+
+    judgments: Annotated[
+        Path | None, typer.Option("--judgments", help="Real answers instead of the simulated panel: .csv or .parquet.")
+    ] = None
+    people: Annotated[
+        Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
+    ] = None
+    id: Annotated[str | None, typer.Option("--id", help="With --people: column with each person's id.")] = None
+    outcome: Annotated[str | None, typer.Option("--outcome", help="With --people: column to predict.")] = None
+    favorable_label: Annotated[
+        str | None, typer.Option("--favorable-label", help="With --people: the outcome that is good to get.")
+    ] = None
+    group: Annotated[
+        str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0
+
+    def read(self) -> _Asked:
+        """Return people and judgments."""
+        from fairwise.datasets import load_compas
+
+        if self.people is not None:
+            return self._own_people()
+        for name, value in self._options().items():
+            if name in _ABOUT_OWN_PEOPLE and value is not None:
+                raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
+        table, labels = load_compas()
+        if self.judgments is not None:
+            return _Asked(table, labels, _said(self.judgments, table), 0, table["race"])
+        from fairwise.simulation import simulate_panel
+
+        return _Asked(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
+
+    def _own_people(self) -> _Asked:
+        from fairwise.cli.people_options import PeopleOptions
+
+        if self.people is None or self.judgments is None or self.id is None or self.outcome is None:
+            raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
+        read = PeopleOptions(self.people, self.id, self.outcome).read()
+        groups = None if self.group is None else read.file.groups((self.group,))[self.group]
+        label = read.label(self.favorable_label)
+        return _Asked(read.features, read.outcome, _said(self.judgments, read.features), label, groups)
+
+    def command(self, out: Path) -> str:
+        """Return the command as it would be typed again."""
+        options = {**self._options(), "--out": out}
+        if self.judgments is None:
+            options["--seed"] = self.seed
+        given = [(name, str(value)) for name, value in options.items() if value is not None]
+        return " ".join(["fairwise reproduce", *(f"{name} {shlex.quote(value)}" for name, value in given)])
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "--judgments": self.judgments,
+            "--people": self.people,
+            "--id": self.id,
+            "--outcome": self.outcome,
+            "--favorable-label": self.favorable_label,
+            "--group": self.group,
+        }
+
+
+def _said(path: Path, people: "pd.DataFrame") -> "Judgments":
+    from fairwise.cli.judgments_options import JudgmentsOptions
+
+    said, _ = JudgmentsOptions(path).read(people)
+    return said
+
+
+@expanded
 def reproduce(
+    whom: Whom,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
     ] = None,
-    judgments: Annotated[
-        Path | None, typer.Option("--judgments", help="Real answers instead of the simulated panel: .csv or .parquet.")
-    ] = None,
-    people: Annotated[
-        Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
-    ] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="With --people: column with each person's id.")] = None,
-    outcome: Annotated[str | None, typer.Option("--outcome", help="With --people: column to predict.")] = None,
-    favorable_label: Annotated[
-        str | None, typer.Option("--favorable-label", help="With --people: the outcome that is good to get.")
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0,
     jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 2,
     as_json: Json = False,
 ) -> None:
@@ -69,11 +130,11 @@ def reproduce(
         if out.exists() and not out.is_dir():
             raise InputError(f"{out}: is a file; give the name of a folder")
         check_folder(out if out.exists() else out.parent)
-    asked = _asked(judgments, people, id_column, outcome, favorable_label, group, seed)
+    asked = whom.read()
     from fairwise.replication import compare, run_study, write_study
 
     if not as_json:
-        note("Simulated people: no real person was asked." if judgments is None else str(asked.judgments))
+        note("Simulated people: no real person was asked." if whom.judgments is None else str(asked.judgments))
     start = perf_counter()
     with stages() as progress:
         study = run_study(
@@ -82,15 +143,14 @@ def reproduce(
             asked.judgments,
             favorable_label=asked.favorable_label,
             groups=asked.groups,
-            simulated=judgments is None,
+            simulated=whom.judgments is None,
             n_jobs=jobs,
             progress=progress,
         )
     seconds = perf_counter() - start
     comparison = compare(study)
     if out is not None:
-        command = _command(out, judgments, people, id_column, outcome, favorable_label, group, seed)
-        write_study(study, out, command=command, seconds=seconds, seed=seed)
+        write_study(study, out, command=whom.command(out), seconds=seconds, seed=whom.seed)
     if as_json:
         print_json({"simulated": study.simulated, "seconds": seconds, "numbers": comparison, "out": out})
         return
@@ -98,67 +158,3 @@ def reproduce(
     if study.simulated:
         say("\nOurs are from simulated people: they can resemble the paper's numbers, they cannot confirm them.")
     say(f"\nThe page with all figures: {out / 'section5.html'}" if out else "\nWith --out FOLDER also as a page.")
-
-
-def _asked(
-    judgments: Path | None,
-    people: Path | None,
-    id_column: str | None,
-    outcome: str | None,
-    favorable_label: str | None,
-    group: str | None,
-    seed: int,
-) -> _Asked:
-    from fairwise.datasets import load_compas
-
-    if people is None:
-        given = {"--id": id_column, "--outcome": outcome, "--favorable-label": favorable_label, "--group": group}
-        for name, value in given.items():
-            if value is not None:
-                raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
-        table, labels = load_compas()
-        if judgments is None:
-            from fairwise.simulation import simulate_panel
-
-            return _Asked(table, labels, simulate_panel(table, seed=seed), 0, table["race"])
-        return _Asked(table, labels, _said(judgments, table), 0, table["race"])
-    if judgments is None or id_column is None or outcome is None:
-        raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
-    from fairwise.cli.people_options import PeopleOptions
-
-    read = PeopleOptions(people, id_column, outcome).read()
-    groups = None if group is None else read.file.groups((group,))[group]
-    label = read.label(favorable_label)
-    return _Asked(read.features, read.outcome, _said(judgments, read.features), label, groups)
-
-
-def _said(path: Path, people: "pd.DataFrame") -> "Judgments":
-    from fairwise.cli.judgments_options import JudgmentsOptions
-
-    said, _ = JudgmentsOptions(path).read(people)
-    return said
-
-
-def _command(
-    out: Path,
-    judgments: Path | None,
-    people: Path | None,
-    id_column: str | None,
-    outcome: str | None,
-    favorable_label: str | None,
-    group: str | None,
-    seed: int,
-) -> str:
-    """The command as it would be typed again."""
-    options = {
-        "--judgments": judgments,
-        "--people": people,
-        "--id": id_column,
-        "--outcome": outcome,
-        "--favorable-label": favorable_label,
-        "--group": group,
-        "--seed": seed if judgments is None else None,
-        "--out": out,
-    }
-    words = [part for name, value in options.items() if value is not None for part in (name, shlex.quote(str(value)))]
-    return " ".join(["fairwise reproduce", *words])
