@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row, seconds
-from fairwise.learning.no_regret import solve_no_regret
+from fairwise.learning.no_regret import solve_games
 
 
 def run() -> Row:
@@ -36,5 +36,5 @@ def curve(judge: str) -> list[tuple[float, float]]:
     """Error and violation of the dynamics at each gamma."""
     problem = compas.problem_of(judge)
     oracle = compas.regression(problem)
-    solved = [solve_no_regret(problem.at(gamma), oracle) for gamma in compas.GAMMAS]
+    solved = solve_games([problem.at(gamma) for gamma in compas.GAMMAS], oracle)
     return [(solution.error, float(solution.trajectory["max_violation"][-1])) for solution in solved]

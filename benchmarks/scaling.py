@@ -21,10 +21,10 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import make_people
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.folding import fold
-from fairwise.learning.no_regret import regression_rounds
 from fairwise.learning.oracles.regression import RegressionOracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.promise import promise
+from fairwise.learning.regression_dynamics import Ground, play_games
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,11 +88,11 @@ def player(n: int) -> Callable[[int], object]:
     placed = fold(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
     budget = panel_budget(pairs, 0.0, "answers")
     problem = Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=0.3)
-    oracle = RegressionOracle(problem.points.rows, problem.points.multiplicity)
+    ground = Ground.of(problem, RegressionOracle(problem.points.rows, problem.points.multiplicity))
 
     def play(n_rounds: int) -> object:
         plan = promise(len(problem), lambda_bound=1.0, tau_bound=1.0, n_rounds=n_rounds)
-        return regression_rounds(problem, oracle, plan, 1.0, 1.0)
+        return play_games([problem], ground, [plan], 1.0, 1.0)
 
     return play
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.budgets import judge_budgets, panel_budget
-from fairwise.learning.no_regret import _play, _play_regression, solve_no_regret
+from fairwise.learning.no_regret import _play, _play_regression, solve_games, solve_no_regret
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.regression import RegressionOracle
 from fairwise.learning.problem import Problem
@@ -63,7 +63,7 @@ def test_round_for_round(
         n_budgets=len(problem.soft_budgets),
         n_rounds=120,
     )
-    compiled = _play_regression(problem, oracle, plan, lambda_bound, 2.0)
+    compiled = _play_regression([problem], oracle, [plan], lambda_bound, 2.0)[0]
     plain = _play(problem, oracle, plan, lambda_bound, 2.0, None)
     for name in ("error", "max_violation"):
         assert compiled.trajectory[name] == pytest.approx(plain.trajectory[name], abs=1e-12)
@@ -124,3 +124,25 @@ def test_descent_is_seeded_too_and_other_classes_are_not(
     assert len(found) > 100
     tiny = listed(0)
     assert seeds(tiny.problem, tiny.oracle) is None
+
+
+@shapes
+def test_many_games_at_once_are_the_games_one_at_a_time(
+    game: Callable[..., tuple[Problem, RegressionOracle]], shape: dict[str, Any]
+) -> None:
+    problem, oracle = game(3, **shape)
+    soft = [budget.limit for budget in problem.budgets]
+    none = [0.0 for _ in soft]
+    games = [problem.at(gamma, limits) for gamma in (0.0, 0.1, 0.7) for limits in (soft, none)]
+    together = solve_games(games, oracle, n_rounds=150, lambda_bound=3.0)
+    for one, found in zip(games, together, strict=True):
+        alone = solve_no_regret(one, oracle, n_rounds=150, lambda_bound=3.0)
+        for name, values in alone.classifiers.state().items():
+            assert np.array_equal(found.classifiers.state()[name], values)
+        assert np.array_equal(found.trajectory["error"], alone.trajectory["error"])
+        assert np.array_equal(found.trajectory["max_violation"], alone.trajectory["max_violation"])
+        assert np.array_equal(found.multipliers.rows, alone.multipliers.rows)
+        assert np.array_equal(found.multipliers.budgets, alone.multipliers.budgets)
+        assert (found.error, found.bound) == (alone.error, alone.bound)
+    # They are different games.
+    assert len({solution.error for solution in together}) > 2

@@ -110,8 +110,10 @@ class _Run:
         """False positive rate of each group: how likely someone without label 1 is to get it."""
         if self.groups is None:
             return {}
+        from fairwise.learning.mixture import Mixture
+
         points = prepared.problem.points
-        probability = solution.weights @ solution.classifiers.labels(points.rows).astype(float)
+        probability = Mixture(solution.classifiers, solution.weights).probabilities(points.rows)
         counted = slice(None) if self.sample_weight is None else np.asarray(self.sample_weight) > 0
         group, label = self.groups.to_numpy()[counted], np.asarray(self.outcome)[counted]
         negative = label != prepared.classes[1]
@@ -192,16 +194,22 @@ def frontier(
 
 def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress) -> Iterator[tuple[Any, Rows]]:
     """Curves as they are finished."""
-    shared = _shared_seeds(run) if judges and judges != [None] else None
+    generates = run.settings["solver"] == "column-generation"
+    shared = _shared_seeds(run) if generates and judges and judges != [None] else None
     if len(judges) == 1 or n_jobs == 1:
         yield from ((judge, run.curve(judge, shared, tell.step)) for judge in judges)
         return
     from joblib import Parallel, delayed
+    from threadpoolctl import threadpool_limits
 
+    # Games against the regression oracle are compiled and over before a process would have started.
+    quick = run.settings["estimator"] == "linear-regression" and run.settings["solver"] == "no-regret"
     work = (delayed(_named)(run, judge, shared) for judge in judges)
-    for judge, rows in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
-        tell.step(len(rows))
-        yield judge, rows
+    with threadpool_limits(1):
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads" if quick else None, return_as="generator_unordered")
+        for judge, rows in parallel(work):
+            tell.step(len(rows))
+            yield judge, rows
 
 
 def _named(run: _Run, judge: Any, shared: Classifiers | None) -> tuple[Any, Rows]:

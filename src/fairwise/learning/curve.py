@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.learning.solving import plain, solve
+from fairwise.learning.solving import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,11 @@ def solve_curve(
     if len(prepared.problem) == 0:
         return [_stepped(plain(problem, prepared.oracle), step) for problem in problems]
     if settings["solver"] == "no-regret":
-        return [_stepped(solve(problem, prepared.oracle, settings), step) for problem in problems]
+        from fairwise.learning.no_regret import solve_games
+
+        names = ("n_rounds", "nu", "lambda_bound", "tau_bound")
+        played = solve_games(problems, prepared.oracle, **{name: settings[name] for name in names})
+        return [_stepped(solution, step) for solution in played]
     return _solve_together(prepared, problems, float(settings["tol"]), shared, step)
 
 

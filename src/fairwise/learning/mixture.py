@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray
 
 _LABELS_AT_ONCE = 1 << 24
+_MANY = 64  # from so many on compiled code adds them, in the same order
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,13 @@ class Mixture:
         step = max(1, _LABELS_AT_ONCE // len(self.weights))
         for start in range(0, len(rows), step):
             part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
-            for weight, labels in zip(self.weights, self.classifiers.labels(part), strict=True):
-                result[start : start + step] += weight * labels
+            labels = self.classifiers.labels(part)
+            if len(self.weights) > _MANY:
+                from fairwise.learning.row_kernels import mixed
+
+                result[start : start + step] = mixed(np.ascontiguousarray(labels), self.weights)
+                continue
+            for weight, given in zip(self.weights, labels, strict=True):
+                result[start : start + step] += weight * given
         # Weights add to 1 only up to rounding.
         return np.minimum(result, 1.0)

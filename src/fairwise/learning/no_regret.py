@@ -23,8 +23,9 @@ from fairwise.learning.result import Solution
 _MAX_ROUNDS = 10**7
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
     from fairwise.learning.problem import Problem
     from fairwise.learning.promise import Promise
 
@@ -43,6 +44,29 @@ def solve_no_regret(
     With ``nu`` the number of rounds is the one the theorem asks for, and the gap between both best responses to the
     averages is looked at on the way (the stopping rule sketched in the paper's source).
     """
+    return solve_games([problem], oracle, n_rounds=n_rounds, nu=nu, lambda_bound=lambda_bound, tau_bound=tau_bound)[0]
+
+
+def solve_games(
+    problems: Sequence[Problem],
+    oracle: Oracle,
+    *,
+    n_rounds: int = 1000,
+    nu: float | None = None,
+    lambda_bound: float = 1.0,
+    tau_bound: float = 1.0,
+) -> list[Solution]:
+    """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone."""
+    plans = [plan_of(problem, n_rounds, nu, lambda_bound, tau_bound) for problem in problems]
+    if nu is None and problems[0].groups is None and isinstance(oracle, RegressionOracle):
+        return _play_regression(problems, oracle, plans, lambda_bound, tau_bound)
+    return [
+        _play(problem, oracle, plan, lambda_bound, tau_bound, nu) for problem, plan in zip(problems, plans, strict=True)
+    ]
+
+
+def plan_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: float, tau_bound: float) -> Promise:
+    """How many rounds there will be, and their steps."""
     plan = promise(
         len(problem),
         lambda_bound=lambda_bound,
@@ -59,9 +83,7 @@ def solve_no_regret(
             f"nu={nu:g} needs {plan.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
             f"{_MAX_ROUNDS:.0e}. Give a larger nu, smaller lambda_bound and tau_bound, or n_rounds."
         )
-    if nu is None and problem.groups is None and isinstance(oracle, RegressionOracle):
-        return _play_regression(problem, oracle, plan, lambda_bound, tau_bound)
-    return _play(problem, oracle, plan, lambda_bound, tau_bound, nu)
+    return plan
 
 
 def _play(
@@ -121,62 +143,23 @@ def _play(
 
 
 def _play_regression(
-    problem: Problem, oracle: RegressionOracle, plan: Promise, lambda_bound: float, tau_bound: float
-) -> Solution:
-    """The same game against the regression oracle, compiled; the full table is read only before and after."""
-    classifiers, violations, average = regression_rounds(problem, oracle, plan, lambda_bound, tau_bound)
-    points = problem.points
-    errors = points.error_offset + classifiers.total_costs(points.rows, points.error_cost)
-    running = np.cumsum(errors) / np.arange(1, plan.n_rounds + 1)
-    average.error = float(running[-1])
-    bound = _bound_at(problem, oracle, average.multipliers)
-    gaps = np.full(plan.n_rounds, np.nan)
-    gaps[-1] = average.best_dual_value(lambda_bound, tau_bound) - bound
-    return Solution(
-        classifiers=classifiers,
-        weights=np.full(plan.n_rounds, 1.0 / plan.n_rounds),
-        error=average.error,
-        multipliers=average.multipliers,
-        bound=bound,
-        exact=False,
-        hypothesis_class=oracle.hypothesis_class,
-        oracle_calls=plan.n_rounds + 1,
-        trajectory={"error": running, "max_violation": violations, "gap": gaps},
-    )
+    problems: Sequence[Problem],
+    oracle: RegressionOracle,
+    plans: Sequence[Promise],
+    lambda_bound: float,
+    tau_bound: float,
+) -> list[Solution]:
+    """The same games against the regression oracle, compiled; the full table is read only before and after."""
+    from fairwise.learning.regression_dynamics import Ground, play_games
 
-
-def regression_rounds(
-    problem: Problem, oracle: RegressionOracle, plan: Promise, lambda_bound: float, tau_bound: float
-) -> tuple[LinearClassifiers, FloatArray, Averages]:
-    """All rounds against the regression oracle: classifiers, running violation, averages. Reads no error."""
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
-    from fairwise.learning.regression_game import play
-
-    judged_rows = np.ascontiguousarray(problem.points.rows[problem.judged])
-    with_intercept = np.concatenate([np.ones((len(judged_rows), 1)), judged_rows], axis=1)
-    soft = problem.soft_budgets
-    coef, intercept, violations, pairs, budgets, slack, favored = play(
-        judged_rows,
-        oracle.inverse_gram @ oracle.moments(problem.points.error_cost),
-        np.ascontiguousarray(oracle.inverse_gram @ with_intercept.T),
-        problem.reference,
-        problem.owed,
-        problem.sign,
-        problem.gamma,
-        problem.hard,
-        np.cumsum([0, *(len(b.rows) for b in soft)]),
-        np.concatenate([b.rows for b in soft]) if soft else np.empty(0, dtype=np.intp),
-        np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
-        budget_limits(problem),
-        plan.n_rounds,
-        lambda_bound,
-        tau_bound,
-        plan.pair_step,
-        plan.budget_step,
-    )
-    average = Averages(problem)
-    average.add(Multipliers(pairs, budgets), np.nan, problem.differences(favored[None, :])[0], slack)
-    return LinearClassifiers(coef, intercept), violations, average
+    points = problems[0].points
+    games = play_games(problems, Ground.of(problems[0], oracle), plans, lambda_bound, tau_bound)
+    played = join([part for game in games for part in (game.classifiers, game.reply)])
+    errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
+    return [
+        game.solution(own[:-1], float(own[-1]), lambda_bound, tau_bound, oracle.hypothesis_class)
+        for game, own in zip(games, errors.reshape(len(games), -1), strict=True)
+    ]
 
 
 def join(members: list[Classifiers]) -> Classifiers:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairwise.learning.no_regret import regression_rounds
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.regression import RegressionOracle
 from fairwise.learning.promise import promise
+from fairwise.learning.regression_dynamics import Ground, play_games
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, Oracle
@@ -26,6 +26,7 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
         return None
     problem = replace(problem, groups=None)  # these rounds know pairs only
     n_rounds = _ROUNDS if regression is oracle else _ROUNDS_FOR_DESCENT
+    ground = Ground.of(problem, regression)
     found: Classifiers | None = None
     for lambda_bound in _LAMBDA_BOUNDS:
         n_budgets = len(problem.soft_budgets)
@@ -36,6 +37,6 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
             n_budgets=n_budgets,
             n_rounds=n_rounds,
         )
-        rounds, _, _ = regression_rounds(problem, regression, plan, lambda_bound, lambda_bound)
+        rounds = play_games([problem], ground, [plan], lambda_bound, lambda_bound)[0].classifiers
         found = rounds if found is None else found.joined(rounds)
     return found

@@ -26,16 +26,21 @@ class LinearClassifiers:
         return len(self.intercept)
 
     def labels(self, rows: FloatArray) -> LabelArray:
-        from fairwise.learning.oracles import linear_kernels
+        from fairwise.learning.oracles import linear_kernels, linear_signs
 
+        if len(self) > linear_signs.FEW:
+            return linear_signs.labels(rows, self.coef, self.intercept).T
         by_column = np.ascontiguousarray(self.coef.T)
         result: LabelArray = linear_kernels.labels(np.ascontiguousarray(rows), by_column, self.intercept)
         return result.T
 
     def total_costs(self, rows: FloatArray, cost: FloatArray) -> FloatArray:
         """``sum_p cost[p] h_t(p)``, ``(k,)``, without storing the labels."""
-        from fairwise.learning.oracles import linear_kernels
+        from fairwise.learning.oracles import linear_kernels, linear_signs
 
+        if len(self) > linear_signs.FEW:
+            everyone = np.zeros(len(rows), dtype=np.intp)
+            return np.asarray(linear_signs.totals(rows, self.coef, self.intercept, everyone, cost, 1)[0])
         by_column = np.ascontiguousarray(self.coef.T)
         result: FloatArray = linear_kernels.total_costs(np.ascontiguousarray(rows), cost, by_column, self.intercept)
         return result

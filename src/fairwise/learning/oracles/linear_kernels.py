@@ -9,8 +9,6 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-_BLOCK = 128  # classifiers scored together: their running scores stay in the first-level cache
-
 
 @numba.njit(cache=True, nogil=True)
 def labels(rows, coef_by_column, intercept):
@@ -33,27 +31,21 @@ def labels(rows, coef_by_column, intercept):
 
 @numba.njit(cache=True, nogil=True)
 def total_costs(rows, cost, coef_by_column, intercept):
-    """``sum_p cost[p] h_t(p)`` for ``k`` classifiers in one pass; ``coef_by_column`` is ``(d, k)``.
-
-    Product, sign and sum are fused; the inner loop runs over classifiers, so that it vectorises.
-    """
+    """``sum_p cost[p] h_t(p)`` for a few classifiers in one pass; ``coef_by_column`` is ``(d, k)``."""
     n, d = rows.shape
     k = len(intercept)
     out = np.zeros(k)
-    score = np.empty(_BLOCK)
-    for start in range(0, k, _BLOCK):
-        width = min(_BLOCK, k - start)
-        for p in range(n):
-            for t in range(width):
-                score[t] = intercept[start + t]
-            for j in range(d):
-                x = rows[p, j]
-                if x != 0.0:
-                    for t in range(width):
-                        score[t] += x * coef_by_column[j, start + t]
-            c = cost[p]
-            for t in range(width):
-                out[start + t] += c if score[t] > 0.0 else 0.0
+    score = np.empty(k)
+    for p in range(n):
+        score[:] = intercept
+        for j in range(d):
+            x = rows[p, j]
+            if x != 0.0:
+                for t in range(k):
+                    score[t] += x * coef_by_column[j, t]
+        c = cost[p]
+        for t in range(k):
+            out[t] += c if score[t] > 0.0 else 0.0
     return out
 
 

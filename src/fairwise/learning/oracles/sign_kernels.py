@@ -1,0 +1,95 @@
+"""Compiled loops behind ``linear_signs``: quick scores tile by tile, and exact ones where a quick score is unsure."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def in_single_precision(rows, most, unit, largest, smallest):
+    """Rows ``(n, d + 1)`` with a 1 in front, and how far any score of each can be from the exact one.
+
+    ``most`` (d + 1,) is the largest weight of each column. A row with an entry beyond ``largest`` has no bound.
+    """
+    n, d = rows.shape
+    single = np.empty((n, d + 1), dtype=np.float32)
+    bound = np.empty(n, dtype=np.float32)
+    for p in range(n):
+        size = most[0]
+        in_range = True
+        single[p, 0] = 1.0
+        for j in range(d):
+            x = np.abs(rows[p, j])
+            size += x * most[1 + j]
+            in_range = in_range and x <= largest
+            single[p, 1 + j] = rows[p, j] if x <= largest else 0.0
+        bound[p] = unit * size + smallest if in_range else np.inf
+    return single, bound
+
+
+@numba.njit(cache=True, nogil=True)
+def totals(rows, coef_by_column, intercept, single, weights, bound, tile, cell, value, out):
+    """Add ``value[p]`` to ``out[cell[p], t]`` for every row ``p`` and classifier ``t`` whose label there is 1.
+
+    ``single`` (n, d + 1) and ``weights`` (d + 1, k) are rows and classifiers in single precision, ``tile`` how many
+    rows are scored together. ``bound`` (n,) says how far a quick score can be from the exact one.
+    """
+    n = len(rows)
+    k = len(intercept)
+    spare = np.empty((tile, k), dtype=np.float32)
+    nothing = value[0] - value[0]
+    for start in range(0, n, tile):
+        count = min(tile, n - start)
+        scores = spare[:count]
+        np.dot(single[start : start + count], weights, scores)
+        for q in range(count):
+            p = start + q
+            limit = bound[p]
+            score = scores[q]
+            total = out[cell[p]]
+            v = value[p]
+            unsure = np.int32(0)
+            for t in range(k):
+                total[t] += v if score[t] > limit else nothing
+                unsure += np.int32(np.abs(score[t]) <= limit)
+            if unsure or limit == np.inf:
+                for t in range(k):
+                    near = np.abs(score[t]) <= limit or limit == np.inf
+                    if near and _exact_score(rows[p], coef_by_column, intercept, t) > 0.0:
+                        total[t] += v
+
+
+@numba.njit(cache=True, nogil=True)
+def labels(rows, coef_by_column, intercept, single, weights, bound, tile, out):
+    """Write labels ``(n, k)``, likewise."""
+    n = len(rows)
+    k = len(intercept)
+    spare = np.empty((tile, k), dtype=np.float32)
+    for start in range(0, n, tile):
+        count = min(tile, n - start)
+        scores = spare[:count]
+        np.dot(single[start : start + count], weights, scores)
+        for q in range(count):
+            p = start + q
+            limit = bound[p]
+            score = scores[q]
+            label = out[p]
+            unsure = np.int32(0)
+            for t in range(k):
+                label[t] = score[t] > limit
+                unsure += np.int32(np.abs(score[t]) <= limit)
+            if unsure or limit == np.inf:
+                for t in range(k):
+                    if np.abs(score[t]) <= limit or limit == np.inf:
+                        label[t] = _exact_score(rows[p], coef_by_column, intercept, t) > 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _exact_score(row, coef_by_column, intercept, t):
+    """The score as ``linear_kernels`` adds it."""
+    score = intercept[t]
+    for j in range(len(row)):
+        if row[j] != 0.0:
+            score += row[j] * coef_by_column[j, t]
+    return score
