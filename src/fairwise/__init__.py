@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairwise.auditing import audit, frontier
     from fairwise.judgments import Answer, Judgments
+    from fairwise.learning.blocks.table import LargeTable
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.promise import promise
 
-__all__ = ["Answer", "Judgments", "PairwiseFairClassifier", "audit", "frontier", "promise"]
+__all__ = ["Answer", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
 __version__ = "0.1.0.dev0"
 
 _HOME = {
     "Answer": "fairwise.judgments",
     "Judgments": "fairwise.judgments",
+    "LargeTable": "fairwise.learning.blocks.table",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
     "audit": "fairwise.auditing",
     "frontier": "fairwise.auditing",

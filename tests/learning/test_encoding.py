@@ -203,6 +203,6 @@ def test_state_makes_the_same_encoder_again(mixed: pd.DataFrame) -> None:
 
 
 def test_the_limit_on_categories_is_a_setting_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "_MAX_CATEGORIES", 2)
+    monkeypatch.setattr(encoding, "MAX_CATEGORIES", 2)
     with pytest.raises(InputError, match="at most 2 can be told apart"):
         learned(pd.DataFrame({"x": list("abc")}))

@@ -15,7 +15,7 @@ from fairwise.errors import InputError, shown
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
 
-_MAX_CATEGORIES = 1000
+MAX_CATEGORIES = 1000
 _NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 
 
@@ -64,8 +64,8 @@ class TableEncoder:
         columns: list[NumberColumn | CategoryColumn] = []
         for name in table.columns:
             series = table[name]
-            if _is_number(series):
-                columns.append(_learn_number(str(name), _numbers(series), weights, scaled=scaled))
+            if is_number(series):
+                columns.append(_learn_number(str(name), numbers_of(series), weights, scaled=scaled))
             else:
                 columns.append(_learn_categories(str(name), series))
         return cls(tuple(columns))
@@ -120,7 +120,7 @@ class TableEncoder:
         )
 
 
-def _is_number(series: pd.Series[Any]) -> bool:
+def is_number(series: pd.Series[Any]) -> bool:
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         raise InputError(
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
@@ -133,7 +133,7 @@ def _is_number(series: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(series)
 
 
-def _numbers(series: pd.Series[Any]) -> FloatArray:
+def numbers_of(series: pd.Series[Any]) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     values = series.to_numpy(dtype=float, na_value=np.nan)
@@ -161,17 +161,20 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
         shift = float(values.min())
         with np.errstate(over="ignore", invalid="ignore"):
             spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-        if not np.isfinite(spread):
-            raise InputError(
-                f"Column {name!r} holds numbers too large to be scaled (up to {np.abs(values).max():.1e})."
-            )
-        scale = 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
+        scale = scale_of(name, spread, float(np.abs(values).max()))
     return NumberColumn(name, shift, scale, mean, marks_missing)
+
+
+def scale_of(name: str, spread: float, largest: float) -> float:
+    """The power of two near a column's standard deviation."""
+    if not np.isfinite(spread):
+        raise InputError(f"Column {name!r} holds numbers too large to be scaled (up to {largest:.1e}).")
+    return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
 def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray) -> None:
     try:
-        values = _numbers(series)
+        values = numbers_of(series)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -185,9 +188,9 @@ def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray
 def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:
     known = series[series.notna()].astype(str)
     categories = tuple(sorted(known.unique()))
-    if len(categories) > _MAX_CATEGORIES:
+    if len(categories) > MAX_CATEGORIES:
         raise InputError(
-            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {_MAX_CATEGORIES} "
+            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {MAX_CATEGORIES} "
             "can be told apart. Is it a name or a free text? Leave it out, or group its values."
         )
     return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))

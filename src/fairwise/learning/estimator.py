@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairwise.errors import InputError
 from fairwise.learning import inputs
+from fairwise.learning.blocks.table import large_table
 from fairwise.learning.certificate import certify
+from fairwise.learning.cluster import joblib_on
 from fairwise.learning.keys import row_keys, uniforms
 from fairwise.learning.mixture import Mixture
-from fairwise.learning.preparation import Prepared, prepare
+from fairwise.learning.preparation import Rules, prepare
 from fairwise.learning.prices import price_table
 from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
 from fairwise.learning.solving import fitted_with_context
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 class Training:
     """What a fit was made from, kept in memory for simplifying the model, never saved."""
 
-    prepared: Prepared
+    prepared: Rules
     solution: Solution
 
 
@@ -139,15 +141,39 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         judgments: Judgments | None = None,
         sample_weight: Any = None,
         sensitive_features: Any = None,
+        client: Any = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments, the plain model.
+
+        People who do not fit into memory are given as a :class:`~fairwise.LargeTable`, a path to a Parquet file, a dask
+        DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
+        ``client`` is that of a dask cluster, whose workers then share the work.
 
         Nothing of an earlier fit is touched unless this one succeeds.
         """
         settings = self.get_params(deep=False)
+        large = large_table(X, y)
+        if large is not None:
+            return self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
         prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
-        solution = fitted_with_context(prepared.oracle, prepared.problem, settings)
+        with joblib_on(client):
+            solution = fitted_with_context(prepared.oracle, prepared.problem, settings)
+        return self._learned(X, prepared, solution)
 
+    def _fit_large(
+        self, settings: dict[str, Any], table: Any, judgments: Any, weight: Any, sensitive: Any, client: Any
+    ) -> Self:
+        from fairwise.learning.blocks.fitting import fit_in_blocks
+
+        for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
+            if given is not None:
+                raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
+        rules, solution = fit_in_blocks(settings, table, judgments, client)
+        self._learned(pd.DataFrame(columns=list(table.features)), rules, solution)
+        self._forget()
+        return self
+
+    def _learned(self, X: Any, prepared: Rules, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
@@ -285,6 +311,10 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         probability = self._mixture.probabilities(rows)
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 
+    def _forget(self) -> None:
+        """Nobody is in memory to simplify the model on."""
+        self._training = None
+
     def _fitted(self, name: str) -> Any:
         check_is_fitted(self)
         return getattr(self, name)
@@ -292,7 +322,8 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
     def _after_fit(self) -> Training:
         if self._training is None:
             raise InputError(
-                "A model that was saved or copied has no training people any more: do this right after fit."
+                "A model that was saved, copied or fitted in blocks has no training people in memory: do this right after "
+                "fit, with a table that is in memory."
             )
         return self._training
 

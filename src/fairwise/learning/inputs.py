@@ -194,11 +194,11 @@ def judged_table(
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
     rows = rows[list(table.columns)]
     if isinstance(X, pd.DataFrame) and known.by == "id":
-        _refuse_changed(rows, table)
+        refuse_changed(rows, table)
     return rows
 
 
-def _refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
+def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
     """A judged person who is in the training table must look the same there, or the wrong rows would be constrained."""
     here = rows.index[rows.index.isin(table.index)] if table.index.is_unique else rows.index[:0]
     for column in table.columns if len(here) else []:

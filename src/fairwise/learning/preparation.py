@@ -27,23 +27,28 @@ if TYPE_CHECKING:
     from fairwise.constraints.budgets import Budget
     from fairwise.learning.oracles.base import IntArray, Oracle
 
-_NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
+NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """Everything a solver and a certificate need, and how to encode people later."""
+class Rules:
+    """What a certificate is measured on, and how to encode people later."""
 
     problem: Problem
-    oracle: Oracle
     pairs: PairRows
-    people: IntArray
-    """``(n,)`` at which point of the problem each training person of positive weight is."""
-
     judged_rows: Any
     encoder: TableEncoder | None
     classes: NDArray[Any]
     seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared(Rules):
+    """Everything a solver needs besides, with the people in memory."""
+
+    oracle: Oracle
+    people: IntArray
+    """``(n,)`` at which point of the problem each training person of positive weight is."""
 
 
 def prepare(
@@ -64,9 +69,9 @@ def prepare(
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
     sign = inputs.favorable_sign(settings["favorable_label"], classes, judgments)
-    seed = _seed(settings["random_state"])
+    seed = seed_of(settings["random_state"])
 
-    said = judgments or Judgments(_NOBODY)
+    said = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(said)
     judged = table.iloc[:0]
     if judgments is not None:
@@ -92,16 +97,16 @@ def prepare(
         placed.points,
         placed.judged,
         pairs,
-        _budgets(settings, pairs, said.judge_attributes),
+        budgets_of(settings, pairs, said.judge_attributes),
         sign=sign,
         gamma=float(settings["gamma"]),
         groups=groups,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
-    return Prepared(problem, oracle, pairs, placed.people, judged_rows, encoder, classes, seed)
+    return Prepared(problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
     """None means 0: the same people get the same draws, unless someone asks for others."""
     if random_state is None:
         return 0
@@ -111,7 +116,7 @@ def _seed(random_state: Any) -> int:
         raise InputError(f"random_state={shown(random_state)} is not allowed: {error}") from None
 
 
-def _budgets(settings: Mapping[str, Any], pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
+def budgets_of(settings: Mapping[str, Any], pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
     weighting, limits = settings["weighting"], settings["judge_budgets"]
     panel = [] if settings["eta"] is None else [panel_budget(pairs, float(settings["eta"]), weighting)]
     if limits is None:

@@ -41,7 +41,7 @@ def labels(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> LabelAr
 def totals(
     rows: FloatArray, coef: FloatArray, intercept: FloatArray, cell: IntArray, value: NDArray[Any], n_cells: int
 ) -> NDArray[Any]:
-    """``sum of value[p] h_t(p)`` over the rows ``p`` of each cell, in their order: ``(n_cells, k)``, of value's type."""
+    """``sum_p value[p] h_t(p)`` over the rows of each cell, in their order: ``(n_cells, k)``, of value's type."""
     out = np.zeros((n_cells, len(intercept)), dtype=value.dtype)
     for some, known in _scored(rows, coef, intercept):
         own = np.zeros((n_cells, some.stop - some.start), dtype=value.dtype)

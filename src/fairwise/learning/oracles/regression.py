@@ -49,12 +49,17 @@ class RegressionOracle:
 
 
 def inverse_gram(rows: FloatArray, multiplicity: FloatArray) -> FloatArray:
-    """``pinv(Z.T diag(multiplicity) Z)``, ``(1 + d, 1 + d)``, with columns brought to one scale first."""
+    """``pinv(Z.T diag(multiplicity) Z)``, ``(1 + d, 1 + d)``."""
     d = rows.shape[1]
     gram = np.empty((1 + d, 1 + d))
     gram[0, 0] = multiplicity.sum()
     gram[0, 1:] = gram[1:, 0] = multiplicity @ rows
     gram[1:, 1:] = (rows * multiplicity[:, None]).T @ rows
+    return inverted(gram)
+
+
+def inverted(gram: FloatArray) -> FloatArray:
+    """The pseudo-inverse of a Gram matrix, with columns brought to one scale first."""
     scale = np.sqrt(np.diag(gram))
     scale[scale == 0.0] = 1.0
     values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))

@@ -1,0 +1,1 @@
+"""Tables that are never in memory as a whole: read twice, block by block, on one machine or on several."""

@@ -1,0 +1,81 @@
+"""The second pass over a table: how many people of each outcome and group each classifier gives label 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.learning.blocks.passes import over_spans
+from fairwise.learning.blocks.sums import group_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.learning.blocks.learned import Learned
+    from fairwise.learning.blocks.spans import Span
+    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.encoding import TableEncoder
+    from fairwise.learning.oracles.base import FloatArray, IntArray
+    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """People by group and outcome ``(groups, 2)``, and how many of them get label 1 ``(groups, 2, k)``.
+
+    Whole numbers: their sums are exact, in any order. Without groups everyone is in one.
+    """
+
+    people: IntArray
+    label_1: IntArray
+
+    def errors(self) -> FloatArray:
+        """Share ``(k,)`` of everyone whom each classifier gets wrong."""
+        wrong = self.label_1[:, 0].sum(axis=0) + self.people[:, 1].sum() - self.label_1[:, 1].sum(axis=0)
+        return np.asarray(wrong / self.people.sum())
+
+
+def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, client: Any = None) -> Counts:
+    """Read every row once more."""
+    work = _SecondPass(
+        list(table.features), table.outcome, table.groups, learned.groups, learned.encoder, learned.classes, classifiers
+    )
+    n_groups = max(1, len(learned.groups))
+    people = np.zeros(2 * n_groups, dtype=np.int64)
+    label_1 = np.zeros((2 * n_groups, len(classifiers)), dtype=np.int64)
+    for here, given in over_spans(table.spans(), work, client):
+        people += here
+        label_1 += given
+    return Counts(people.reshape(n_groups, 2), label_1.reshape(n_groups, 2, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class _SecondPass:
+    """The work of the second pass on one span."""
+
+    features: list[str]
+    outcome: str
+    group_column: str | None
+    groups: list[str]
+    encoder: TableEncoder
+    classes: NDArray[Any]
+    classifiers: LinearClassifiers
+
+    def __call__(self, span: Span) -> tuple[IntArray, IntArray]:
+        from fairwise.learning.oracles import linear_signs
+
+        n_cells = 2 * max(1, len(self.groups))
+        people = np.zeros(n_cells, dtype=np.int64)
+        label_1 = np.zeros((n_cells, len(self.classifiers)), dtype=np.int64)
+        for block in span.blocks():
+            cell = (block.table[self.outcome] == self.classes[1]).to_numpy(dtype=np.intp)
+            if self.group_column is not None:
+                cell += 2 * group_codes(block.table[self.group_column], self.groups)
+            people += np.bincount(cell, minlength=n_cells)
+            rows = self.encoder.encode(block.table[self.features])
+            one = np.ones(len(rows), dtype=np.int32)
+            coef, intercept = self.classifiers.coef, self.classifiers.intercept
+            label_1 += linear_signs.totals(rows, coef, intercept, cell, one, n_cells)
+        return people, label_1

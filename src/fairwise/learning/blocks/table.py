@@ -1,0 +1,220 @@
+"""A large table of people: where its rows come from, and which columns are what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+import pandas as pd
+
+from fairwise.datasets.table_file import require_column
+from fairwise.errors import InputError, shown
+from fairwise.learning.blocks import spans
+from fairwise.learning.blocks.spans import FrameSpan, ParquetSpan, RowGroup
+
+if TYPE_CHECKING:
+    from fairwise.learning.blocks.spans import Span
+
+_BLOCKS = 4  # small parts of a file are read together until they have so many blocks
+
+
+class LargeTable:
+    """People who are read in blocks, never all at once.
+
+    Parameters
+    ----------
+    source : path, dask DataFrame, or DataFrames one after another
+        A Parquet file or a folder of them (in the order of their names); a dask DataFrame; a list of DataFrames or a
+        function that returns an iterator over them. An iterator that can be used only once is kept in a temporary
+        folder, because the rows are read twice.
+    outcome : str
+        The column to predict.
+    id : str, optional
+        The column with each person's id; by default the index (of a file that was written without one: row numbers).
+    columns, drop : lists of str, optional
+        Learn from these columns only; leave these out.
+    groups : str, optional
+        A column with each person's group, also if it is not learned from.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        outcome: str,
+        id: str | None = None,  # noqa: A002
+        columns: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        groups: str | None = None,
+    ) -> None:
+        if not isinstance(outcome, str):
+            raise InputError(
+                f"With a table that is read in blocks the outcome is the name of a column, not {shown(outcome)}."
+            )
+        self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
+        self._only, self._drop = tuple(columns), tuple(drop)
+        self._kept: Path | None = None
+        if isinstance(source, Iterator):
+            self._kept = Path(mkdtemp(prefix="fairwise-"))
+            finalize(self, rmtree, self._kept, ignore_errors=True)
+            for number, chunk in enumerate(source):
+                spans.checked(chunk).to_pickle(self._kept / f"{number:09}")
+
+    def __repr__(self) -> str:
+        return f"LargeTable({self.name}, outcome={self.outcome!r})"
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return fspath(self.source) if isinstance(self.source, str | PathLike) else "people"
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The columns to learn from, in the order of the table."""
+        header = self._header
+        for name in (self.outcome, *self._only, *self._drop, *(n for n in (self.id, self.groups) if n is not None)):
+            require_column(name, header, self.name)
+        others = {self.outcome, self.id, self._stored_index, *self._drop}
+        kept = tuple(name for name in (self._only or header) if name not in others)
+        if not kept:
+            raise InputError(f"{self.name}: no column is left to learn from.")
+        return kept
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are read, the index apart."""
+        more = (self.outcome,) if self.groups in {None, self.outcome, *self.features} else (self.outcome, self.groups)
+        return (*self.features, *(str(name) for name in more))
+
+    def spans(self) -> Iterable[Span]:
+        """The table in pieces, from the first row to the last; asked again, again from the first."""
+        if isinstance(self.source, str | PathLike):
+            return self._parquet_spans()
+        if is_dask(self.source):
+            return self._dask_spans()
+        return spans.single_blocks(self._tidy(chunk) for chunk in self._chunks())
+
+    def _parquet_spans(self) -> list[Span]:
+        index = self.id if self.id is not None else self._stored_index
+        read = self.columns if index is None else (*self.columns, index)
+        n_rows = sum(group.rows for group in self._row_groups)
+        found: list[Span] = []
+        start, stop = 0, 0
+        for group in self._row_groups:
+            stop = group.start + group.rows
+            if stop - start >= _BLOCKS * spans.ROWS or stop == n_rows:
+                low, high = spans.aligned(start, stop, n_rows)
+                within = tuple(g for g in self._row_groups if g.start < high and g.start + g.rows > low)
+                if low < high:
+                    found.append(ParquetSpan(within, low, high, read, index))
+                start = stop
+        return found
+
+    def _dask_spans(self) -> list[Span]:
+        """Spans whose tables are still to be computed: dask does that where it runs the work on them."""
+        from dask import delayed
+
+        partitions = [delayed(self._tidy)(part) for part in self.source.to_delayed()]
+        ends = self._dask_lengths.cumsum().tolist()
+        starts = [0, *ends[:-1]]
+        found: list[Span] = []
+        for start, stop in zip(starts, ends, strict=True):
+            low, high = spans.aligned(start, stop, ends[-1])
+            within = [i for i, (first, end) in enumerate(zip(starts, ends, strict=True)) if first < high and end > low]
+            if low < high:
+                found.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
+        return found
+
+    @cached_property
+    def _dask_lengths(self) -> pd.Series[int]:
+        return pd.Series(self.source.map_partitions(len).compute())
+
+    def _tidy(self, chunk: pd.DataFrame) -> pd.DataFrame:
+        """Its columns as asked for, indexed by id."""
+        for name in self.columns:
+            require_column(name, [str(known) for known in spans.checked(chunk).columns], self.name)
+        return chunk[list(self.columns)] if self.id is None else chunk.set_index(self.id)[list(self.columns)]
+
+    def _chunks(self) -> Iterator[pd.DataFrame]:
+        if self._kept is not None:
+            paths = sorted(self._kept.iterdir())
+            return (pd.read_pickle(path) for path in paths)  # noqa: S301  (written by us a moment ago)
+        given = self.source() if callable(self.source) else self.source
+        if not isinstance(given, Iterable):
+            raise InputError(f"People cannot be read from {shown(self.source)}.")
+        return iter(given)
+
+    @cached_property
+    def _header(self) -> list[str]:
+        if isinstance(self.source, str | PathLike):
+            return [str(name) for name in self._schema.names]
+        if is_dask(self.source):
+            return [str(name) for name in self.source.columns]
+        first = next(self._chunks(), None)
+        return [] if first is None else [str(name) for name in spans.checked(first).columns]
+
+    @cached_property
+    def _files(self) -> list[Path]:
+        path = Path(self.source)
+        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not files:
+            raise InputError(f"{path}: a folder without any .parquet file")
+        return files
+
+    @cached_property
+    def _schema(self) -> Any:
+        return _opened(self._files[0]).schema_arrow
+
+    @cached_property
+    def _row_groups(self) -> list[RowGroup]:
+        found, start = [], 0
+        for path in self._files:
+            metadata = _opened(path).metadata
+            for number in range(metadata.num_row_groups):
+                rows = metadata.row_group(number).num_rows
+                found.append(RowGroup(str(path), number, start, rows))
+                start += rows
+        if start == 0:
+            raise InputError(f"{self.name}: not a single row")
+        return found
+
+    @cached_property
+    def _stored_index(self) -> str | None:
+        """The column that pandas wrote its index to, if it did."""
+        if not isinstance(self.source, str | PathLike):
+            return None
+        names = [
+            name for name in (self._schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)
+        ]
+        return names[0] if len(names) == 1 else None
+
+
+def large_table(people: Any, outcome: Any) -> LargeTable | None:
+    """People given in a form that is read in blocks, as such a table; None for tables in memory."""
+    if isinstance(people, LargeTable):
+        return people
+    in_chunks = isinstance(people, list) and bool(people) and isinstance(people[0], pd.DataFrame)
+    if in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable):
+        return LargeTable(people, outcome=outcome)
+    return None
+
+
+def is_dask(source: Any) -> bool:
+    return type(source).__module__.partition(".")[0] == "dask" and hasattr(source, "map_partitions")
+
+
+def _opened(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}") from None

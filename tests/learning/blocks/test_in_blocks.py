@@ -1,0 +1,244 @@
+"""A table read in blocks gives the model that it gives in memory, however it is cut and wherever it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import Judgments, LargeTable, PairwiseFairClassifier
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.learning.blocks import spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+SETTINGS: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 200}
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """More people than fit into a few blocks, with numbers, text and gaps, and what was said about some of them."""
+
+    people: pd.DataFrame
+    outcome: pd.Series[Any]
+    answers: pd.DataFrame
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return self.people.assign(paid=self.outcome)
+
+    def in_memory(self, **settings: Any) -> PairwiseFairClassifier:
+        judgments = Judgments(self.answers, people=self.people)
+        return PairwiseFairClassifier(**SETTINGS, **settings).fit(self.people, self.outcome, judgments=judgments)
+
+    def in_blocks(self, table: Any, **settings: Any) -> PairwiseFairClassifier:
+        y = None if isinstance(table, LargeTable) else "paid"
+        return PairwiseFairClassifier(**SETTINGS, **settings).fit(table, y, judgments=Judgments(self.answers))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans, "ROWS", 64)
+
+
+@pytest.fixture
+def make_crowd(small_blocks: None) -> Callable[..., Crowd]:  # noqa: ARG001
+    def make(seed: int = 0, n: int = 700) -> Crowd:
+        rng = np.random.default_rng(seed)
+        people = pd.DataFrame(
+            {
+                "age": rng.integers(18, 70, size=n),
+                "born": rng.integers(0, 10**6, size=n) + 1e9,  # a large number that hardly varies
+                "income": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(3, 1, size=n).round(1)),
+                "city": np.array(["Ulm", "Bonn", "Kiel", None])[rng.choice(4, size=n, p=[0.5, 0.3, 0.1, 0.1])],
+                "member": rng.random(n) < 0.5,
+            },
+            index=pd.Index(rng.permutation(n) + 100, name="id"),
+        )
+        people.loc[people.index[: n - 60], "rare"] = 1.0  # missing in the last block only
+        people.loc[people.index[-1], "city"] = "Rom"  # a category that only the last block has
+        people["rare"] = people["rare"] + people["member"]
+        chance = 0.2 + 0.5 * (people["age"] > 40) + 0.2 * (people["city"] == "Ulm")
+        outcome = pd.Series((rng.random(n) < chance).astype(int), index=people.index, name="paid")
+        pairs = {tuple(sorted(pair)) for pair in rng.choice(people.index, size=(80, 2)).tolist() if pair[0] != pair[1]}
+        kinds = ["same", "a_at_least_b", "no_constraint"]
+        said = [
+            {"judge": f"j{i % 3}", "a": a, "b": b, "answer": kinds[rng.choice(3, p=[0.7, 0.2, 0.1])]}
+            for i, (a, b) in enumerate(sorted(pairs))
+        ]
+        return Crowd(people, outcome, pd.DataFrame(said))
+
+    return make
+
+
+def same_models(model: PairwiseFairClassifier, other: PairwiseFairClassifier, people: pd.DataFrame) -> None:
+    """Label for label: every classifier on every person, and every draw."""
+    assert model._encoder == other._encoder
+    assert model._encoder is not None
+    rows = model._encoder.encode(people)
+    assert np.array_equal(model.classifiers_.labels(rows), other.classifiers_.labels(rows))
+    assert np.array_equal(model.predict(people), other.predict(people))
+    assert model.certificate_.error == pytest.approx(other.certificate_.error, abs=1e-12)
+    assert model.certificate_.oracle_bound == pytest.approx(other.certificate_.oracle_bound, abs=1e-9)
+    assert model.certificate_.max_violation == other.certificate_.max_violation
+    assert np.array_equal(model.classes_, other.classes_)
+    assert model.feature_names_in_.tolist() == other.feature_names_in_.tolist()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"favorable_label": 1},
+        {"favorable_label": 0, "gamma": 0.0, "eta": 0.05},
+        {"favorable_label": 1, "eta": None, "judge_budgets": 0.1},
+    ],
+    ids=str,
+)
+def test_in_blocks_as_in_memory(make_crowd: Callable[..., Crowd], tmp_path: Path, settings: dict[str, Any]) -> None:
+    crowd = make_crowd()
+    crowd.table.to_parquet(tmp_path / "people.parquet", row_group_size=130)
+    model = crowd.in_blocks(tmp_path / "people.parquet", **settings)
+    in_memory = crowd.in_memory(**settings)
+    same_models(model, in_memory, crowd.people)
+    assert len(np.unique(in_memory.predict_proba(crowd.people)[:, 1])) > 10
+    prices, expected = model.prices_, in_memory.prices_
+    assert prices.drop(columns=["price"]).equals(expected.drop(columns=["price"]))
+    assert np.allclose(prices["price"], expected["price"])
+
+
+def test_every_source_gives_the_same_numbers(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """Bit for bit, not only label for label: blocks are the same, so are their sums and the order they are added in."""
+    crowd = make_crowd()
+    table = crowd.table
+    table.to_parquet(tmp_path / "one.parquet", row_group_size=1000)
+    table.to_parquet(tmp_path / "many.parquet", row_group_size=7)
+    table.reset_index().to_parquet(tmp_path / "column.parquet", row_group_size=300, index=False)
+    (tmp_path / "folder").mkdir()
+    for part in range(7):
+        table.iloc[100 * part : 100 * part + 100].to_parquet(tmp_path / "folder" / f"{part}.parquet")
+
+    def chunks(size: int) -> Iterator[pd.DataFrame]:
+        return (table.iloc[start : start + size] for start in range(0, len(table), size))
+
+    sources = {
+        "one row group": tmp_path / "one.parquet",
+        "many row groups": str(tmp_path / "many.parquet"),
+        "folder": tmp_path / "folder",
+        "id as a column": LargeTable(tmp_path / "column.parquet", outcome="paid", id="id"),
+        "list": list(chunks(50)),
+        "iterator": chunks(333),
+        "function": LargeTable(lambda: chunks(64), outcome="paid"),
+        "dask": dask.dataframe.from_pandas(table, npartitions=9, sort=False),
+        "uneven dask": dask.dataframe.concat(
+            [
+                dask.dataframe.from_pandas(part, npartitions=1, sort=False)
+                for part in (table[:5], table[5:600], table[600:])
+            ]
+        ),
+    }
+    models = {name: crowd.in_blocks(source, favorable_label=1) for name, source in sources.items()}
+    first = models["one row group"]
+    for name, model in models.items():
+        assert model._encoder == first._encoder, name
+        for key, values in first.classifiers_.state().items():
+            assert np.array_equal(model.classifiers_.state()[key], values), name
+        assert model.certificate_ == first.certificate_, name
+
+
+def test_without_judgments_it_is_the_plain_model(make_crowd: Callable[..., Crowd]) -> None:
+    crowd = make_crowd()
+    model = PairwiseFairClassifier(**SETTINGS).fit([crowd.table], "paid")
+    plain = PairwiseFairClassifier(**SETTINGS).fit(crowd.people, crowd.outcome)
+    same_models(model, plain, crowd.people)
+
+
+def test_positions_and_text_ids_are_found(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    by_id = crowd.in_blocks([crowd.table], favorable_label=1)
+    place = pd.Series(np.arange(len(crowd.people)), index=crowd.people.index)
+    answers = crowd.answers.assign(a=crowd.answers["a"].map(place), b=crowd.answers["b"].map(place))
+    crowd.table.reset_index(drop=True).to_parquet(tmp_path / "people.parquet")
+    by_position = PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit(
+        tmp_path / "people.parquet", "paid", judgments=Judgments(answers, by="position")
+    )
+    as_text = crowd.in_blocks([crowd.table.set_axis(crowd.people.index.map(str))], favorable_label=1)
+    for model in (by_position, as_text):
+        assert np.array_equal(model.classifiers_.state()["coef"], by_id.classifiers_.state()["coef"])
+
+
+def test_columns_can_be_chosen(make_crowd: Callable[..., Crowd]) -> None:
+    crowd = make_crowd()
+    few = crowd.in_blocks(LargeTable([crowd.table], outcome="paid", columns=["age", "city"]), favorable_label=1)
+    less = crowd.in_blocks(
+        LargeTable([crowd.table], outcome="paid", drop=["born", "income", "member", "rare"]), favorable_label=1
+    )
+    assert few.feature_names_in_.tolist() == ["age", "city"]
+    assert np.array_equal(few.classifiers_.state()["coef"], less.classifiers_.state()["coef"])
+
+
+def test_a_saved_model_is_the_same(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    model = crowd.in_blocks([crowd.table], favorable_label=1)
+    model.save(tmp_path / "model.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert np.array_equal(again.predict(crowd.people), model.predict(crowd.people))
+    with pytest.raises(InputError, match="in blocks"):
+        model.derandomize()
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"estimator": "linear"}, "estimator='linear' needs the whole table"),
+        ({"solver": "column-generation"}, "solver='column-generation' needs"),
+        ({"nu": 0.1}, "nu=0.1 needs"),
+    ],
+)
+def test_what_needs_more_passes_is_refused(
+    make_crowd: Callable[..., Crowd], change: dict[str, Any], error: str
+) -> None:
+    crowd = make_crowd()
+    with pytest.raises(InputError, match=error):
+        PairwiseFairClassifier(**{**SETTINGS, **change}).fit([crowd.table], "paid")
+
+
+def test_bad_tables_are_refused_with_where_and_what(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    table = crowd.table
+
+    def refused(source: Any, words: str, **more: Any) -> None:
+        with pytest.raises(InputError, match=words):
+            crowd.in_blocks(source, favorable_label=1, **more)
+
+    refused(tmp_path / "none.parquet", "none.parquet: there is no such file")
+    (tmp_path / "text.parquet").write_text("id,paid")
+    refused(tmp_path / "text.parquet", "text.parquet: cannot be read as Parquet")
+    refused(tmp_path, "text.parquet: cannot be read")
+    refused([table.drop(columns="paid")], "no column 'paid'")
+    refused(LargeTable([table], outcome="paid", id="name"), "no column 'name'")
+    refused([table.assign(paid=crowd.people["city"])], "outcome is missing for person")
+    refused([table.assign(paid=np.arange(len(table)) // 300)], "two outcomes are supported")
+    refused([table.assign(paid=1)], "the same outcome")
+    refused([table[:300], table[300:].assign(age="old")], "Column 'age' holds numbers in some rows and text in others")
+    refused([table.assign(age=np.inf)], "Column 'age' is infinity")
+    refused([table[:5], "people"], "DataFrames, not str")
+    refused([table, table], "is there twice, in rows")
+    with pytest.raises(JudgmentsError, match="not in the table"):
+        crowd.in_blocks([table[:100]], favorable_label=1)
+    with pytest.raises(InputError, match="name of a column"):
+        PairwiseFairClassifier(**SETTINGS).fit([table], crowd.outcome)
+    with pytest.raises(InputError, match="sample_weight"):
+        PairwiseFairClassifier(**SETTINGS).fit([table], "paid", sample_weight=np.ones(len(table)))
+
+
+def test_people_whom_the_judgments_carry_must_look_the_same(make_crowd: Callable[..., Crowd]) -> None:
+    crowd = make_crowd()
+    judgments = Judgments(crowd.answers, people=crowd.people.assign(age=20))
+    with pytest.raises(JudgmentsError, match="column 'age'"):
+        PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit([crowd.table], "paid", judgments=judgments)
