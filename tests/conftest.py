@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import settings
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
@@ -27,3 +28,22 @@ def said() -> Callable[..., Judgments]:
         return Judgments([{"weight": 1.0} | row for row in rows], **more)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Two dask workers on this machine, each a process of its own."""
+    from distributed import LocalCluster  # noqa: PLC0415  (few tests need it, and it is slow to load)
+
+    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    from distributed import Client  # noqa: PLC0415
+
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        yield client

@@ -12,6 +12,7 @@ import pandas as pd
 from fairwise.auditing import checks, matching, tables, wording
 from fairwise.auditing.bootstrap import interval
 from fairwise.auditing.estimates import averages_of
+from fairwise.auditing.large_scores import judged_scores, scores_in_blocks
 from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
@@ -73,7 +74,7 @@ class Audit:
 
 
 def audit(
-    scores: pd.Series | NDArray[Any],
+    scores: pd.Series | NDArray[Any] | Any,
     judgments: Judgments,
     gamma: float = 0.1,
     favorable_label: int | None = None,
@@ -84,6 +85,7 @@ def audit(
     n_bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    client: Any = None,
 ) -> Audit:
     """Compare scores from any model with judgments.
 
@@ -91,6 +93,8 @@ def audit(
     ----------
     scores : Series
         P(label = 1) by person id; everyone judged must be there, others may be. For judgments by position, an array.
+        Scores that do not fit into memory: the path of a Parquet file with columns ``id`` and ``score``, a dask
+        DataFrame or chunks with a column ``score``, or a :class:`~fairwise.LargeTable` whose outcome is the score.
     judgments : Judgments
         What people said.
     gamma : float
@@ -105,6 +109,8 @@ def audit(
         0 or 1 by person id, for error rates of the groups.
     n_bootstrap, confidence, seed : int, float, int
         Resamples behind each interval (0 for none), its level, and the seed of the draws.
+    client : optional
+        That of a dask cluster, whose workers then share the pass over scores that are read in blocks.
 
     Examples
     --------
@@ -120,9 +126,16 @@ def audit(
     checks.one_of("weighting", weighting, ("answers", "panel"))
     n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
     confidence = checks.fraction("confidence", confidence, ends=False)
-    given = matching.checked_scores(scores, judgments)
     judged = judgments.person_ids()
-    of_label_1 = given.to_numpy()[matching.located(given.index, judged, "scores")]
+    in_blocks = scores_in_blocks(scores)
+    if in_blocks is not None:
+        if groups is not None or outcome is not None:
+            raise InputError("groups= and outcome= need the scores in memory, not a table that is read in blocks.")
+        given = judged_scores(in_blocks, judgments, client)
+        of_label_1 = given.to_numpy()
+    else:
+        given = matching.checked_scores(scores, judgments)
+        of_label_1 = given.to_numpy()[matching.located(given.index, judged, "scores")]
     favorable = pd.Series(1.0 - of_label_1 if favorable_label == 0 else of_label_1, index=judged)
     by_group, group_gaps = _group_tables(given, groups, outcome)
 

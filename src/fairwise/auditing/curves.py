@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.checkpoint import Checkpoint
+from fairwise.auditing.curve_points import RATE, point_row
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
-from fairwise.judgments.proportions import wilson
+from fairwise.learning.blocks.table import large_table
+from fairwise.learning.cluster import joblib_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,9 +28,7 @@ if TYPE_CHECKING:
     from fairwise.learning.result import Solution
 
 PANEL = "panel"
-RATE = "false_positive_rate "
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
-_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,40 +71,11 @@ class _Run:
             return [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **self._row(prepared, solution, *point),
+                    **point_row(prepared, solution, *point, self.settings["weighting"], self.n_people),
                     **self._group_rates(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
             ]
-
-    def _row(self, prepared: Prepared, solution: Solution, gamma: float, eta: float | None) -> dict[str, Any]:
-        from fairwise.learning.certificate import certify
-        from fairwise.learning.mixture import Mixture
-
-        mixture = Mixture(solution.classifiers, solution.weights)
-        probability = mixture.probabilities(prepared.judged_rows)
-        certificate = certify(
-            solution,
-            prepared.pairs,
-            error=solution.error,
-            favorable=probability if prepared.problem.sign > 0 else 1.0 - probability,
-            gamma=gamma,
-            eta=eta,
-            weighting=self.settings["weighting"],
-        )
-        low, high = wilson(solution.error * self.n_people, self.n_people, _CONFIDENCE)
-        return {
-            "gamma": gamma,
-            "eta": np.nan if eta is None else eta,
-            "error": certificate.error,
-            "max_violation": certificate.max_violation,
-            "mean_violation": certificate.mean_violation,
-            "mean_excess": certificate.mean_excess,
-            "lower_bound": certificate.lower_bound,
-            "kind": certificate.kind,
-            "error_low": float(low),
-            "error_high": float(high),
-        }
 
     def _group_rates(self, prepared: Prepared, solution: Solution) -> dict[str, float]:
         """False positive rate of each group: how likely someone without label 1 is to get it."""
@@ -135,6 +106,7 @@ def frontier(
     sample_weight: Any = None,
     sensitive_features: Any = None,
     groups: Any = None,
+    client: Any = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """The least error found for every gamma and eta asked for.
@@ -154,6 +126,8 @@ def frontier(
         Called with the number of points done and in all.
     groups
         A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
+    client
+        That of a dask cluster: its workers trace the curves, or share the passes over a table that is read in blocks.
     settings
         Those of :class:`~fairwise.PairwiseFairClassifier`, but gamma and eta.
 
@@ -174,6 +148,14 @@ def frontier(
     if n_jobs == 0:
         raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
     points = _checked_points(gammas, etas, checked)
+    large = large_table(people, outcome)
+    if large is not None:
+        from fairwise.auditing.large_curves import large_frontier
+
+        given = {"checkpoint": checkpoint, "sample_weight": sample_weight, "groups": groups}
+        for name in (name for name, value in given.items() if value is not None):
+            raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
+        return large_frontier(large, judgments, points, checked, by_judge=by == "judge", client=client)
     run = _Run(
         people, outcome, judgments, checked, points, sample_weight, sensitive_features, _checked_groups(groups, people)
     )
@@ -185,18 +167,18 @@ def frontier(
     finished: dict[str, Rows] = {} if kept is None else kept.finished
     left = [judge for judge in judges if str(judge) not in finished]
     tell = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    for judge, rows in _solved(run, left, n_jobs, tell):
+    for judge, rows in _solved(run, left, n_jobs, tell, client):
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)
     return pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
 
 
-def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress) -> Iterator[tuple[Any, Rows]]:
+def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress, client: Any) -> Iterator[tuple[Any, Rows]]:
     """Curves as they are finished."""
     generates = run.settings["solver"] == "column-generation"
     shared = _shared_seeds(run) if generates and judges and judges != [None] else None
-    if len(judges) == 1 or n_jobs == 1:
+    if client is None and (len(judges) == 1 or n_jobs == 1):
         yield from ((judge, run.curve(judge, shared, tell.step)) for judge in judges)
         return
     from joblib import Parallel, delayed
@@ -205,8 +187,9 @@ def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress) -> Itera
     # Games against the regression oracle are compiled and over before a process would have started.
     quick = run.settings["estimator"] == "linear-regression" and run.settings["solver"] == "no-regret"
     work = (delayed(_named)(run, judge, shared) for judge in judges)
-    with threadpool_limits(1):
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads" if quick else None, return_as="generator_unordered")
+    jobs = n_jobs if client is None else -1
+    with threadpool_limits(1), joblib_on(client):
+        parallel = Parallel(n_jobs=jobs, prefer="threads" if quick else None, return_as="generator_unordered")
         for judge, rows in parallel(work):
             tell.step(len(rows))
             yield judge, rows

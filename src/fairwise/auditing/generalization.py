@@ -18,9 +18,10 @@ from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
+from fairwise.learning.cluster import joblib_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -81,6 +82,7 @@ def held_out(
     n_bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    client: Any = None,
 ) -> HeldOut:
     """Refit clones of a model on part of the people and judgments and measure them on the rest.
 
@@ -105,6 +107,8 @@ def held_out(
         More for ``fit``, such as sensitive_features; what has one entry per person is split along.
     n_bootstrap, confidence, seed
         For the intervals and the splits.
+    client
+        That of a dask cluster, whose workers then do the refits.
 
     Notes
     -----
@@ -134,9 +138,11 @@ def held_out(
     weight = _design_weights(known, rows.answers)
     asked = _asked(known, rows, people, len(labels))
     lines, parts, dropped = [], [], []
-    for number, split in enumerate(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed)):
+    every = list(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
+    for split in every:
         _require_both_sides(split, by)
-        fitted = _fitted(model, people, outcome, known if takes else None, split, fit_params or {})
+    refits = _refits((model, people, outcome, known if takes else None), every, fit_params or {}, client)
+    for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
         second = probabilities.favorable_is_second(favorable_label, probabilities.binary_classes(fitted), known)
         given = probabilities.second_class_probability(fitted, judged)
         favorable = pd.Series(given if second else 1.0 - given, index=ids)
@@ -177,6 +183,19 @@ def _overall(parts: list[tuple[Part, Part]], confidence: float) -> pd.DataFrame:
         },
         index=pd.Index(METRICS, name="metric"),
     )
+
+
+def _refits(
+    what: tuple[Any, Any, Any, Judgments | None], every: list[Split], more: Mapping[str, Any], client: Any
+) -> Iterator[Any]:
+    """The model fitted to the training part of each split, in their order."""
+    if client is None:
+        yield from (_fitted(*what, split, more) for split in every)
+        return
+    from joblib import Parallel, delayed
+
+    with joblib_on(client):
+        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_fitted)(*what, split, more) for split in every)
 
 
 def _fitted(

@@ -34,7 +34,7 @@ def solve_curve(
     any of them. The errors are then the values of one linear programme as a function of its right-hand side: they
     never rise in gamma nor eta, and are jointly convex in the two, whatever the oracle.
     """
-    problems = [_at(prepared.problem, *point) for point in points]
+    problems = [at_point(prepared.problem, *point) for point in points]
     if len(prepared.problem) == 0:
         return [_stepped(plain(problem, prepared.oracle), step) for problem in problems]
     if settings["solver"] == "no-regret":
@@ -69,7 +69,7 @@ def _solve_together(
     return [solvers[p.hard.tobytes()].over_pool(p, bound) for p, bound in zip(problems, bounds, strict=True)]
 
 
-def _at(problem: Problem, gamma: float, eta: float | None) -> Problem:
+def at_point(problem: Problem, gamma: float, eta: float | None) -> Problem:
     """The panel's budget is the first."""
     panel, *others = problem.budgets
     limit = NO_BUDGET if eta is None else eta

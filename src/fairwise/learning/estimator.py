@@ -322,8 +322,8 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
     def _after_fit(self) -> Training:
         if self._training is None:
             raise InputError(
-                "A model that was saved, copied or fitted in blocks has no training people in memory: do this right after "
-                "fit, with a table that is in memory."
+                "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "
+                "after fit, with a table in memory."
             )
         return self._training
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from fairwise.auditing.curves import RATE
+from fairwise.auditing.curve_points import RATE
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments

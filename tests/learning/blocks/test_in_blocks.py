@@ -172,6 +172,18 @@ def test_positions_and_text_ids_are_found(make_crowd: Callable[..., Crowd], tmp_
         assert np.array_equal(model.classifiers_.state()["coef"], by_id.classifiers_.state()["coef"])
 
 
+def test_ids_that_pandas_wrote_as_a_range_are_kept(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    numbered = crowd.table.sort_index().set_axis(pd.RangeIndex(50, 50 + 3 * len(crowd.people), 3, name="id"))
+    answers = crowd.answers.assign(a=50 + 3 * (crowd.answers["a"] - 100), b=50 + 3 * (crowd.answers["b"] - 100))
+    numbered.to_parquet(tmp_path / "people.parquet", row_group_size=150)
+    models = [
+        PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit(source, "paid", judgments=Judgments(answers))
+        for source in (tmp_path / "people.parquet", [numbered])
+    ]
+    assert np.array_equal(models[0].classifiers_.state()["coef"], models[1].classifiers_.state()["coef"])
+
+
 def test_columns_can_be_chosen(make_crowd: Callable[..., Crowd]) -> None:
     crowd = make_crowd()
     few = crowd.in_blocks(LargeTable([crowd.table], outcome="paid", columns=["age", "city"]), favorable_label=1)

@@ -45,7 +45,7 @@ def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, c
     n_groups = max(1, len(learned.groups))
     people = np.zeros(2 * n_groups, dtype=np.int64)
     label_1 = np.zeros((2 * n_groups, len(classifiers)), dtype=np.int64)
-    for here, given in over_spans(table.spans(), work, client):
+    for here, given in over_spans(table.spans(client), work, client):
         people += here
         label_1 += given
     return Counts(people.reshape(n_groups, 2), label_1.reshape(n_groups, 2, -1))

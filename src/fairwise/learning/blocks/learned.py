@@ -50,14 +50,16 @@ class Learned:
 def learn(table: LargeTable, judgments: Judgments | None, client: Any = None) -> Learned:
     """Read every row once."""
     names = list(table.features)
-    first = next((block for span in table.spans() for block in computed(span).blocks()), None)
+    if not names:
+        raise InputError(f"{table.name}: no column is left to learn from.")
+    first = next((block for span in table.spans(client) for block in computed(span, client).blocks()), None)
     if first is None:
         raise InputError(f"{table.name}: not a single row")
     wanted = Wanted.of(judgments)
     work = _FirstPass(names, table.outcome, table.groups, centres_of(first.table[names]), wanted)
     total: Sums | None = None
     found: list[tuple[IntArray, IntArray, pd.DataFrame]] = []
-    for results in over_spans(table.spans(), work, client):
+    for results in over_spans(table.spans(client), work, client):
         for sums, who in results:
             total = sums if total is None else total.plus(sums, names)
             found.append(who)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from fairwise.learning.blocks.spans import FrameSpan
 
@@ -24,15 +24,14 @@ def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: An
     On a cluster a span that was lost with its worker is done again by another one, from the same rows.
     """
     if client is not None:
-        n_workers = max(1, len(client.nthreads()))
-        yield from _in_order(spans, lambda span: _submitted(client, work, span), _AHEAD * n_workers)
+        yield from _on_workers(spans, work, client)
         return
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ThreadPoolExecutor(n_threads) as pool:
         yield from _in_order(spans, lambda span: pool.submit(work, computed(span)), _AHEAD * n_threads)
 
 
-def _in_order(spans: Iterable[Span], start: Callable[[Span], Any], ahead: int) -> Iterator[Any]:
+def _in_order(spans: Iterable[Any], start: Callable[[Any], Any], ahead: int) -> Iterator[Any]:
     running: deque[Any] = deque()
     try:
         for span in spans:
@@ -46,24 +45,39 @@ def _in_order(spans: Iterable[Span], start: Callable[[Span], Any], ahead: int) -
             future.cancel()
 
 
-def _submitted(client: Any, work: Callable[[Span], Any], span: Span) -> Any:
-    from dask import delayed
+def _on_workers(spans: Iterable[Span], work: Callable[[Span], Any], client: Any) -> Iterator[Any]:
+    import dask
 
-    if isinstance(span, FrameSpan):
-        # Its tables may be dask's own, to be computed by the worker that gets the work.
-        return client.compute(delayed(_on_tables, pure=False)(work, span.tables, span.first, span.start, span.stop))
-    return client.submit(work, span, pure=False)
+    if isinstance(spans, list) and any(is_pending(span) for span in spans):
+        # The tables are dask's own: computed by the workers that get the work, and planned all at once.
+        planned = [
+            dask.delayed(_on_tables, pure=False)(work, span.tables, span.first, span.start, span.stop) for span in spans
+        ]
+        yield from _in_order(client.compute(planned), lambda future: future, len(planned))
+        return
+    ahead = _AHEAD * max(1, len(client.nthreads()))
+    # Rows that are only here go out with the work itself, or they would be lost with a worker; dask need not warn.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}):
+        yield from _in_order(spans, lambda span: client.submit(work, span, pure=False), ahead)
 
 
 def _on_tables(work: Callable[[Span], Any], tables: list[Any], first: int, start: int, stop: int) -> Any:
     return work(FrameSpan(tables, first, start, stop))
 
 
-def computed(span: Span) -> Span:
-    """A span whose tables are here, computed by dask on this thread where they are not yet."""
-    if not isinstance(span, FrameSpan) or not any(hasattr(table, "dask") for table in span.tables):
+def is_pending(span: Span) -> TypeGuard[FrameSpan]:
+    """Whether its tables are still dask's plans."""
+    return isinstance(span, FrameSpan) and any(hasattr(table, "dask") for table in span.tables)
+
+
+def computed(span: Span, client: Any = None) -> Span:
+    """A span whose tables are here, computed by dask where they are not yet."""
+    if not is_pending(span):
         return span
     import dask
 
-    (tables,) = dask.compute(span.tables, scheduler="synchronous")
-    return FrameSpan(tables, span.first, span.start, span.stop)
+    if client is not None:
+        tables = client.gather(client.compute(span.tables))
+    else:
+        (tables,) = dask.compute(span.tables, scheduler="synchronous")
+    return FrameSpan(list(tables), span.first, span.start, span.stop)

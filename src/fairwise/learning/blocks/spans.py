@@ -51,7 +51,8 @@ class ParquetSpan:
     start: int
     stop: int
     columns: tuple[str, ...]
-    index: str | None
+    index: str | range
+    """The column with the ids, or the ids themselves where they are numbers in a row."""
 
     def blocks(self) -> Iterator[Block]:
         import pyarrow as pa
@@ -89,8 +90,8 @@ class ParquetSpan:
 
     def _frame(self, table: Any, start: int) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-        if self.index is None:
-            return frame.set_axis(pd.RangeIndex(start, start + len(frame)))
+        if isinstance(self.index, range):
+            return frame.set_axis(pd.RangeIndex(self.index[start : start + len(frame)]))
         return frame.set_index(self.index)
 
 

@@ -11,9 +11,9 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+import numpy as np
 import pandas as pd
 
-from fairwise.datasets.table_file import require_column
 from fairwise.errors import InputError, shown
 from fairwise.learning.blocks import spans
 from fairwise.learning.blocks.spans import FrameSpan, ParquetSpan, RowGroup
@@ -49,7 +49,7 @@ class LargeTable:
         *,
         outcome: str,
         id: str | None = None,  # noqa: A002
-        columns: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
         drop: Sequence[str] = (),
         groups: str | None = None,
     ) -> None:
@@ -58,7 +58,8 @@ class LargeTable:
                 f"With a table that is read in blocks the outcome is the name of a column, not {shown(outcome)}."
             )
         self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
-        self._only, self._drop = tuple(columns), tuple(drop)
+        self._only, self._drop = None if columns is None else tuple(columns), tuple(drop)
+        self._lengths: list[int] | None = None
         self._kept: Path | None = None
         if isinstance(source, Iterator):
             self._kept = Path(mkdtemp(prefix="fairwise-"))
@@ -74,17 +75,21 @@ class LargeTable:
         """What errors call it."""
         return fspath(self.source) if isinstance(self.source, str | PathLike) else "people"
 
+    def read_only(self, columns: Sequence[str], *, id: str | None) -> None:  # noqa: A002
+        """Read these columns and the outcome; to be said before anything is read."""
+        self._only, self.id = tuple(columns), id
+
     @cached_property
     def features(self) -> tuple[str, ...]:
         """The columns to learn from, in the order of the table."""
-        header = self._header
-        for name in (self.outcome, *self._only, *self._drop, *(n for n in (self.id, self.groups) if n is not None)):
+        from fairwise.datasets.table_file import require_column
+
+        header = self.header
+        named = (self.outcome, *(self._only or ()), *self._drop)
+        for name in (*named, *(name for name in (self.id, self.groups) if name is not None)):
             require_column(name, header, self.name)
         others = {self.outcome, self.id, self._stored_index, *self._drop}
-        kept = tuple(name for name in (self._only or header) if name not in others)
-        if not kept:
-            raise InputError(f"{self.name}: no column is left to learn from.")
-        return kept
+        return tuple(name for name in (header if self._only is None else self._only) if name not in others)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,18 +97,20 @@ class LargeTable:
         more = (self.outcome,) if self.groups in {None, self.outcome, *self.features} else (self.outcome, self.groups)
         return (*self.features, *(str(name) for name in more))
 
-    def spans(self) -> Iterable[Span]:
+    def spans(self, client: Any = None) -> Iterable[Span]:
         """The table in pieces, from the first row to the last; asked again, again from the first."""
         if isinstance(self.source, str | PathLike):
             return self._parquet_spans()
         if is_dask(self.source):
-            return self._dask_spans()
-        return spans.single_blocks(self._tidy(chunk) for chunk in self._chunks())
+            return self._dask_spans(client)
+        return spans.single_blocks(_tidy(chunk, self.columns, self.id, self.name) for chunk in self._chunks())
 
     def _parquet_spans(self) -> list[Span]:
-        index = self.id if self.id is not None else self._stored_index
-        read = self.columns if index is None else (*self.columns, index)
         n_rows = sum(group.rows for group in self._row_groups)
+        index: str | range = self._numbering(n_rows)
+        if self.id is not None or self._stored_index is not None:
+            index = str(self.id or self._stored_index)
+        read = self.columns if isinstance(index, range) else (*self.columns, index)
         found: list[Span] = []
         start, stop = 0, 0
         for group in self._row_groups:
@@ -116,12 +123,15 @@ class LargeTable:
                 start = stop
         return found
 
-    def _dask_spans(self) -> list[Span]:
+    def _dask_spans(self, client: Any) -> list[Span]:
         """Spans whose tables are still to be computed: dask does that where it runs the work on them."""
         from dask import delayed
 
-        partitions = [delayed(self._tidy)(part) for part in self.source.to_delayed()]
-        ends = self._dask_lengths.cumsum().tolist()
+        partitions = [delayed(_tidy)(part, self.columns, self.id, self.name) for part in self.source.to_delayed()]
+        if self._lengths is None:  # where a block begins is known only from the lengths of all before it
+            lengths = self.source.map_partitions(len)
+            self._lengths = list(lengths.compute() if client is None else client.compute(lengths).result())
+        ends = np.cumsum(self._lengths).tolist()
         starts = [0, *ends[:-1]]
         found: list[Span] = []
         for start, stop in zip(starts, ends, strict=True):
@@ -130,16 +140,6 @@ class LargeTable:
             if low < high:
                 found.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
         return found
-
-    @cached_property
-    def _dask_lengths(self) -> pd.Series[int]:
-        return pd.Series(self.source.map_partitions(len).compute())
-
-    def _tidy(self, chunk: pd.DataFrame) -> pd.DataFrame:
-        """Its columns as asked for, indexed by id."""
-        for name in self.columns:
-            require_column(name, [str(known) for known in spans.checked(chunk).columns], self.name)
-        return chunk[list(self.columns)] if self.id is None else chunk.set_index(self.id)[list(self.columns)]
 
     def _chunks(self) -> Iterator[pd.DataFrame]:
         if self._kept is not None:
@@ -151,7 +151,7 @@ class LargeTable:
         return iter(given)
 
     @cached_property
-    def _header(self) -> list[str]:
+    def header(self) -> list[str]:
         if isinstance(self.source, str | PathLike):
             return [str(name) for name in self._schema.names]
         if is_dask(self.source):
@@ -187,12 +187,20 @@ class LargeTable:
     @cached_property
     def _stored_index(self) -> str | None:
         """The column that pandas wrote its index to, if it did."""
-        if not isinstance(self.source, str | PathLike):
-            return None
-        names = [
-            name for name in (self._schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)
-        ]
-        return names[0] if len(names) == 1 else None
+        names = self._index_written if isinstance(self.source, str | PathLike) else []
+        return names[0] if len(names) == 1 and isinstance(names[0], str) else None
+
+    def _numbering(self, n_rows: int) -> range:
+        """Ids that are numbers in a row, as pandas wrote them down; otherwise rows are counted from 0."""
+        written = self._index_written
+        if len(written) == 1 and isinstance(written[0], dict) and written[0].get("kind") == "range":
+            start, step = int(written[0]["start"]), int(written[0]["step"])
+            return range(start, start + step * n_rows, step)
+        return range(n_rows)
+
+    @property
+    def _index_written(self) -> list[Any]:
+        return list((self._schema.pandas_metadata or {}).get("index_columns", ()))
 
 
 def large_table(people: Any, outcome: Any) -> LargeTable | None:
@@ -218,3 +226,13 @@ def _opened(path: Path) -> Any:
         raise InputError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
+
+
+def _tidy(chunk: Any, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
+    """Its columns as asked for, indexed by id."""
+    from fairwise.datasets.table_file import require_column
+
+    for column in columns:
+        require_column(column, [str(known) for known in spans.checked(chunk).columns], name)
+    tidy: pd.DataFrame = (chunk if id_column is None else chunk.set_index(id_column))[list(columns)]
+    return tidy

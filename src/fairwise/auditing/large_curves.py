@@ -1,0 +1,58 @@
+"""Curves over a table that is read in blocks: all games between two passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.auditing.curve_points import RATE, point_row
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Judgments
+    from fairwise.learning.blocks.counts import Counts
+    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.result import Solution
+
+PANEL = "panel"
+
+
+def large_frontier(
+    table: LargeTable,
+    judgments: Judgments,
+    points: list[tuple[float, float | None]],
+    settings: dict[str, Any],
+    *,
+    by_judge: bool,
+    client: Any = None,
+) -> pd.DataFrame:
+    """The same table as :func:`~fairwise.frontier` gives for people in memory.
+
+    The rows are read once before all games and once after them, however many points and judges there are.
+    """
+    from fairwise.learning.blocks.fitting import check_large_settings, counted, play, rules_for
+    from fairwise.learning.blocks.learned import learn
+    from fairwise.learning.curve import at_point
+
+    settings = {**settings, "gamma": 0.0, "eta": 1.0}
+    check_large_settings(settings)
+    learned = learn(table, judgments, client)
+    judges = judgments.judges if by_judge else [PANEL]
+    own = [rules_for(settings, learned, judgments.select([judge]) if by_judge else judgments) for judge in judges]
+    played = [play(settings, learned, rules, [at_point(rules.problem, *point) for point in points]) for rules in own]
+    solutions, counts = counted(settings, table, learned, played, client)
+    lines = []
+    for judge, rules, found, rates in zip(judges, own, solutions, counts, strict=True):
+        for point, solution, count in zip(points, found, rates, strict=True):
+            row = point_row(rules, solution, *point, settings["weighting"], learned.n_rows)
+            lines.append({"judge": judge, **row, **_group_rates(solution, count, learned.groups)})
+    return pd.DataFrame(lines)
+
+
+def _group_rates(solution: Solution, count: Counts, groups: list[str]) -> dict[str, float]:
+    """False positive rate of each group: how likely someone without label 1 is to get it."""
+    given = count.label_1[:, 0] @ solution.weights
+    with np.errstate(invalid="ignore"):
+        rates = given / count.people[:, 0]
+    return {f"{RATE}{group}": float(rate) for group, rate in zip(groups, rates, strict=False)}
