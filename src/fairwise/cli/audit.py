@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from fairwise.cli.cluster import DaskAddress, connected
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.large_people import scores_in_blocks
 from fairwise.cli.learning_options import Gamma, WeightingOption
 from fairwise.cli.output import TABLES, check_target, print_json, write_table
 from fairwise.cli.parsing import names
@@ -80,6 +82,7 @@ def audit(
         Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the intervals.", min=0)] = 0,
+    dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
     r"""Tell how far the scores of any model are from the judgments, and which pairs are worst.
@@ -96,23 +99,28 @@ def audit(
     from fairwise.auditing import audit as audited
     from fairwise.auditing.matching import located
 
-    given = _scores(scores, id, score)
+    large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
     said, account = judgments.read()
-    located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
+    given: Any = large
+    if large is None:
+        given = _scores(scores, id, score)
+        located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
     if said.has_ordered and favorable_label is None:
         raise InputError(
             "some answers are ordered ('A at least as well as B'), so it must be known which label is the good one: "
             "give --favorable-label 0 or 1 (the scores are probabilities of label 1)"
         )
-    result = audited(
-        given,
-        said,
-        gamma,
-        None if favorable_label is None else int(favorable_label),
-        weighting=weighting,
-        seed=seed,
-        **({} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)),
-    )
+    with connected(dask) as client:
+        result = audited(
+            given,
+            said,
+            gamma,
+            None if favorable_label is None else int(favorable_label),
+            weighting=weighting,
+            seed=seed,
+            client=client,
+            **({} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)),
+        )
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from fairwise.cli.cluster import DaskAddress, connected
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.large_people import label_written, people_in_blocks
 from fairwise.cli.learning_options import LearningOptions
 from fairwise.cli.output import check_target, print_json
 from fairwise.cli.people_options import PeopleOptions
@@ -18,6 +20,8 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing import HeldOut
+    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.estimator import PairwiseFairClassifier
 
 MODELS = (".skops",)
 
@@ -33,6 +37,7 @@ def fit(
         Literal["pair", "person", "judge"], typer.Option("--held-out-by", help="What is new in a held-out part.")
     ] = "pair",
     splits: Annotated[int, typer.Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
     r"""Learn the most accurate model that respects the judgments; print its certificate and its held-out error.
@@ -45,21 +50,21 @@ def fit(
     """
     if out is not None:
         check_target(out, MODELS, [people.people, judgments.judgments])
+    large = people_in_blocks(people, learning, shared=dask is not None)
+    if large is not None:
+        _fit_in_blocks(large, judgments, learning, out, dask, as_json=as_json)
+        return
     task = Task.read(people, judgments, learning)
     if not as_json:
         tell_import(task.account)
-    with working(f"Fitting {len(task.people.features)} people"):
-        model = task.fitted()
+    with connected(dask) as client, working(f"Fitting {len(task.people.features)} people"):
+        model = task.fitted(client)
     if out is not None:
         model.save(out)
     if not as_json:
         say(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
-        heading("Certificate")
-        say(model.certificate_)
-        if len(model.group_rules_):
-            heading("Rules for groups")
-            print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
-    measured, reason = _measured(task, held_out_by, splits) if held_out else (None, "not asked for")
+        _tell(model)
+    measured, reason = _measured(task, held_out_by, splits, dask) if held_out else (None, "not asked for")
     if as_json:
         print_json(
             {
@@ -84,13 +89,62 @@ def fit(
         say(f"\nModel kept in {out}")
 
 
-def _measured(task: Task, by: Any, splits: int) -> "tuple[HeldOut | None, str]":
+def _tell(model: "PairwiseFairClassifier") -> None:
+    heading("Certificate")
+    say(model.certificate_)
+    if len(model.group_rules_):
+        heading("Rules for groups")
+        print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
+
+
+def _fit_in_blocks(
+    people: "LargeTable",
+    judgments: JudgmentsOptions,
+    learning: LearningOptions,
+    out: Path | None,
+    dask: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Fit people who are read twice and never held; measuring on held-out parts would need them in memory."""
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    model = PairwiseFairClassifier(**learning.chosen(label_written(learning.favorable_label, people)))
+    said, account = judgments.read()
+    with connected(dask) as client, working(f"Fitting {people.name} in blocks"):
+        model.fit(people, None, judgments=said, client=client)
+    if out is not None:
+        model.save(out)
+    if as_json:
+        print_json(
+            {
+                "certificate": asdict(model.certificate_),
+                "held_out": None,
+                "people": model.n_people_,
+                "judges": said.n_judges,
+                "answers": len(said.counted()),
+                "classes": model.classes_.tolist(),
+                "group_rules": model.group_rules_,
+                "imported": None if account is None else account.as_json(),
+                "model": out,
+            }
+        )
+        return
+    tell_import(account)
+    say(f"{model.n_people_} people, read in blocks, {len(people.features)} columns. {said}")
+    _tell(model)
+    note("Held-out error not measured: the people are read in blocks, not held in memory.")
+    if out is not None:
+        say(f"\nModel kept in {out}")
+
+
+def _measured(task: Task, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
     from fairwise.auditing import held_out
 
     fit_params = {} if task.sensitive is None else {"sensitive_features": task.sensitive}
     try:
-        with working(f"Refitting {splits} times on part of the data"):
+        with connected(dask) as client, working(f"Refitting {splits} times on part of the data"):
             measured = held_out(
                 task.model(),
                 task.people.features,
@@ -100,6 +154,7 @@ def _measured(task: Task, by: Any, splits: int) -> "tuple[HeldOut | None, str]":
                 n_repeats=splits,
                 fit_params=fit_params,
                 seed=task.seed,
+                client=client,
             )
     except InputError as error:
         return None, str(error)

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from fairwise.cli.cluster import DaskAddress, connected
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
+from fairwise.cli.large_people import label_written, people_in_blocks
 from fairwise.cli.learning_options import LearningOptions
 from fairwise.cli.output import TABLES, check_target, print_json, write_table
 from fairwise.cli.parsing import behind, fractions
 from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, counting, note, print_frame, say, tell_import
+from fairwise.cli.screen import Json, counting, note, print_frame, say, tell_import, working
 from fairwise.cli.training import Task
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ def frontier(
         Literal["panel", "judge"], typer.Option("--by", help="One curve for the panel, or one for each judge.")
     ] = "panel",
     jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
     r"""Trace error against gamma or eta; stopped at any moment, the same command goes on where it was.
@@ -59,34 +62,46 @@ def frontier(
     """
     at_gammas, at_etas = _points(gammas, etas, learning)
     check_target(out, TABLES, [people.people, judgments.judgments])
-    task = Task.read(people, judgments, learning)
-    if not as_json:
-        tell_import(task.account)
     from fairwise.auditing import frontier as traced
 
-    settings = {name: value for name, value in task.settings.items() if name not in {"gamma", "eta"}}
-    with finished_curves(out) as checkpoint, counting("Points") as progress:
-        curves = traced(
-            task.people.features,
-            task.people.outcome,
-            task.judgments,
-            gammas=at_gammas,
-            etas=at_etas,
-            by=by,
-            n_jobs=jobs,
-            checkpoint=checkpoint,
-            progress=progress,
-            sensitive_features=task.sensitive,
-            **settings,
-        )
-    write_table(curves, out)
-    checkpoint.unlink(missing_ok=True)
+    asked: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
+    large = people_in_blocks(people, learning, shared=dask is not None)
+    if large is not None:
+        settings = _without_knobs(learning.chosen(label_written(learning.favorable_label, large)))
+        said, account = judgments.read()
+        with connected(dask) as client, working(f"Tracing curves over {large.name}, read in blocks"):
+            curves = traced(large, None, said, client=client, **asked, **settings)
+        write_table(curves, out)
+    else:
+        task = Task.read(people, judgments, learning)
+        account = task.account
+        if not as_json:
+            tell_import(account)
+        with connected(dask) as client, finished_curves(out) as checkpoint, counting("Points") as progress:
+            curves = traced(
+                task.people.features,
+                task.people.outcome,
+                task.judgments,
+                n_jobs=jobs,
+                checkpoint=checkpoint,
+                progress=progress,
+                sensitive_features=task.sensitive,
+                client=client,
+                **asked,
+                **_without_knobs(task.settings),
+            )
+        write_table(curves, out)
+        checkpoint.unlink(missing_ok=True)
     if as_json:
-        imported = None if task.account is None else task.account.as_json()
+        imported = None if account is None else account.as_json()
         print_json({"by": by, "rows": len(curves), "curves": curves, "imported": imported, "frontier": out})
         return
     _show(curves, by)
     say(f"\n{len(curves)} points written to {out}.")
+
+
+def _without_knobs(settings: "dict[str, Any]") -> "dict[str, Any]":
+    return {name: value for name, value in settings.items() if name not in {"gamma", "eta"}}
 
 
 def _points(gammas: str | None, etas: str | None, learning: LearningOptions) -> tuple[Fractions, Budgets]:

@@ -117,6 +117,10 @@ class LearningOptions:
 
     def settings(self, people: "TrainingPeople") -> dict[str, Any]:
         """Return keywords for PairwiseFairClassifier, checked before any long work."""
+        return self.chosen(people.label(self.favorable_label))
+
+    def chosen(self, favorable_label: Any) -> dict[str, Any]:
+        """Return the same, with the good outcome as the table writes it."""
         from fairwise.learning.estimator import PairwiseFairClassifier
         from fairwise.learning.settings import check_settings
 
@@ -126,7 +130,7 @@ class LearningOptions:
             "max_thresholds": self.max_thresholds,
             "gamma": self.gamma,
             "eta": self.eta.limit,
-            "favorable_label": people.label(self.favorable_label),
+            "favorable_label": favorable_label,
             "group_constraints": self._moments(),
             "judge_budgets": self.judge_budget,
             "weighting": self.weighting,

@@ -47,8 +47,12 @@ class Task:
 
         return PairwiseFairClassifier(**self.settings)
 
-    def fitted(self) -> PairwiseFairClassifier:
-        """Return the model, fitted."""
+    def fitted(self, client: Any = None) -> PairwiseFairClassifier:
+        """Return the model, fitted; by a dask cluster where there is a client of one."""
         return self.model().fit(
-            self.people.features, self.people.outcome, judgments=self.judgments, sensitive_features=self.sensitive
+            self.people.features,
+            self.people.outcome,
+            judgments=self.judgments,
+            sensitive_features=self.sensitive,
+            client=client,
         )

@@ -168,7 +168,7 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
         for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
             if given is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
-        rules, solution = fit_in_blocks(settings, table, judgments, client)
+        rules, solution, self.n_people_ = fit_in_blocks(settings, table, judgments, client)
         self._learned(pd.DataFrame(columns=list(table.features)), rules, solution)
         self._forget()
         return self

@@ -63,15 +63,15 @@ class Played:
 
 def fit_in_blocks(
     settings: Mapping[str, Any], table: LargeTable, judgments: Judgments | None, client: Any = None
-) -> tuple[Rules, Solution]:
-    """One model: what it is measured on, and the mixture."""
+) -> tuple[Rules, Solution, int]:
+    """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     check_large_settings(settings)
     judgments = inputs.checked_judgments(judgments)
     learned = learn(table, judgments, client)
     rules = rules_for(settings, learned, judgments)
     played = play(settings, learned, rules, [rules.problem])
     solutions, _ = counted(settings, table, learned, [played], client)
-    return rules, solutions[0][0]
+    return rules, solutions[0][0], learned.n_rows
 
 
 def check_large_settings(settings: Mapping[str, Any]) -> None:

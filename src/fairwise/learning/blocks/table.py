@@ -91,6 +91,15 @@ class LargeTable:
         others = {self.outcome, self.id, self._stored_index, *self._drop}
         return tuple(name for name in (header if self._only is None else self._only) if name not in others)
 
+    def kind_of(self, column: str) -> str:
+        """Whether a column of a Parquet file holds whole numbers ("integer"), numbers ("number") or "text"."""
+        import pyarrow.types as kinds
+
+        if column not in self.header:
+            return "text"
+        found = self._schema.field(column).type
+        return "integer" if kinds.is_integer(found) else "number" if kinds.is_floating(found) else "text"
+
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are read, the index apart."""
