@@ -6,6 +6,7 @@ The set-up runs ``python -m fairwise.learning.compile``.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -22,9 +23,9 @@ def compile_kernels() -> None:
     for estimator in ESTIMATORS:
         for depth in (1, 2, 3) if estimator == "tree" else (2,):
             PairwiseFairClassifier(estimator, max_depth=depth).fit(people, outcome, judgments=judgments)
-    PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=5).fit(
-        people, outcome, judgments=judgments
-    )
+    paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=20)
+    paper.fit(people, outcome, judgments=judgments)
+    paper.fit([pd.DataFrame(people).assign(outcome=outcome).rename(columns=str)], "outcome", judgments=judgments)
 
 
 if __name__ == "__main__":
