@@ -45,7 +45,7 @@ def test_products_are_those_of_the_matrix() -> None:
     cuts = [(0, 30), (30, 31), (31, 90)]
     centres = [4.0, 0.0, -1.0]
     parts = [block_sums(a, table[a:b], outcome[a:b], None, centres) for a, b in cuts]
-    whole = parts[0].plus(parts[1], list(table)).plus(parts[2], list(table))
+    whole = parts[0].plus(parts[1], list(table.columns)).plus(parts[2], list(table.columns))
     columns = {
         (0, "number", ""): table["x"] - 4.0,
         **{(1, "category", kind): table["kind"] == kind for kind in "abc"},
