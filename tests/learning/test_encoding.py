@@ -206,3 +206,14 @@ def test_the_limit_on_categories_is_a_setting_of_the_module(monkeypatch: pytest.
     monkeypatch.setattr(encoding, "MAX_CATEGORIES", 2)
     with pytest.raises(InputError, match="at most 2 can be told apart"):
         learned(pd.DataFrame({"x": list("abc")}))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_large_column_is_encoded_like_a_small_one(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(500) < 0.2 * missing, np.nan, rng.normal(7, 3, size=500))
+    table = pd.DataFrame({"x": column, "y": rng.integers(0, 9, size=500)})
+    encoder = TableEncoder.learn(table, np.ones(500), scaled=True)
+    expected = encoder.encode(table)
+    monkeypatch.setattr(encoding, "_MANY_ROWS", 1)
+    assert np.array_equal(encoder.encode(table), expected)

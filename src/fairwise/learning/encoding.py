@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
 
 MAX_CATEGORIES = 1000
+_MANY_ROWS = 20_000  # from so many on compiled code does the same in one pass
 _NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 
 
@@ -179,6 +180,11 @@ def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray
         if isinstance(error, InputError):
             raise
         raise InputError(f"Column {column.name!r} was numbers in training, but now holds text: {error}") from None
+    if len(values) >= _MANY_ROWS:
+        from fairwise.learning.row_kernels import scaled
+
+        scaled(values, column.fill, column.shift, column.scale, out)
+        return
     missing = np.isnan(values)
     out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
     if column.marks_missing:

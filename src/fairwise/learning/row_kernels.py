@@ -1,4 +1,4 @@
-"""Compiled sums over the row values of many classifiers, kept as bytes: a pool of hundreds over 100,000 rows fits."""
+"""Compiled passes over rows: sums over many classifiers' values, kept as bytes, and the encoding of a large column."""
 
 from __future__ import annotations
 
@@ -32,3 +32,14 @@ def combined(values, starts, rows, coefficients):
                 total += coefficients[e] * values[t, rows[e]]
             out[c, t] = total
     return out
+
+
+@numba.njit(cache=True, nogil=True)
+def scaled(values, fill, shift, scale, out):
+    """Write ``(value - shift) / scale``, missing ones as ``fill``, and whether they are missing if ``out`` has room."""
+    marks = out.shape[1] > 1
+    for p in range(len(values)):
+        missing = np.isnan(values[p])
+        out[p, 0] = ((fill if missing else values[p]) - shift) / scale
+        if marks:
+            out[p, 1] = missing

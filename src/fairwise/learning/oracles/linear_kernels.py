@@ -123,14 +123,36 @@ def single_levels(columns):
 
 
 @numba.njit(cache=True, nogil=True)
+def _merge(score, column, by_score, moved, others):
+    """Order ``by_score`` again after the rows where ``column`` is not 0 have all moved by the same step."""
+    n_moved, n_others = 0, 0
+    for p in by_score:
+        if column[p] != 0.0:
+            moved[n_moved] = p
+            n_moved += 1
+        else:
+            others[n_others] = p
+            n_others += 1
+    a, b = 0, 0
+    for q in range(len(by_score)):
+        if b == n_others or (a < n_moved and score[moved[a]] < score[others[b]]):
+            by_score[q] = moved[a]
+            a += 1
+        else:
+            by_score[q] = others[b]
+            b += 1
+
+
+@numba.njit(cache=True, nogil=True)
 def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
     ``columns`` is ``(d, n)``, ``levels`` from :func:`single_levels`. Along coordinate ``j`` the label of a row changes
     only where the step passes ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to
     the middle of the cheapest interval (the widest among equals, for a margin against rounding). Where a column has one
-    level only, the breakpoints are in the order of the scores, which is sorted once for all such columns and kept
-    until a step is taken. Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
+    level only, the breakpoints are in the order of the scores, which is sorted once for all such columns. A step along
+    one of them moves some rows together, so two sorted lists are merged; a step of the intercept moves all alike.
+    Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
     """
     d, n = columns.shape
     score = np.empty(n)
@@ -207,7 +229,6 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
             if best < here - 1e-12:
                 stale = 0
                 gained += here - best
-                scores_sorted = False
                 if j < 0:
                     intercept += best_step
                     score += best_step
@@ -215,6 +236,10 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
                     coef[j] += best_step
                     for p in range(n):
                         score[p] += best_step * columns[j, p]
+                    if level == 0.0:
+                        scores_sorted = False
+                    else:
+                        _merge(score, columns[j], by_score, order, spare)
             else:
                 stale += 1
         if gained < least_gain:
