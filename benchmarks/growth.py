@@ -40,9 +40,10 @@ def run() -> Row:
         bar="linear in n and K",
         measured=", ".join(f"{name}: {value:.2f}" for name, value in grows.items()),
         reached=grows["people n"] <= 1.1 and grows["judgments K"] <= 1.1,
-        notes="Processor time; slope of the line through the logarithms, best of two runs at each size, 1,000 rounds. n and d: a table "
-        f"read in blocks, {_FEW:,} judgments (d at n = 1,000,000). K: n = 250,000. Judges: `frontier` by judge on "
-        "COMPAS, 11 values of gamma, the paper's dynamics.\n\n" + table(["in", "sizes", "seconds", "exponent"], lines),
+        notes="Processor time; slope of the line through the logarithms, best of two runs at each size, 1,000 rounds. "
+        f"n and d: a table read in blocks, {_FEW:,} judgments (d at n = 1,000,000). K: n = 250,000. Judges: `frontier` "
+        "by judge on COMPAS, 11 values of gamma, the paper's dynamics.\n\n"
+        + table(["in", "sizes", "seconds", "exponent"], lines),
     )
 
 

@@ -294,7 +294,7 @@ def test_a_copy_in_another_process_has_no_training_people(town: Town) -> None:
     model = fit(town, estimator="tree")
     again = pickle.loads(pickle.dumps(model))
     assert again._training is None
-    with pytest.raises(InputError, match="no training people any more"):
+    with pytest.raises(InputError, match="no training people in memory"):
         again.prune()
     assert np.array_equal(again.predict(town.people), model.predict(town.people))
     assert len(model.prune().weights_) >= 1  # the model itself still has them
