@@ -35,8 +35,12 @@ NAMES = (
     "pair-page",
     "answers-sqlite",
     "answers-postgresql",
+    "answers-while-fitting",
+    "starters",
     "active-design",
+    "active-pages",
     "bundle",
+    "console-pages",
 )
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _OPENING = """# Benchmarks

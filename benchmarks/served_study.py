@@ -12,7 +12,7 @@ import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import compas
 from fairwise.datasets.people_file import PeopleFile
@@ -38,13 +38,13 @@ class Served:
         return (int(counts[11]) + int(counts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def make_study(home: Path, *, pairs: int = 50) -> Path:
+def make_study(home: Path, name: str = "study", *, pairs: int = 50, **choices: Any) -> Path:
     """All eight columns on every card, four answers."""
     people, _ = compas.people()
     people.to_csv(home / "people.csv", index_label="person")
-    folder = home / "study"
+    folder = home / name
     file = PeopleFile.read(home / "people.csv", "person")
-    new_study(folder, file, list(map(str, people.columns)), {"title": "Benchmark", "pairs": pairs})
+    new_study(folder, file, list(map(str, people.columns)), {"title": "Benchmark", "pairs": pairs, **choices})
     return folder
 
 

@@ -73,6 +73,7 @@ def test_only_those_who_finished(home: Path, answer: Callable[..., dict[str, Any
         "judges": 1,
         "finished": 1,
         "unfinished": 1,
+        "excluded": 0,
         "texts": None,
         "bundle": None,
     }

@@ -94,8 +94,46 @@ def test_refusals(home: Path, run: Callable[..., Result]) -> None:
         (["--prefix", "/study/"], "must be a path"),
     ):
         assert reason in run("serve", home, *words, code=1).stderr
-    run("serve", home.parent / "nothing", code=1)
+    run("serve", home.parent / "nothing" / "here", code=1)
+    (home.parent / "photos").mkdir()
+    (home.parent / "photos" / "a.jpg").write_bytes(b"")
+    assert "holds other things" in run("serve", home.parent / "photos", code=1).stderr
+    assert "is a file" in run("serve", home / "study.toml", code=1).stderr
     run("serve", home, "--port", 70000, code=2)
+
+
+def test_a_port_in_use_is_said_in_one_line(home: Path, run: Callable[..., Result]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        told = run("serve", home, "--port", other.getsockname()[1], code=1).stderr
+    assert told.count("\n") == 1
+    assert "listens there already" in told
+
+
+def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """The real port is said, and a link for the first account while there is none."""
+    home = tmp_path / "new"
+    command = [sys.executable, "-c", "from fairwise.cli import main; main()", "serve", str(home), "--port", "0"]
+    with subprocess.Popen([*command, "--no-jobs"], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = [process.stderr.readline() for _ in range(4)]
+            link = said[3].rpartition(" ")[2].strip()
+            assert link.startswith(said[2].removeprefix("Console: ").strip() + "/setup/")
+            until = time.monotonic() + 30
+            while time.monotonic() < until:
+                try:
+                    page = httpx2.get(link, trust_env=False)
+                    break
+                except httpx2.TransportError:
+                    time.sleep(0.05)
+            assert page.status_code == 200
+            assert "first account" in page.text
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+    assert {file.name for file in home.iterdir()} >= {"secret.key", "study.sqlite"}
 
 
 def test_a_database_that_cannot_be_used_is_told_without_a_traceback(home: Path, run: Callable[..., Result]) -> None:

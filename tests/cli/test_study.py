@@ -60,6 +60,29 @@ def test_a_mixture_of_designs(study: Study, run: Callable[..., Result]) -> None:
     assert settings.design.strata == ("town",)
 
 
+def test_active_pairs_by_the_scores_of_a_model(study: Study, run: Callable[..., Result]) -> None:
+    scores = study.folder / "scores.csv"
+    scores.write_text("id,score\n" + "".join(f"p{k},{k / 64}\n" for k in range(60)))
+    result = run(*words(study, "--design", "20 uniform, 10 active", "--scores", scores, "--favorable-label", 0))
+    assert "The pairs are 20 uniform, 10 active." in result.stdout
+    made = StudyFolder.open(study.folder / "s")
+    assert made.scores is not None
+    assert made.scores["p16"] == 0.75
+
+
+def test_scores_without_active_pairs_or_a_good_label_are_refused(study: Study, run: Callable[..., Result]) -> None:
+    scores = study.folder / "scores.csv"
+    scores.write_text("id,score\n" + "".join(f"p{k},0.5\n" for k in range(60)))
+    assert (
+        "scores are for active pairs, and the design has none"
+        in run(*words(study, "--scores", scores, "--favorable-label", 1), code=1).stderr
+    )
+    for alone in (["--scores", scores], ["--favorable-label", 1]):
+        said = run(*words(study, "--design", "5 uniform, 5 active", *alone), code=2).stderr
+        assert "need each other" in said
+    assert not (study.folder / "s").exists()
+
+
 def test_without_a_number_the_rest_are_uniform(study: Study, run: Callable[..., Result]) -> None:
     run(*words(study, "--design", "5 fixed, 5 repeats", "--pairs", 30))
     assert StudyFolder.open(study.folder / "s").settings.mixture == {"uniform": 20, "fixed": 5, "repeats": 5}

@@ -23,6 +23,7 @@ from fairwise.elicitation.new_study import new_study
 from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.web.app import create_app
 from fairwise.errors import InputError
+from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.folder import StudyFolder
 
-ALWAYS_ON = {"comprehension_check": True, "mark_differences": True, "ask_why": True, "ask_confidence": True}
+RELATIONS = [{"name": name, "words": name, "most": most} for name, most in (("no", 0), ("one", None), ("other", None))]
+ALWAYS_ON = {
+    **dict.fromkeys(("comprehension_check", "mark_differences", "ask_why", "ask_confidence"), True),
+    "relations": RELATIONS,
+}
 
 
 def make(home: Path, name: str = "study", pairs: int = 6, **choices: Any) -> StudyFolder:
@@ -127,6 +132,16 @@ def test_the_same_seed_says_the_same_to_the_same_pairs(tmp_path: Path, serve: Ca
         with snapshot(tmp_path / name) as connection:
             frames.append(export.judgments(connection).frame[["judge", "a", "b", "answer"]])
     pd.testing.assert_frame_equal(frames[0], frames[1])
+
+
+def test_they_keep_their_answers_when_asked_to_look_again(tmp_path: Path, serve: Callable[..., str]) -> None:
+    study = make(tmp_path, pairs=12, second_look=True, design={"repeats": 6})
+    played(study, serve(study, tmp_path / "study.sqlite"), noise=True)
+    with snapshot(tmp_path / "study.sqlite") as connection:
+        said = export.judgments(connection, finished_only=True)
+    assert said.n_judges == 4
+    assert set(said.frame["round"]) == {1}
+    assert not find_conflicts(said).contradictions.empty  # so that some were asked
 
 
 def test_behind_a_prefix(tmp_path: Path, serve: Callable[..., str]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from tests.elicitation.test_web import OUTCOME, hidden, visiting
+from tests.elicitation.test_web import OUTCOME
+from visits import hidden, visiting
 
 from fairwise.elicitation import export
 from fairwise.elicitation.bundles import archive
@@ -51,7 +52,7 @@ def bundle(study: StudyFolder, tmp_path: Path) -> Path:
     return tmp_path / "bundle.zip"
 
 
-def changed(bundle: Path, change: Callable[[dict[str, bytes]], None], *, forge: bool = False) -> Path:
+def changed(bundle: Path, change: Callable[[dict[str, bytes]], object], *, forge: bool = False) -> Path:
     """The bundle with something else in it; a forger also corrects the list of checksums."""
     with zipfile.ZipFile(bundle) as old:
         files = {name: old.read(name) for name in old.namelist()}
@@ -83,6 +84,12 @@ def put(row: int, column: str, value: str) -> Callable[[pd.DataFrame], pd.DataFr
     return edit
 
 
+def finished(people: pd.DataFrame) -> pd.DataFrame:
+    """The one who left in the middle."""
+    people.loc[1, ["stage", "finished_at"]] = ["finished", "2100-01-01T00:00:00+00:00"]
+    return people
+
+
 def test_an_untouched_bundle_is_in_order(bundle: Path) -> None:
     found = verify_bundle(bundle)
     assert (found.participants, found.finished, found.pairs, found.answers, found.versions) == (2, 1, 8, 6, 7)
@@ -105,7 +112,7 @@ def test_no_outcome_no_secret_and_no_link_is_in_it(bundle: Path, study: StudyFol
         (in_table(ANSWERS, put(0, "answer", "no_constraint")), "answers.csv was changed"),
         (lambda files: files.update({"study/study.toml": files["study/study.toml"] + b"\n"}), "study.toml was changed"),
         (lambda files: files.pop(CLOSINGS), "closings.csv was taken away"),
-        (lambda files: files.update({"more.csv": b""}), "more.csv was added"),
+        (lambda files: files.update({"study/scores.parquet": b""}), "scores.parquet was added"),
         (lambda files: files.pop(MANIFEST), "not a bundle"),
         (lambda files: files.update({MANIFEST: b"[]"}), "not a bundle"),
     ],
@@ -121,10 +128,10 @@ def test_tampering_is_refused_and_named(bundle: Path, change: Any, named: str) -
         (in_table(SCHEDULE, put(1, "a", "nobody")), r"participant 1 was not shown what seed 0 asks for, .* pair 2"),
         (in_table(SCHEDULE, lambda table: table.drop(index=7)), r"participant 2 .* beginning with pair 4"),
         (in_table(ANSWERS, put(0, "position", "9")), "to pair 9 is to a pair that was not shown"),
-        (in_table(ANSWERS, put(0, "answer", "perhaps")), "is 'perhaps'; allowed"),
+        (in_table(ANSWERS, put(0, "answer", "perhaps")), "answers.csv, row 2, column answer: 'perhaps'; allowed"),
         (in_table(ANSWERS, lambda table: table.drop(index=1)), "has version 2 where 1 was expected"),
         (in_table(ANSWERS, lambda table: table.drop(index=0)), "participant 1 finished, but pair 1 has no answer"),
-        (in_table(PARTICIPANTS, put(1, "stage", "finished")), "participant 2 finished, but pair 3 has no answer"),
+        (in_table(PARTICIPANTS, finished), "participant 2 finished, but pair 3 has no answer"),
         (in_table(PARTICIPANTS, lambda table: table.drop(index=1)), "pairs of participant 2, who is not in"),
         (in_table(CLOSINGS, lambda table: table.drop(index=0)), "participant 1 finished without closing"),
         (lambda files: files.update({"study/study.toml": files["study/study.toml"].replace(b"seed = 0", b"seed = 1")}),
@@ -168,11 +175,11 @@ def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_datab
     finally:
         store.close()
     assert verify_bundle(tmp_path / "second.zip") == verify_bundle(bundle)
-    with visiting(study, database) as visit:  # and goes on with the next number
+    with visiting(study, database) as visit:  # and goes on with the next number; the third withdrew
         visit.begin()
-        assert visit.store.read_now(tables)[PARTICIPANTS]["number"].tolist() == ["1", "2", "3"]
+        assert visit.store.read_now(tables)[PARTICIPANTS]["number"].tolist() == ["1", "2", "4"]
     with pytest.raises(InputError, match="there already"):
         reopen_bundle(bundle, tmp_path / "again", new_database())
-    with pytest.raises(InputError, match="holds answers already"):
+    with pytest.raises(InputError, match="something in its table 'participants' already"):
         reopen_bundle(bundle, tmp_path / "third", database)
     assert not (tmp_path / "third").exists()

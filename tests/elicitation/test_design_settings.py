@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LEAST = {"title": "t", "columns": [{"name": "x", "label": "X"}]}
-NUMBERS = st.fixed_dictionaries({"uniform": st.integers(1, 9), **{kind: st.integers(0, 9) for kind in KINDS[:-1]}})
+NUMBERS = st.fixed_dictionaries({"uniform": st.integers(1, 9), **{kind: st.integers(0, 9) for kind in KINDS}})
 
 
 def study(**more: Any) -> StudySettings:
@@ -70,7 +70,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no strata": ({"design": {"stratified": 5}}, "design: stratified pairs need strata: name the columns"),
     "unknown strata": ({"design": {"stratified": 5, "strata": ["y"]}}, "design.strata: 'y' is not among the columns"),
-    "active": ({"design": {"active": 1}}, "design: active = 1: not available yet; allowed: 0"),
+    "only active": (
+        {"design": {"uniform": 0, "active": 5, "checks": 1}},
+        "design.active: another pair that counts must come first; add uniform ones",
+    ),
+    "active ones to repeat": (
+        {"design": {"uniform": 2, "active": 9, "repeats": 3}},
+        "design.repeats = 3: there are only 2 pairs to repeat",
+    ),
 }
 
 

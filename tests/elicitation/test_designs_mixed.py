@@ -191,7 +191,10 @@ WRITTEN_DOWN = (
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "not enough pairs": (
         {"uniform": 10, "fixed": 10, "anchors": 3, "anchor_pool": 13},
-        "here: 33 pairs wanted, but only 32 pairs of people differ in what is shown; ask for at most 32",
+        (
+            "here: 33 pairs wanted, but only 32 pairs of people differ in what is shown; ask for at most 32, "
+            "of all kinds together"
+        ),
     ),
     "nobody alike": (
         {"uniform": 1, "checks": 5},

@@ -9,12 +9,29 @@ from html.parser import HTMLParser
 from time import perf_counter
 
 import pytest
+from markupsafe import Markup
 
 from fairwise.elicitation.cards import Card, Row
 from fairwise.elicitation.languages import Language, language
 from fairwise.elicitation.settings import StudySettings
+from fairwise.elicitation.store.rooms import Room
+from fairwise.elicitation.treatment import Treatment
 from fairwise.elicitation.web.pages import Pages
-from fairwise.elicitation.web.views import Answered, Closing, Given, Me, Pair, Receipt
+from fairwise.elicitation.web.views import (
+    Answered,
+    Closing,
+    Given,
+    LookedAt,
+    Me,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    Statement,
+    Together,
+    WayBack,
+)
 from fairwise.judgments import Answer
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
@@ -25,6 +42,8 @@ NOT_OURS = {
     "treated_well": "3",
     "contact": "4",
     "answer_words": {"same": "5", "a_at_least_b": "6", "b_at_least_a": "7", "no_constraint": "8"},
+    "relation_question": "27",
+    "relations": [{"name": "28", "words": "29"}, {"name": "30", "words": "31"}],
     "columns": [{"name": "9", "label": "9"}, {"name": "10", "label": "10"}],
     **dict.fromkeys(("ask_why", "ask_confidence", "mark_differences"), True),
 }
@@ -67,6 +86,25 @@ def made(spoken: Language, offered: tuple[Language, ...] = (), **changes: object
     return Pages(StudySettings.model_validate(NOT_OURS | changes), "0", "0", spoken=spoken, offered=offered)
 
 
+def result_of(one: Card, other: Card) -> Result:
+    """With pairs of every kind, and differences of every size."""
+    sizes = (0.4, 0.52), (0.4, 0.41), (0.4, 0.401), (0.4, 0.4), (0.4, 0.3)
+    kinds = ((answer, good, counts) for answer in Answer for good in sizes for counts in (True, False))
+    pairs = (
+        PairResult(number, one, other, Treatment(answer, *good, 0.05), counts)
+        for number, (answer, good, counts) in enumerate(kinds, start=1)
+    )
+    return Result(tuple(pairs), PanelResult(43, 200, 170, 0.34, 0.31), 0.05, is_newer=True)
+
+
+def second_thoughts(one: Card, other: Card) -> list[Together]:
+    said = [LookedAt(1, Statement(answer, 1, 2), Statement(Answer.SAME, 1, 2)) for answer in Answer]
+    fresh = LookedAt(1, Statement(Answer.SAME, 1, 2), None)
+    kinds = ("different", (one, other)), ("alike", (one, other)), ("circle", (one, other, one))
+    groups = [Together(kind, people, (fresh,)) for kind, people in kinds]
+    return [*groups, Together("different", (one, other), tuple(said))]
+
+
 def all_pages(pages: Pages) -> dict[str, str]:
     me = Me("/p/token", "://11", "")
     rows = tuple(Row(label, text) for label, text in (("9", ""), ("10", "1" * 500)))
@@ -78,9 +116,15 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "consent": pages.consent(start_key="", csrf="", resume="/p/token", problem="14"),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
+        "closed_door": pages.closed_door(code_csrf="", resume="/p/token", problem="14", typed="18"),
+        "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
+        "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
+        "relation": pages.relation(me, problem="14"),
+        "screened_out": pages.screened_out(me, back=WayBack("24", "://25")),
+        "full": pages.screened_out(None, full=True, back=WayBack("24", None)),
         "task": pages.task(me, problem="14"),
-        "check": pages.check(me, tries_left=2, problem="14", wrong=["either"]),
-        "last check": pages.check(me, tries_left=1),
+        "check": pages.check(me, tries=0, problem="14", wrong=["either"]),
+        "last check": pages.check(me, tries=1),
         "practice": pages.practice(me),
         "pair": pages.pair(me, middle, saved=True, problem="14"),
         "last pair": pages.pair(me, last, saved=False, problem="14", problem_at="why"),
@@ -88,7 +132,17 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "whole review": pages.review(me, [Answered(1, Answer.SAME)]),
         "closing": pages.closing(me, Closing(), problem="14"),
         "thanks": pages.thanks(me, Receipt("15", 2, MOMENT)),
+        "back to the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", "://25", "26")),
+        "code for the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", None, "26")),
+        "result now": pages.thanks(me, Receipt("15", 2, MOMENT), result="now"),
+        "result later": pages.thanks(me, Receipt("15", 2, MOMENT), result="later"),
+        "result": pages.result(me, result_of(one, other)),
+        "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
         "withdraw": pages.withdraw(me, problem="14"),
+        "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", sent=None),
+        "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
+        "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
+        "closed to others": pages.not_open(None, closed=True, here="/", resume=None, sent=None),
         "message": pages.message(heading="16", text="17", back="/"),
     }
 

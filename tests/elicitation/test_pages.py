@@ -5,21 +5,44 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
+from pathlib import Path
 from time import perf_counter
 
 import pytest
+from markupsafe import Markup
 
 from fairwise.elicitation.cards import Card, Row
+from fairwise.elicitation.recruitment_settings import Relation
 from fairwise.elicitation.settings import AnswerWords, Column, StudySettings
+from fairwise.elicitation.store.rooms import Room
+from fairwise.elicitation.treatment import Treatment
 from fairwise.elicitation.web.assets import read_static_files, version_of
 from fairwise.elicitation.web.pages import Pages
 from fairwise.elicitation.web.rehearsal import check_questions, practice_pair, wrong_answers
-from fairwise.elicitation.web.views import Answered, Closing, Given, Me, Pair, Receipt
+from fairwise.elicitation.web.views import (
+    Answered,
+    Closing,
+    Given,
+    Me,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    WayBack,
+)
 from fairwise.judgments import Answer
 
 LABELS = ("Sex", "Age", "Race", "Juvenile felonies", "Prior offences", "Severity of the charge")
 EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x>"
+NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
 VOID = {"meta", "link", "input", "img", "br", "hr", "wbr"}
+
+# What participants load; the rest is the console's.
+OURS = ("study.css", "study.js")
+# Pages on which nothing is asked.
+NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
+NO_PROBLEMS |= {"result", "result now"}
 
 
 def settings(**changes: object) -> StudySettings:
@@ -42,6 +65,11 @@ def pair(a: Card = ALICE, b: Card = BELLA, given: Given | None = None, number: i
     return Pair(number, 50, 6, a, b, given, key="the-key", nonce="the-nonce", stamp="the-stamp")
 
 
+def result(a: Card, b: Card) -> Result:
+    pairs = (PairResult(1, a, b, Treatment(Answer.SAME, 0.4, 0.52, 0.1), counts=True),)
+    return Result(pairs, PanelResult(2, 3, 1, 0.3, 0.2), 0.1, is_newer=True)
+
+
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
     me = Me(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
@@ -50,15 +78,24 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "consent": pages.consent(start_key=text, csrf=text, resume=f"{prefix}/p/token", problem=text),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
+        "closed_door": pages.closed_door(code_csrf=text, resume=f"{prefix}/p/token", problem=text, typed=text),
+        "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
+        "relation": pages.relation(me, problem=text),
+        "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
+        "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
         "task": pages.task(me, problem=text),
-        "check": pages.check(me, tries_left=1, problem=text, wrong=["either"], given={"either": text}),
+        "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
         "practice": pages.practice(me, problem=text),
         "pair": pages.pair(me, pair(a, b, given), saved=True, problem=text),
         "why": pages.pair(me, pair(a, b, given), saved=False, problem=text, problem_at="why"),
         "review": pages.review(me, [Answered(1, Answer.SAME), Answered(2, None)], saved=True, problem=text),
         "closing": pages.closing(me, Closing(text, text, text), problem=text),
-        "thanks": pages.thanks(me, Receipt(text, 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
+        "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
+        "result": pages.result(me, result(a, b)),
+        "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
         "withdraw": pages.withdraw(me, problem=text),
+        "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
+        "closed": pages.not_open(None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", sent=None),
         "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
     }
 
@@ -88,7 +125,11 @@ class Parsed(HTMLParser):
 
 def test_nobodys_text_becomes_markup() -> None:
     words = AnswerWords(same="1" + EVIL, a_at_least_b="2" + EVIL, b_at_least_a="3" + EVIL, no_constraint="4" + EVIL)
+    relations = [{"name": f"{k}{EVIL}", "words": f"{k}{EVIL}"} for k in range(2)]
     told = settings(title=EVIL, question=EVIL, treated_well=EVIL, contact=EVIL, answer_words=words)
+    told = told.model_copy(
+        update={"relation_question": EVIL, "relations": tuple(map(Relation.model_validate, relations))}
+    )
     told = told.model_copy(update={"ask_why": True, "ask_confidence": True, "mark_differences": True})
     evil = card(*[EVIL] * 6, labels=tuple(EVIL + label for label in LABELS))
     for name, page in all_pages(Pages(told, "", ""), text=EVIL, a=evil, b=evil).items():
@@ -147,19 +188,19 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
 def test_a_pair_weighs_little_with_style_and_script() -> None:
     full = Pages(settings(mark_differences=True, ask_why=True, ask_confidence=True), "", "")
     page = all_pages(full)["pair"]
-    weight = len(page.encode()) + sum(len(content) for content, _ in full.static_files.values())
+    weight = len(page.encode()) + sum(len(full.static_files[name][0]) for name in OURS)
     assert 10_000 < weight <= 60_000
 
 
 def test_static_files_are_named_by_their_content() -> None:
     files = read_static_files()
-    assert {name: kind.partition(";")[0] for name, (_, kind) in files.items()} == {
-        "study.css": "text/css",
-        "study.js": "text/javascript",
-    }
+    kinds = {".css": "text/css", ".js": "text/javascript"}
+    for name, (_, kind) in files.items():
+        assert kind.partition(";")[0] == kinds[Path(name).suffix]
     assert version_of(b"a") != version_of(b"b")
     page = Pages(settings(), "", "", "/x").declined()
-    for name, (content, _) in files.items():
+    for name in OURS:
+        content, _ = files[name]
         assert f'"/x/static/{name}?v={version_of(content)}"' in page
 
 
@@ -270,8 +311,9 @@ def test_saved_and_progress() -> None:
 
 
 def test_a_problem_is_told_first_linked_and_in_the_title() -> None:
-    for name, page in all_pages(Pages(settings(ask_why=True), "", ""), text="Something is wrong").items():
-        if name in {"declined", "withdrawn", "thanks", "message"}:
+    told = settings(ask_why=True, relations=[{"name": "a", "words": "A"}, {"name": "b", "words": "B"}])
+    for name, page in all_pages(Pages(told, "", ""), text="Something is wrong").items():
+        if name in NO_PROBLEMS:
             assert "Error: " not in page, name
             continue
         parsed = Parsed(page)
@@ -282,7 +324,7 @@ def test_a_problem_is_told_first_linked_and_in_the_title() -> None:
         assert [had for _, had in parsed.elements if had.get("id") == linked[1]], name
     pages = Pages(settings(), "", "")
     assert "Error" not in pages.pair(Me("/p/t", "", ""), pair(), saved=False)
-    assert "Error" not in pages.check(Me("/p/t", "", ""), tries_left=2)
+    assert "Error" not in pages.check(Me("/p/t", "", ""), tries=0)
 
 
 def test_ids_are_unique_and_refer_to_something() -> None:
@@ -318,7 +360,7 @@ def test_the_check_can_be_graded(kind: str, names: list[str]) -> None:
     assert wrong_answers(told, right) == ()
     assert wrong_answers(told, {}) == tuple(names)
     assert wrong_answers(told, right | {"change": "no"}) == ("change",)
-    radios = Parsed(Pages(told, "", "").check(Me("/p/t", "", ""), tries_left=2, given=right)).all("input", type="radio")
+    radios = Parsed(Pages(told, "", "").check(Me("/p/t", "", ""), tries=0, given=right)).all("input", type="radio")
     assert {str(had["name"]): had["value"] for had in radios if "checked" in had} == right
 
 
@@ -346,7 +388,8 @@ def test_withdrawing_is_offered_to_participants_only() -> None:
     offered = {
         name for name, page in all_pages(Pages(settings(), "", "")).items() if 'href="/p/token/withdraw"' in page
     }
-    assert offered == {"task", "check", "practice", "pair", "why", "review", "closing", "thanks", "withdraw"}
+    nobodys = {"consent", "closed_door", "wall", "declined", "withdrawn", "closed", "message"}
+    assert offered == set(all_pages(Pages(settings(), "", ""))) - nobodys
 
 
 def test_contact_only_where_there_is_one() -> None:

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from fairwise.elicitation.design_settings import Design
+from fairwise.elicitation.recruitment_settings import Recruitment, Relation
 from fairwise.elicitation.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+ANY_NUMBER = -1
 LEAST = {"title": "t", "columns": [{"name": "x", "label": "X"}]}
 LINES = st.text(min_size=1, max_size=30).filter(str.strip)
 
@@ -29,12 +31,14 @@ def every_setting() -> dict[str, Any]:
     kinds: dict[str, type[BaseModel]] = {
         "": StudySettings,
         "design.": Design,
+        "recruitment.": Recruitment,
         "answer_words.": AnswerWords,
+        "relations.": Relation,
         "columns.": Column,
     }
-    inner = {"design", "answer_words", "columns"}
+    inner = {"design", "recruitment", "answer_words", "relations", "columns"}
     return {
-        prefix + name: None if field.is_required() else field.default
+        prefix + name: None if field.is_required() else ANY_NUMBER if field.default is None else field.default
         for prefix, kind in kinds.items()
         for name, field in kind.model_fields.items()
         if name not in inner
@@ -47,7 +51,9 @@ def test_every_setting_is_documented_with_its_default_and_the_reverse() -> None:
     assert set(rows) == set(every_setting())
     for name, default in every_setting().items():
         code = f"`{default if isinstance(default, str) else json.dumps(default)}`"
-        wanted = {None: "needed", "": "empty", (): "empty"}.get(default, default if " " in str(default) else code)
+        wanted = {None: "needed", "": "empty", (): "empty", ANY_NUMBER: "any number"}.get(
+            default, default if " " in str(default) else code
+        )
         assert rows[name] == wanted, name
 
 
@@ -91,13 +97,22 @@ def test_what_is_written_comes_back(
 def test_every_setting_stands_below_its_explanation() -> None:
     columns = (Column(name="x", label="X"), Column(name="y", label="Y"))
     lines = StudySettings(title="t", columns=columns).toml().splitlines()
+    assert "# For example, twice or more:\n# [[relations]]" in "\n".join(lines)
     first = lines[: len(lines) - 4]  # the second column needs no explanation
     for above, line in pairwise(first):
         if re.match(r"[a-z_]+ = ", line):
             assert re.match(r"# .{8,}\.$", above), line
-    assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields)
+    assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields) - {"relations"}
 
 
+def test_relations_come_back(tmp_path: Path) -> None:
+    relations = (Relation(name="affected", words="I"), Relation(name="expert", words="They", most=3))
+    settings = StudySettings(title="t", columns=(Column(name="x", label="X"),), relations=relations)
+    (tmp_path / "study.toml").write_text(settings.toml(), encoding="utf-8")
+    assert StudySettings.read(tmp_path / "study.toml") == settings
+
+
+START = "title='t'\ncolumns=[{name='x',label='X'}]\n"
 BAD: dict[str, tuple[str, str]] = {
     "not TOML": ("title = ", "not valid TOML"),
     "no title": ("[[columns]]\nname='x'\nlabel='X'", "the setting title is missing"),
@@ -119,6 +134,35 @@ BAD: dict[str, tuple[str, str]] = {
         "title='t'\ncolumns=[{name='x',label='X'}]\nanswer_words={same='a',no_constraint='a'}",
         "two answers have the words 'a'",
     ),
+    "one relation": (f"{START}relations=[{{name='a',words='A'}}]", "relations: one is no choice"),
+    "no relation left": (
+        f"{START}relations=[{{name='a',words='A',most=0}},{{name='b',words='B',most=0}}]",
+        "relations: nobody could take part",
+    ),
+    "relation twice": (
+        f"{START}relations=[{{name='a',words='A'}},{{name='a',words='B'}}]",
+        "two relations have the name 'a'",
+    ),
+    "must pass nothing": (f"{START}check_must_pass=true", "check_must_pass is on, but comprehension_check is off"),
+    "way back without a panel": (
+        f"{START}recruitment={{completion_code='C1'}}",
+        "recruitment: completion_code is for those whom a panel sends",
+    ),
+    **{
+        f"way back {address}": (
+            f"{START}recruitment={{panel='prolific',completion_url='{address}'}}",
+            f"recruitment.completion_url = '{address}': {problem}",
+        )
+        for address, problem in (
+            ("javascript:alert(1)", "not an address"),
+            ("//elsewhere.example", "not an address"),
+            ("http://elsewhere.example/done", "needed: an address that begins with https://"),
+            ("https://{id}.example/done", "only what comes after the host may have gaps"),
+            ("https://panel.example/done?p={name}", "{name} cannot be filled in; allowed: {id}, {session}, {code}"),
+            ("https://panel.example/done?p={", "{ cannot be filled in"),
+            ("https://panel.example/a b", "not an address"),
+        )
+    },
 }
 
 

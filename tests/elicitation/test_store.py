@@ -7,6 +7,7 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -375,3 +376,21 @@ def test_two_answers_from_one_form_are_two_versions(store: Store) -> None:
     assert someone.read(pairs.shown, position=1).answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
     with store._reading.connect() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() == 2
+
+
+def test_who_no_longer_waits_stops_nobody_else(new_database: Callable[[], str | Path]) -> None:
+    store = Store.open(new_database(), "study")
+    busy = Event()
+
+    async def leave() -> str:
+        first = asyncio.create_task(store.write(lambda _: busy.wait(10)))
+        await asyncio.sleep(0.05)
+        second = asyncio.create_task(store.write(lambda _: "nobody hears this"))
+        await asyncio.sleep(0.05)
+        for task in (first, second):
+            task.cancel()
+        busy.set()
+        return await asyncio.wait_for(store.write(lambda _: "done"), 10)
+
+    assert asyncio.run(leave()) == "done"
+    store.close()

@@ -18,7 +18,7 @@ from fairwise.elicitation.cards import Card, Row
 from fairwise.elicitation.languages import Language, language
 from fairwise.elicitation.settings import Column, StudySettings
 from fairwise.elicitation.web.pages import Pages
-from fairwise.elicitation.web.views import Answered, Closing, Given, Me, Pair, Receipt
+from fairwise.elicitation.web.views import Answered, Closing, Given, LookedAt, Me, Pair, Receipt, Statement, Together
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ GALLERY = {
     "declined": PLAIN.declined(),
     "withdrawn": PLAIN.withdrawn(),
     "task": PLAIN.task(ME),
-    "check": PLAIN.check(ME, tries_left=2),
-    "check-again": PLAIN.check(ME, tries_left=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
+    "check": PLAIN.check(ME, tries=0),
+    "check-again": PLAIN.check(ME, tries=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
     "practice": FULL.practice(ME),
     "pair": PLAIN.pair(ME, pair(), saved=True),
     "pair-two": study(answers="two").pair(ME, pair(given=Given(Answer.SAME)), saved=False),
@@ -91,7 +91,7 @@ GALLERY = {
     "withdraw": PLAIN.withdraw(ME),
     "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=ME.path, problem="Bitte wählen"),
     "de-task": GERMAN.task(ME),
-    "de-check": GERMAN.check(ME, tries_left=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
+    "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
     "de-practice": GERMAN.practice(ME),
     "de-pair": GERMAN.pair(ME, pair(given=Given(Answer.A_AT_LEAST_B, "weil", 4)), saved=True),
     "de-review": GERMAN.review(ME, [Answered(1, Answer.SAME), Answered(2, None)]),
@@ -100,6 +100,30 @@ GALLERY = {
     "de-withdraw": GERMAN.withdraw(ME),
     "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, given=Given(Answer.A_AT_LEAST_B)), saved=True),
     "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
+}
+TOGETHER = [
+    Together("different", (card(ALICE), card(BELLA)), (
+        LookedAt(7, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
+        LookedAt(31, Statement(Answer.SAME, 1, 2), Statement(Answer.A_AT_LEAST_B, 2, 1)),
+    )),
+    Together("alike", (card(ALICE), card(ALICE)), (LookedAt(18, Statement(Answer.A_AT_LEAST_B, 2, 1), None),)),
+    Together("circle", (card(ALICE), card(BELLA), card(ODD)), (
+        LookedAt(3, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
+        LookedAt(9, Statement(Answer.A_AT_LEAST_B, 2, 3), None),
+        LookedAt(40, Statement(Answer.NO_CONSTRAINT, 1, 3), Statement(Answer.SAME, 1, 3)),
+    )),
+    Together("circle", (card(ALICE), card(BELLA), card(ALICE[::-1]), card(BELLA[::-1])), tuple(
+        LookedAt(20 + turn, Statement(Answer.A_AT_LEAST_B, 1 + turn, 1 + (turn + 1) % 4), None) for turn in range(4)
+    )),
+]  # fmt: skip
+GALLERY |= {
+    "second-look": study(second_look=True).second_look(ME, TOGETHER[1:2]),
+    "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
+    "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
+    "ar-second-look": ARABIC.second_look(ME, TOGETHER),
+    "pair-again": PLAIN.pair(ME, pair(given=Given(Answer.SAME)), saved=False, again=True),
+    "review-second-look": study(second_look=True).review(ME, ALL),
+    "closing-again": PLAIN.closing(ME, Closing(), again=True),
 }
 STATIC = {f"{PREFIX}/static/{name}": file for name, file in PLAIN.static_files.items()}
 NEXT = PLAIN.pair(ME, pair(number=8), saved=True)

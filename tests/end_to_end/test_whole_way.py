@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import re
-import socket
-import threading
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-
-from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation import export
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store.engine import database_url, reading_engine
-from fairwise.elicitation.web.app import create_app
+from served import Served, browsing, press, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -42,65 +32,10 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Served:
-    """A study that is being served."""
-
-    def __init__(self, address: str, database: Path) -> None:
-        self.address, self.database = address, database
-
-    def answers(self) -> list[str]:
-        engine = reading_engine(database_url(self.database))
-        try:
-            with engine.connect() as connection:
-                return list(export.judgments(connection).frame["answer"])
-        finally:
-            engine.dispose()
-
-
-@contextmanager
-def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
-    """On a free port of this machine, in a thread of its own."""
-    told = {"title": "Who goes home", "treated_well": "to go home", "pairs": PAIRS, **choices}
-    study = new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told)
-    database = folder / "study.sqlite"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    config = uvicorn.Config(create_app(study, database), host="127.0.0.1", port=port, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    try:
-        yield Served(f"http://127.0.0.1:{port}", database)
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
 @pytest.fixture
 def served(people: Path, tmp_path: Path) -> Iterator[Served]:
     with serving(people, tmp_path) as found:
         yield found
-
-
-@contextmanager
-def browsing(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext, Page]]:
-    """A tab; whatever the browser complains about fails the test, but for pages that say what was wrong."""
-    with browser.new_context(**options) as context:
-        page = context.new_page()
-        complaints: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        yield context, page
-        assert [text for text in complaints if "status of 4" not in text] == []
-
-
-def press(page: Page, what: Locator) -> None:
-    """Click, and wait for the page that it leads to."""
-    with page.expect_navigation():
-        what.click()
 
 
 def to_the_pairs(page: Page, served: Served) -> str:

@@ -20,6 +20,7 @@ def bots(
     concurrency: Annotated[
         int, typer.Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
     ] = 50,
+    room: Annotated[str | None, typer.Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Also go to a study that is not on this machine.")
     ] = False,
@@ -52,6 +53,7 @@ def bots(
                 thinking=speed == "human",
                 concurrency=concurrency,
                 progress=progress,
+                room_code=room,
             )
         )
     if as_json:
@@ -59,6 +61,7 @@ def bots(
             {
                 "url": str(site),
                 "finished": len(played.receipts),
+                "sent_away": played.sent_away,
                 "answers": played.answers,
                 "seconds": played.seconds,
                 "answers_per_second": played.answers_per_second,
@@ -71,5 +74,7 @@ def bots(
         f"{counted(played.answers, 'answer')} in {played.seconds:.1f} s "
         f"({played.answers_per_second:.0f} a second). Their receipts:\n"
     )
+    if played.sent_away:
+        say(f"{played.sent_away} were screened out, or came when there were enough.")
     for name, receipt in played.receipts.items():
         say(f"{name}  {receipt}")

@@ -12,7 +12,7 @@ _Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="An archive made
 
 
 def verify(bundle: _Bundle, as_json: Json = False) -> None:
-    """Check a bundle: nothing changed, every pair as the seed asks for, every answer to a pair that was shown.
+    """Check a bundle: nothing changed or added, every pair as the seed asks for, every answer one that could be given.
 
     Example:
 
@@ -30,8 +30,17 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     say(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
     say(f"Participants  {found.participants}, of whom {found.finished} finished")
     say(f"Pairs shown   {found.pairs}, each as the seed asks for")
+    if found.excluded:
+        say(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
+    if found.active:
+        say(f"Active pairs  {found.active}, each chosen again with the same result")
     say(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
+    if found.without_text:
+        say(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
     say("This proves that the bundle agrees with itself, not that nobody made it up.")
+    if found.active:
+        say("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
+    say("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
 
 
 def reopen(
@@ -42,7 +51,7 @@ def reopen(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a study of a bundle again, with all its answers; participants' links stay behind.
+    """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
 
     Example:
 

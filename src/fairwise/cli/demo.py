@@ -1,71 +1,258 @@
-"""``fairwise demo``: the bundled COMPAS data, a simulated panel, a fit, and what it says."""
+"""``fairwise demo``: the whole way on one machine, from a table of people to a report, with simulated people."""
 
 from __future__ import annotations
 
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairwise.cli.output import check_folder
+from fairwise.cli.parsing import behind, budget
+from fairwise.cli.screen import counting, heading, note, say, working
+from fairwise.errors import InputError
+
 if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import Console
+    from collections.abc import Iterator
 
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.store.jobs import Job
 
-_SHOWN = 5
+_PEOPLE = 43
+_DESIGN = {"anchors": 8, "repeats": 4, "checks": 2}
+_NAME = "demo"
+_PATIENCE = 60.0
+_SHOWN = ("sex", "age", "race", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count", "c_charge_degree")
 
 
 def demo(
-    gamma: Annotated[float, typer.Option(help="How far two probabilities may differ against a judgment.")] = 0.3,
-    eta: Annotated[float, typer.Option(help="How much mean excess the panel as a whole may suffer.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the simulated panel.", min=0)] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder to make for the study; without it a temporary one.")
+    ] = None,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop the server when the report is there.")] = False,
+    port: Annotated[
+        int, typer.Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
+    ] = 8000,
+    gamma: Annotated[
+        float, typer.Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
+    ] = 0.1,
+    eta: Annotated[str, typer.Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
+    seed: Annotated[int, typer.Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
-    """Fit the bundled COMPAS data with a panel of 43 simulated people and show what their judgments cost.
+    """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report; then keep serving.
 
-    Example: [bold]fairwise demo --gamma 0 --eta 0.05[/bold]
+    Example:
+
+    fairwise demo --out my-demo --no-serve
     """
-    from rich.console import Console
+    limit = behind("--eta", budget, eta).limit
+    if out is not None:
+        check_folder(out.parent if str(out.parent) else Path())
+    home = Path(tempfile.mkdtemp(prefix="fairwise-demo-")) / "study" if out is None else out
+    begun = time.perf_counter()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server does not outlive this
+    study = _make_study(home, seed)
+    with _server(home, port) as address:
+        password = _account(study)
+        _ask(study, address, seed)
+        _tell_agreement(study)
+        job = _fit(study, {"gamma": gamma, "eta": limit, "frontier": False, "name": "Demo"})
+        _tell_fit(home, job)
+        seconds = time.perf_counter() - begun
+        heading("What there is now")
+        say(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
+        if no_serve:
+            say(f"The study             {home}  (serve it with: fairwise serve {home})")
+            return
+        _submit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo with its frontier"})
+        say(f"The study             {address}/")
+        say(f"The console           {address}/admin")
+        say(f"                      log in as {_NAME} with the password {password}")
+        say("A second fit, with the frontier around the first, is under way: look at it in the console.")
+        note("\nCtrl-C stops the server.")
+        _wait_for_the_end()
 
+
+def _make_study(home: Path, seed: int) -> StudyFolder:
     from fairwise.datasets import load_compas
-    from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.settings import check_settings
-    from fairwise.simulation import simulate_panel
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.elicitation.new_study import new_study
 
-    check_settings(PairwiseFairClassifier(gamma=gamma, eta=eta).get_params())
-    console = Console()
     people, outcome = load_compas()
-    console.print(f"[bold]COMPAS[/bold]: {len(people)} people, {outcome.mean():.1%} re-arrested within two years.")
-    judgments = simulate_panel(people, seed=seed)
-    console.print(f"[bold]Simulated panel[/bold] (no real people were asked). {judgments}\n")
+    with working("Making the study"), tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "compas.csv"
+        people.assign(two_year_recid=outcome).to_csv(file, index_label="id")
+        choices = {
+            "title": "Fair decisions before trial (demo)",
+            "treated_well": "to be released until the trial",
+            "pairs": 50,
+            "seed": seed,
+            "design": _DESIGN,
+        }
+        study = new_study(home, PeopleFile.read(file, "id"), _SHOWN, choices, outcome="two_year_recid")
+    heading("1. A study")
+    say(f"{len(people)} people of the bundled COMPAS data; every participant compares 50 pairs of them.")
+    say(f"Made {home}")
+    return study
 
-    for title, estimator in (("Linear thresholds", "linear"), ("Decision trees of depth 2", "tree")):
-        model = PairwiseFairClassifier(estimator, gamma=gamma, eta=eta, favorable_label=0)
-        with console.status(f"Fitting {title.lower()} …"):
-            plain = PairwiseFairClassifier(estimator).fit(people, outcome)
-            model.fit(people, outcome, judgments=judgments)
-        console.rule(f"[bold]{title}[/bold]", align="left")
-        console.print(f"Error with no judgments        {plain.certificate_.error:.4f}", highlight=False)
-        console.print(str(model.certificate_), highlight=False)
-        console.print()
-    _show_expensive(console, model, people)
 
-
-def _show_expensive(console: Console, model: PairwiseFairClassifier, people: pd.DataFrame) -> None:
-    """The most expensive judgments of the last model, with the two people one above the other."""
-    console.rule("[bold]Most expensive judgments[/bold] (of the trees)", align="left")
-    console.print("Price: training error saved per unit by which the pair may differ more.\n", highlight=False)
-    described = people.apply(_person, axis="columns")
-    prices = model.prices_.sort_values("price", ascending=False, kind="stable").head(_SHOWN)
-    for row in prices.to_dict("records"):
-        said = str(row["answer"]).replace("_", " ")
-        console.print(
-            f"{row['judge']} said [bold]{said}[/bold], price {row['price']:.4f}, violation {row['violation']:.2f}",
-            highlight=False,
+@contextmanager
+def _server(home: Path, port: int) -> Iterator[str]:
+    """Serve the study in a process of its own until the block ends; returns its address."""
+    words = [sys.executable, "-c", "from fairwise.cli import main; main()"]
+    port = _free_port(port)
+    log = home.parent / f"{home.name}-server.log"
+    with log.open("w") as heard:
+        server = subprocess.Popen(  # noqa: S603 - this very program
+            [*words, "serve", str(home), "--port", str(port)], stdout=heard, stderr=heard
         )
-        console.print(f"   A  {described[row['a']]}\n   B  {described[row['b']]}", highlight=False)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        with working("Starting the server"):
+            _wait_until_there(address, server, log)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
 
 
-def _person(row: pd.Series[Any]) -> str:
-    juvenile = int(row["juv_fel_count"] + row["juv_misd_count"] + row["juv_other_count"])
-    charge = "felony" if row["c_charge_degree"] == "F" else "misdemeanour"
-    return f"{row['sex']}, {row['age']}, {row['race']}; {row['priors_count']} priors, {juvenile} juvenile; {charge}"
+def _free_port(wanted: int) -> int:
+    """The port that is wanted, or any other if somebody listens there."""
+    import socket
+
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            free: int = probe.getsockname()[1]
+            return free
+    raise InputError("There is no free port on this machine")
+
+
+def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    import httpx2
+
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            if httpx2.get(f"{address}/health", timeout=1, trust_env=False).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.1)
+    raise InputError(f"The server did not start; {log} says why")
+
+
+def _account(study: StudyFolder) -> str:
+    """An owner's account for the console; returns its password."""
+    from datetime import UTC, datetime
+    from functools import partial
+
+    from fairwise.elicitation.console.passwords import hashed
+    from fairwise.elicitation.store.operators import add_operator
+
+    password = secrets.token_urlsafe(12)
+    kept = hashed(password)
+    _changed(study, partial(add_operator, name=_NAME, password_hash=kept, role="owner", at=datetime.now(UTC)))
+    return password
+
+
+def _changed(study: StudyFolder, change: Any) -> Any:
+    from fairwise.elicitation.store.store import Store
+    from fairwise.elicitation.web.server import DATABASE_FILE
+
+    store = Store.open(study.path / DATABASE_FILE, study.fingerprint)
+    try:
+        return store.change_now(change)
+    finally:
+        store.close()
+
+
+def _ask(study: StudyFolder, address: str, seed: int) -> None:
+    import asyncio
+
+    from fairwise.elicitation.bots.address import checked_address
+    from fairwise.elicitation.bots.panel import people_of, play
+    from fairwise.simulation import draw_respondents
+
+    heading("2. Simulated people (no real people are asked)")
+    respondents = draw_respondents(people_of(study), _PEOPLE, seed=seed)
+    with counting("Simulated answers") as progress:
+        site = checked_address(address)
+        played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
+    say(
+        f"{len(played.receipts)} simulated people went through the study's pages, from consent to receipt: "
+        f"{played.answers} answers in {played.seconds:.0f} s."
+    )
+
+
+def _tell_agreement(study: StudyFolder) -> None:
+    from fairwise.elicitation.export import judgments
+    from fairwise.elicitation.store.snapshot import snapshot
+    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.judgments.agreement import krippendorff_alpha
+
+    heading("3. Do they agree?")
+    with snapshot(study.path / DATABASE_FILE) as connection:
+        said = judgments(connection)
+    say(krippendorff_alpha(said))
+
+
+def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
+    from datetime import UTC, datetime
+    from functools import partial
+
+    from fairwise.elicitation.fit_settings import FitSettings
+    from fairwise.elicitation.store.jobs import submit
+
+    settings = FitSettings.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
+    job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
+    return int(_changed(study, job))
+
+
+def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
+    """Let the server's runner do a fit, as the console would."""
+    from fairwise.elicitation.store.jobs import find_job
+    from fairwise.elicitation.store.snapshot import snapshot
+    from fairwise.elicitation.web.server import DATABASE_FILE
+
+    heading("4. The fit")
+    job_id = _submit(study, asked)
+    with working("Fitting, outside the web server"):
+        while True:
+            with snapshot(study.path / DATABASE_FILE) as connection:
+                job = find_job(connection, job_id)
+            if job is None or job.state in ("failed", "cancelled"):
+                raise InputError(f"The fit did not end well: {job.message if job else 'it is gone'}")
+            if job.state == "done":
+                return job
+            time.sleep(0.3)
+
+
+def _tell_fit(home: Path, job: Job) -> None:
+    import json
+
+    summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
+    certificate = summary["certificate"]
+    say(f"Error without any judgments      {summary['error_without_judgments']:.4f}")
+    say(f"Error that respects them         {certificate['error']:.4f}")
+    if certificate["lower_bound"] is not None:
+        say(f"No mixture of such trees is below {certificate['lower_bound']:.4f} (proved)")
+    say(f"Judgments honoured               {summary['honoured']} of {summary['honoured'] + summary['given_up']}")
+
+
+def _wait_for_the_end() -> None:
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        note("Stopped.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_whole
+from fairwise.cli.output import TABLES, check_target, print_json, write_table, write_whole
 from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
@@ -20,9 +20,16 @@ def export(
     finished_only: Annotated[
         bool, typer.Option("--finished-only", help="Leave out those who have not come to the end.")
     ] = False,
+    with_excluded: Annotated[
+        bool, typer.Option("--with-excluded", help="Keep those whom an operator excluded, marked as such.")
+    ] = False,
     texts_out: Annotated[
         Path | None,
         typer.Option("--texts", help="Where to write what people wrote: .csv.", metavar="FILE"),
+    ] = None,
+    judges_out: Annotated[
+        Path | None,
+        typer.Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE"),
     ] = None,
     bundle: Annotated[
         Path | None,
@@ -37,7 +44,7 @@ def export(
     fairwise export my-study --out judgments.csv
     """
     from fairwise.elicitation.bundles.archive import write_bundle
-    from fairwise.elicitation.export import defused, judgments, taken, texts
+    from fairwise.elicitation.export import defused, judges, judgments, taken, texts
     from fairwise.elicitation.folder import OUTCOME, PEOPLE, StudyFolder
     from fairwise.elicitation.store.snapshot import snapshot
     from fairwise.elicitation.web.server import database_of
@@ -45,18 +52,16 @@ def export(
 
     study = StudyFolder.open(folder)
     address = database_of(folder, database)
-    own_files = [folder / PEOPLE, folder / OUTCOME]
-    check_target(out, TABLES, own_files)
-    if texts_out is not None:
-        check_target(texts_out, (".csv",), own_files)
-        if texts_out.resolve() == out.resolve():
-            raise InputError(f"--texts: {texts_out} is where the judgments go; choose another name")
-    if bundle is not None:
-        check_target(bundle, (".zip",), own_files)
+    _check_targets(
+        {"--out": (out, TABLES), "--texts": (texts_out, (".csv",)), "--judges": (judges_out, TABLES)}
+        | {"--bundle": (bundle, (".zip",))},
+        [folder / PEOPLE, folder / OUTCOME],
+    )
     with snapshot(address) as connection:
         people = taken(connection)
-        said = judgments(connection, finished_only=finished_only)
-        written = texts(connection, finished_only=finished_only)
+        said = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
+        written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
+        who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
             write_whole(bundle, lambda draft: write_bundle(draft, study, connection))
     if people.fingerprint != study.fingerprint:
@@ -65,26 +70,46 @@ def export(
     if texts_out is not None:
         safe = written.map(defused)
         write_whole(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL))
-    answers, judges = len(said.frame), said.n_judges
+    if judges_out is not None:
+        write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
+    answers, n_judges = len(said.frame), said.n_judges
     unfinished = people.started - people.finished
     if as_json:
         print_json(
             {
                 "out": str(out),
                 "answers": answers,
-                "judges": judges,
+                "judges": n_judges,
                 "finished": people.finished,
                 "unfinished": unfinished,
+                "excluded": people.excluded,
                 "texts": None if texts_out is None else len(written),
                 "bundle": None if bundle is None else str(bundle),
             }
         )
         return
-    say(f"Wrote {out}: {counted(answers, 'answer')} of {counted(judges, 'judge')}.")
+    say(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
     have = "person has" if people.finished == 1 else "people have"
     left_out = " (left out)" if finished_only and unfinished else ""
     say(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
+    if people.excluded:
+        kept = "kept, and marked" if with_excluded else "left out; keep them with --with-excluded"
+        say(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
     if bundle is not None:
         say(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
+    if judges_out is not None:
+        say(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
     if texts_out is not None:
         say(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
+
+
+def _check_targets(wanted: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
+    """Refuse files that could not be written, and two options that name one file."""
+    taken: set[Path] = set()
+    for option, (file, endings) in wanted.items():
+        if file is None:
+            continue
+        check_target(file, endings, own_files)
+        if file.resolve() in taken:
+            raise InputError(f"{option}: {file} is where something else goes; choose another name")
+        taken.add(file.resolve())

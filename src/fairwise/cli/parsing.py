@@ -16,7 +16,7 @@ MOMENTS = {
     "eo": "EqualizedOdds",
     "error": "ErrorRateParity",
 }
-_KINDS = {kind: kind for kind in ("uniform", "fixed", "stratified", "anchors", "repeats", "checks")}
+_KINDS = {kind: kind for kind in ("uniform", "fixed", "stratified", "anchors", "repeats", "checks", "active")}
 _KINDS |= {"anchor": "anchors", "repeat": "repeats", "check": "checks"}
 
 

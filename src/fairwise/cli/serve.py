@@ -1,6 +1,7 @@
-"""``fairwise serve``: the web app of a study."""
+"""``fairwise serve``: the web app of a study, and its console."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -11,18 +12,29 @@ from fairwise.errors import InputError
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study, made by: fairwise study new.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The study; or a new folder, to make one in the console.")
+    ],
     database: Annotated[
         str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Port to listen on.", min=0, max=65535)] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)
+    ] = 8000,
     workers: Annotated[int, typer.Option("--workers", help="Processes; more than one needs PostgreSQL.", min=1)] = 1,
     prefix: Annotated[
         str, typer.Option("--prefix", help="Path under which a proxy shows the study: /study.", metavar="PATH")
     ] = "",
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask", help="Scheduler of a dask cluster that does the fits: tcp://host:8786.", metavar="ADDRESS"
+        ),
+    ] = None,
+    no_jobs: Annotated[bool, typer.Option("--no-jobs", help="Do no fits here; those asked for wait.")] = False,
 ) -> None:
-    """Ask people: serve the pages of a study until it is stopped with Ctrl-C.
+    """Ask people: serve the pages of a study, and the console of those who run it, until stopped with Ctrl-C.
 
     Example:
 
@@ -32,12 +44,16 @@ def serve(
         raise InputError("--workers: SQLite has one writer, so several processes need --database postgresql://…")
     if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
         raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.store import Store
     from fairwise.elicitation.web.server import database_of, run_server
+    from fairwise.jobs.keeping import jobs_beside
 
-    study = StudyFolder.open(folder)
-    Store.open(database_of(folder, database), study.fingerprint).close()  # what is wrong with it is said here, once
-    for missing in study.unfinished:
-        note(f"To be filled in before anyone is asked: {missing}")
-    run_server(folder, database, host=host, port=port, workers=workers, prefix=prefix, announce=note)
+    run_server(
+        folder,
+        database,
+        host=host,
+        port=port,
+        workers=workers,
+        prefix=prefix,
+        announce=note,
+        beside=nullcontext() if no_jobs else jobs_beside(folder, database_of(folder, database), dask),
+    )

@@ -10,10 +10,13 @@ from fairwise.cli.guard import debuggable
 from fairwise.cli.output import print_json
 from fairwise.cli.parsing import behind, mixture, names
 from fairwise.cli.people_options import IdColumn, PeoplePath
+from fairwise.cli.recruit import links, participants, room
 from fairwise.cli.screen import Json, note, say
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.scores import GivenScores
 
 _PANEL = "What participants read"
 
@@ -37,15 +40,34 @@ def new(
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", help="Pairs for each participant; 50, or what the design adds up to.", min=1, max=1000),
+        typer.Option(
+            "--pairs",
+            help="Pairs for each participant; 50, or the sum if the design names uniform ones.",
+            min=1,
+            max=1000,
+        ),
     ] = None,
     design: Annotated[
         str | None,
-        typer.Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 2 checks".', metavar="KINDS"),
+        typer.Option(
+            "--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"
+        ),
     ] = None,
     strata: Annotated[
         str | None,
         typer.Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores",
+            help="For active pairs: scores of a current model, with columns id and score (.csv or .parquet); pairs "
+            "about which it would break the likely answer are then asked more often.",
+        ),
+    ] = None,
+    favorable_label: Annotated[
+        Literal["0", "1"] | None,
+        typer.Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
     answers: Annotated[
@@ -83,6 +105,8 @@ def new(
 
     kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
     if strata is not None:
+        if not kinds.get("stratified"):
+            raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
     shown = names(show)
     needed = shown if outcome is None else (*shown, outcome)
@@ -91,13 +115,26 @@ def new(
     spoken = names(languages)
     choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
     choices |= {name: value for name, value in said.items() if value is not None}
-    made = new_study(folder, file, shown, choices, outcome=outcome)
+    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_given_scores(scores, favorable_label))
     if as_json:
         print_json(_account(made, outcome))
     else:
         _tell(made)
     if treated_well is None:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
+
+
+def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
+    if (path is None) != (favorable_label is None):
+        raise typer.BadParameter(
+            "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
+        )
+    if path is None or favorable_label is None:
+        return None
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.elicitation.scores import SCORE, GivenScores
+
+    return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
 
 
 def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
@@ -116,7 +153,8 @@ def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
 
 def _tell(made: "StudyFolder") -> None:
     columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
-    say(f"Made {made.path}: {made.settings.pairs} pairs for each participant, from {people} people ({columns}).")
+    pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
+    say(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
     kinds = made.settings.mixture
     if len(kinds) > 1:
         say(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
@@ -130,5 +168,8 @@ def _tell(made: "StudyFolder") -> None:
 
 
 study.command("new")(debuggable(new))
+study.command("links")(debuggable(links))
+study.command("room")(debuggable(room))
+study.command("participants")(debuggable(participants))
 study.command("verify")(debuggable(verify))
 study.command("reopen")(debuggable(reopen))

@@ -37,7 +37,7 @@ class Design(Checked):
     """Pairs of two people with identical records; they measure attention, and do not count."""
 
     active: Count = 0
-    """Pairs chosen by what was answered so far; not available yet."""
+    """Pairs chosen on the way, where the answer is least certain by what was answered so far; they need weights."""
 
     anchor_pool: Annotated[int, Field(ge=0, le=10_000)] = 0
     """How many anchor pairs there are; 0 for as many as everyone is shown, so that all are shown the same."""
@@ -68,8 +68,6 @@ class Design(Checked):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.active:
-            raise ValueError(f"active = {self.active}: not available yet; allowed: 0")
         if 0 < self.anchor_pool < self.anchors:
             raise ValueError(f"anchor_pool = {self.anchor_pool}: fewer than the {self.anchors} anchors of everyone")
         if self.stratified and not self.strata:

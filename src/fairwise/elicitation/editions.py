@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fairwise.elicitation.languages import language
@@ -50,8 +51,11 @@ class Edition:
 
     consent_html: str
     task_html: str
-    consent_version: str
-    """Changes with every change of the consent text."""
+    consent_text: str
+    """As it is in its file."""
+
+    consent_language: str
+    """That of the text: the study's first, where it was not translated."""
 
     unfinished: tuple[str, ...]
     """What an operator has yet to fill in or to translate, with its file."""
@@ -68,16 +72,28 @@ class Edition:
             cards=cards_of(people, words.columns, where, spoken),
             consent_html=consent.html,
             task_html=task.html,
-            consent_version=hashlib.sha256(consent.file.read_bytes()).hexdigest()[:16],
+            consent_text=consent.text,
+            consent_language=consent.language,
             unfinished=(*missing, *consent.unfinished, *task.unfinished),
         )
+
+    @cached_property
+    def consent_version(self) -> str:
+        """Changes with every change of the consent text."""
+        return version_of(self.consent_text)
+
+
+def version_of(consent_text: str) -> str:
+    """Return the name of a consent text: the beginning of its SHA-256."""
+    return hashlib.sha256(consent_text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class _Document:
     """A text in a language, or in the first one if it was not translated."""
 
-    file: Path
+    text: str
+    language: str
     html: str
     unfinished: tuple[str, ...]
 
@@ -89,6 +105,6 @@ class _Document:
             original = cls.read(folder, name, own, settings)
             note = f"{file.name}: there is no such file; participants read {name} instead"
             html = f'<div lang="{own}" dir="{language(own).direction}">{original.html}</div>'
-            return cls(original.file, html, (note,))
+            return cls(original.text, own, html, (note,))
         text = read_text(file)
-        return cls(file, safe_html(text), tuple(f"{file.name}: {mark}" for mark in left_to_fill_in(text)))
+        return cls(text, code, safe_html(text), tuple(f"{file.name}: {mark}" for mark in left_to_fill_in(text)))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.elicitation.designs import DifferingPairs, Schedules, ShownPair
 from fairwise.elicitation.editions import SETTINGS, Edition
+from fairwise.elicitation.parquet import read_parquet
 from fairwise.elicitation.people_cards import ID
+from fairwise.elicitation.scores import read_scores
 from fairwise.elicitation.settings import StudySettings
 from fairwise.errors import InputError
 from fairwise.judgments.ids import some
@@ -20,11 +22,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import pandas as pd
-    import pyarrow as pa
 
     from fairwise.elicitation.cards import Card
 
-PEOPLE, OUTCOME, SECRET = "people.parquet", "outcome.parquet", "secret.key"
+PEOPLE, OUTCOME, SCORES, SECRET = "people.parquet", "outcome.parquet", "scores.parquet", "secret.key"
 SECRET_BYTES = 32
 
 
@@ -45,6 +46,9 @@ class StudyFolder:
     unfinished: tuple[str, ...]
     """What an operator has yet to fill in, with its file."""
 
+    scores: Mapping[str, float] | None
+    """How likely a current model gives each person the good label, for active pairs; shown to nobody."""
+
     @classmethod
     def open(cls, path: str | PathLike[str]) -> StudyFolder:
         """Read a study; errors name the file, the setting, the value and what is allowed."""
@@ -52,18 +56,20 @@ class StudyFolder:
         if not folder.is_dir():
             raise InputError(f"{folder}: there is no such folder; make a study with: fairwise study new {folder}")
         settings = StudySettings.read(folder / SETTINGS)
-        people = _read_parquet(folder / PEOPLE)
+        people = read_parquet(folder / PEOPLE)
         editions = {code: Edition.read(folder, settings, code, people, folder / PEOPLE) for code in settings.languages}
         cards = editions[settings.languages[0]].cards
         schedules = Schedules({person: card.rows for person, card in cards.items()}, settings, str(folder / SETTINGS))
+        scores = read_scores(folder / SCORES, cards) if (folder / SCORES).exists() else None
         return cls(
             path=folder,
             settings=settings,
             secret=_read_secret(folder / SECRET),
             editions=editions,
             schedules=schedules,
-            fingerprint=_fingerprint(settings, cards),
+            fingerprint=_fingerprint(settings, cards, scores),
             unfinished=tuple(note for edition in editions.values() for note in edition.unfinished),
+            scores=scores,
         )
 
     @property
@@ -92,34 +98,25 @@ class StudyFolder:
         return self.schedules.pairs
 
     def schedule(self, participant_number: int, slot: int) -> tuple[ShownPair, ...]:
-        """Return the pairs that this participant is shown, in order."""
+        """Return the pairs that this participant is shown, in order, but for active ones."""
         return self.schedules.of(participant_number, slot)
+
+    def places(self, participant_number: int, slot: int) -> tuple[ShownPair | None, ...]:
+        """Return the same with None where an active pair comes, which is chosen when the one before it was answered."""
+        return self.schedules.places(participant_number, slot)
 
     def outcome(self) -> pd.Series[Any]:
         """Return the outcomes by person, for a fit. Nothing else opens their file."""
         file = self.path / OUTCOME
         if not file.exists():
             raise InputError(f"{file}: there is no such file; this study was made without --outcome")
-        frame = _read_parquet(file).to_pandas()
+        frame = read_parquet(file).to_pandas()
         if frame.columns[0] != ID or len(frame.columns) != 2:
             raise InputError(f"{file}: needed: a column {ID!r} and one of outcomes; found: {some(frame.columns)}")
         if len(frame) != len(self.cards) or set(frame[ID]) != set(self.cards):
             raise InputError(f"{file}: its people are not those of {PEOPLE}")
         outcome: pd.Series[Any] = frame.set_index(ID).iloc[:, 0].loc[list(self.cards)]
         return outcome
-
-
-def _read_parquet(file: Path) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(file) as parquet:
-            return parquet.read()
-    except FileNotFoundError:
-        raise InputError(f"{file}: there is no such file") from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{file}: cannot be read as Parquet: {' '.join(str(error).split())}") from None
 
 
 def _read_secret(file: Path) -> bytes:
@@ -134,7 +131,7 @@ def _read_secret(file: Path) -> bytes:
     return secret
 
 
-def _fingerprint(settings: StudySettings, cards: Mapping[str, Card]) -> str:
+def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Mapping[str, float] | None) -> str:
     """Of what decides which pairs are shown and what may be said of them; words may be corrected at any time."""
     decisive = settings.model_dump(include={"pairs", "seed", "answers"})
     if settings.design.beside_uniform:
@@ -143,4 +140,6 @@ def _fingerprint(settings: StudySettings, cards: Mapping[str, Card]) -> str:
     seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
     for person, card in cards.items():
         seen.update(json.dumps([person, *(row.text for row in card.rows)]).encode())
+    if scores is not None:
+        seen.update(json.dumps([scores[person] for person in cards]).encode())
     return seen.hexdigest()

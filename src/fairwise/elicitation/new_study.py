@@ -6,6 +6,8 @@ import re
 import secrets
 import shutil
 import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.datasets.people_file import PeopleFile
+    from fairwise.elicitation.scores import GivenScores
 
 # Two columns that split so many people alike are one column under two names.
 _NO_COINCIDENCE = 20
@@ -40,14 +43,97 @@ _TRUTHS = {"true": True, "false": False}
 
 
 def new_study(
-    folder: Path, people: PeopleFile, show: Sequence[str], choices: Mapping[str, Any], *, outcome: str | None = None
+    folder: Path,
+    people: PeopleFile,
+    show: Sequence[str],
+    choices: Mapping[str, Any],
+    *,
+    outcome: str | None = None,
+    scores: GivenScores | None = None,
 ) -> study.StudyFolder:
     """Make a study about these people; only the columns to `show` are kept, the outcome in a file of its own.
 
-    `choices` are settings other than the columns; a title may be left for later. The folder must not be there, or be
-    empty.
+    `choices` are settings; a title, labels and units of columns may be left for later. `scores` of a current model are
+    for active pairs alone. The folder must not be there, or be empty.
     """
     home = _free(folder)
+    with _drafted(home.parent, f".{home.name}.", people, show, choices, outcome=outcome, scores=scores) as draft:
+        draft.rename(home)
+    return study.StudyFolder.open(folder)
+
+
+@contextmanager
+def drafted_study(
+    home: Path, people: PeopleFile, show: Sequence[str], choices: Mapping[str, Any], *, outcome: str | None = None
+) -> Iterator[StudyDraft]:
+    """Make a study for a folder that is there already, with a secret of its own; it appears there when asked to."""
+    secret = (home / study.SECRET).read_bytes()
+    with _drafted(home, ".study.", people, show, choices, outcome=outcome, secret=secret) as draft:
+        yield StudyDraft(study.StudyFolder.open(draft), home)
+
+
+@dataclass(frozen=True)
+class StudyDraft:
+    """A study that is whole and checked, and not yet where it belongs."""
+
+    study: study.StudyFolder
+    home: Path
+
+    def appear(self) -> None:
+        """Move every file to its place, the settings last: with them the study is there. Done twice it is done once."""
+        draft = self.study.path
+        if not (draft / SETTINGS).exists():
+            return
+        if (self.home / SETTINGS).exists():
+            raise InputError(f"{self.home}: there is a study already")
+        for name in (study.OUTCOME, study.SCORES):  # of a study that never appeared
+            (self.home / name).unlink(missing_ok=True)
+        names = {file.name for file in draft.iterdir()} - {study.SECRET, SETTINGS}
+        for name in (*sorted(names), SETTINGS):
+            (draft / name).replace(self.home / name)
+
+
+@contextmanager
+def _drafted(
+    beside: Path,
+    prefix: str,
+    people: PeopleFile,
+    show: Sequence[str],
+    choices: Mapping[str, Any],
+    *,
+    outcome: str | None = None,
+    scores: GivenScores | None = None,
+    secret: bytes | None = None,
+) -> Iterator[Path]:
+    """Check everything, then fill a folder that only its owner can open; it is gone afterwards unless it was moved."""
+    settings = StudySettings.checked(_with_columns(show, choices), "study")
+    for name in show:
+        _refuse_hidden(people, name, outcome)
+    ids = pa.array([text_of(person) for person in people.table.index], pa.string())
+    table = _table(ids, {name: plain(people.column(name)) for name in show}, people)
+    cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
+    Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
+    results = None
+    if outcome is not None:
+        results = _table(ids, {outcome: pa.array(people.outcome(outcome))}, people)
+        _refuse_telling(table, results, people)
+    if scores is not None and not settings.design.active:
+        raise InputError("scores are for active pairs, and the design has none; add some, such as: 10 active")
+    hidden = {study.OUTCOME: results, study.SCORES: None if scores is None else scores.table(ids)}
+    draft = None
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
+        _write(draft, settings, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
+        yield draft
+    except OSError as error:
+        raise InputError(f"{beside}: cannot be written: {error.strerror or error}") from None
+    finally:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _with_columns(show: Sequence[str], choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices with a title, and with columns whose labels are their names, unless they say otherwise."""
     labels = [readable(name) for name in show]
     columns = [
         {"name": name, "label": name if labels.count(label) > 1 else label}
@@ -55,19 +141,7 @@ def new_study(
     ]
     own = choices.get("languages", [SOURCE])[0]
     title = language(own).say(TITLE_DRAFT) if own in available() else TITLE_DRAFT
-    settings = StudySettings.checked({"title": title, **choices, "columns": columns}, "study")
-    for name in show:
-        _refuse_hidden(people, name, outcome)
-    ids = pa.array([text_of(person) for person in people.table.index], pa.string())
-    table = _table(ids, {name: _plain(people.column(name)) for name in show}, people)
-    cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
-    Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
-    results = None
-    if outcome is not None:
-        results = _table(ids, {outcome: pa.array(people.outcome(outcome))}, people)
-        _refuse_telling(table, results, people)
-    _write(home, settings, table, results)
-    return study.StudyFolder.open(folder)
+    return {"title": title, "columns": columns, **choices}
 
 
 def readable(name: str) -> str:
@@ -128,7 +202,7 @@ def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -
     return pa.table({ID: ids, **columns})
 
 
-def _plain(column: pd.Series[Any]) -> pa.Array:
+def plain(column: pd.Series[Any]) -> pa.Array:
     """Return a column as truths, numbers or text, whatever it was."""
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
         return pa.array(column)
@@ -160,24 +234,15 @@ def _texts(settings: StudySettings) -> Iterator[tuple[str, str]]:
         yield named(TASK, other), TASK_DRAFTS[code]
 
 
-def _write(home: Path, settings: StudySettings, people: pa.Table, outcome: pa.Table | None) -> None:
-    """Fill a folder beside it that only its owner can open, then give it the name."""
-    draft = None
-    try:
-        draft = Path(tempfile.mkdtemp(prefix=f".{home.name}.", suffix=".part", dir=home.parent))
-        for name, text in _texts(settings):
-            (draft / name).write_text(text, encoding="utf-8", newline="\n")
-        pq.write_table(people, draft / study.PEOPLE)
-        for name in (study.SECRET, study.OUTCOME):
+def _write(
+    draft: Path, settings: StudySettings, people: pa.Table, hidden: Mapping[str, pa.Table | None], secret: bytes
+) -> None:
+    for name, text in _texts(settings):
+        (draft / name).write_text(text, encoding="utf-8", newline="\n")
+    pq.write_table(people, draft / study.PEOPLE)
+    (draft / study.SECRET).touch(mode=0o600)
+    (draft / study.SECRET).write_bytes(secret)
+    for name, table in hidden.items():
+        if table is not None:
             (draft / name).touch(mode=0o600)
-        (draft / study.SECRET).write_bytes(secrets.token_bytes(study.SECRET_BYTES))
-        if outcome is None:
-            (draft / study.OUTCOME).unlink()
-        else:
-            pq.write_table(outcome, draft / study.OUTCOME)
-        draft.rename(home)
-    except OSError as error:
-        raise InputError(f"{home}: cannot be written: {error.strerror or error}") from None
-    finally:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
+            pq.write_table(table, draft / name)

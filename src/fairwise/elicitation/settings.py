@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 from fairwise.elicitation.checked import Checked, Contact, Line, Text, Unit
 from fairwise.elicitation.design_settings import Design, added_up
 from fairwise.elicitation.languages import SOURCE, available, language, marked
+from fairwise.elicitation.recruitment_settings import Recruitment, Relation
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
+_EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
+_TABLES = ("design", "recruitment", "answer_words")
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
@@ -96,8 +99,17 @@ class StudySettings(Checked):
     comprehension_check: bool = False
     """Whether participants must first show, in at most two tries, that they understood the buttons."""
 
+    check_must_pass: bool = False
+    """Whether those who fail both tries are screened out; otherwise they go on, and it is kept that they failed."""
+
     practice: bool = True
     """Whether there is a practice pair first, which does not count."""
+
+    second_look: bool = False
+    """Whether participants are shown, at the end, where they contradicted themselves, and may revise it."""
+
+    relation_question: Line = marked("What is your relation to this decision?")
+    """What is asked of everyone first, if there are relations to choose from."""
 
     contact: Contact = ""
     """Whom participants may write to; shown on every page that may raise a question."""
@@ -105,8 +117,14 @@ class StudySettings(Checked):
     design: Design = Design()
     """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
 
+    recruitment: Recruitment = Recruitment()
+    """Who may take part, and where they are sent afterwards."""
+
     answer_words: AnswerWords = AnswerWords()
     """What the buttons say."""
+
+    relations: tuple[Relation, ...] = ()
+    """What participants may be to the decision; if there are none, nobody is asked."""
 
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     """What is shown of a person, in this order; these are the columns of people.parquet."""
@@ -140,14 +158,26 @@ class StudySettings(Checked):
     def _shown_as_designed(self) -> Self:
         if self.uniform < 0:
             raise ValueError(f"pairs = {self.pairs}, but design alone adds up to {self.pairs - self.uniform}")
-        original = self.pairs - self.design.repeats - self.design.checks
+        original = self.pairs - self.design.repeats - self.design.checks - self.design.active
         if self.design.repeats > original:
             raise ValueError(f"design.repeats = {self.design.repeats}: there are only {original} pairs to repeat")
+        if not original and self.design.active:
+            raise ValueError("design.active: another pair that counts must come first; add uniform ones, for example")
         if not original:
             raise ValueError("design has nothing but checks, which do not count")
         unknown = [name for name in self.design.strata if name not in {column.name for column in self.columns}]
         if unknown:
             raise ValueError(f"design.strata: {unknown[0]!r} is not among the columns")
+        return self
+
+    @model_validator(mode="after")
+    def _someone_may_come(self) -> Self:
+        if len(self.relations) == 1:
+            raise ValueError("relations: one is no choice; needed: at least two, or none")
+        if self.relations and all(relation.most == 0 for relation in self.relations):
+            raise ValueError("relations: nobody could take part, as every one of them has most = 0")
+        if self.check_must_pass and not self.comprehension_check:
+            raise ValueError("check_must_pass is on, but comprehension_check is off")
         return self
 
     @model_validator(mode="before")
@@ -159,7 +189,7 @@ class StudySettings(Checked):
         if first == SOURCE or first not in available():
             return content
         say = language(first).say
-        ours = {name: say(cls.model_fields[name].default) for name in ("question", "treated_well")}
+        ours = {name: say(cls.model_fields[name].default) for name in ("question", "treated_well", "relation_question")}
         buttons = {name: say(field.default) for name, field in AnswerWords.model_fields.items()}
         own = content.get("answer_words", {})
         return {**ours, **content, "answer_words": {**buttons, **own} if isinstance(own, dict) else own}
@@ -171,6 +201,9 @@ class StudySettings(Checked):
         for what in ("name", "label"):
             if (twice := _twice([getattr(column, what) for column in self.columns])) is not None:
                 raise ValueError(f"two columns have the {what} {twice!r}")
+        for what in ("name", "words"):
+            if (twice := _twice([getattr(relation, what) for relation in self.relations])) is not None:
+                raise ValueError(f"two relations have the {what} {twice!r}")
         if (twice := _twice([self.words_of(answer) for answer in self.allowed_answers])) is not None:
             raise ValueError(f"two answers have the words {twice!r}")
         return self
@@ -192,17 +225,19 @@ class StudySettings(Checked):
         """Return the text of ``study.toml``: every setting below a line that explains it."""
         lines = ["# The settings of a study. Do not change them once people have begun to answer."]
         for name in type(self).model_fields:
-            if name not in {"design", "answer_words", "columns"}:
+            if name not in {*_TABLES, "relations", "columns"}:
                 lines += ["", *_settings_in(self, name)]
-        for table in ("design", "answer_words"):
+        for table in _TABLES:
             lines += ["", _comment(self, table), f"[{table}]"]
             part = getattr(self, table)
             lines += [line for name in type(part).model_fields for line in _settings_in(part, name)]
-        lines += ["", _comment(self, "columns")]
-        for number, column in enumerate(self.columns):
-            lines += [""] * bool(number) + ["[[columns]]"]
-            explained = [line for name in Column.model_fields for line in _settings_in(column, name)]
-            lines += explained if number == 0 else explained[1::2]
+        for several in ("relations", "columns"):
+            lines += ["", _comment(self, several)]
+            if not getattr(self, several):
+                lines += ["# For example, twice or more:", *_EXAMPLE]
+            for number, part in enumerate(getattr(self, several)):
+                lines += [""] * bool(number) + [f"[[{several}]]"]
+                lines += [line for name in type(part).model_fields for line in _settings_in(part, name, number == 0)]
         return "\n".join([*lines, ""])
 
 
@@ -218,8 +253,11 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: not valid TOML: {error}") from None
 
 
-def _settings_in(part: BaseModel, name: str) -> Iterator[str]:
-    yield _comment(part, name)
+def _settings_in(part: BaseModel, name: str, explained: bool = True) -> Iterator[str]:
+    if getattr(part, name) is None:
+        return
+    if explained:
+        yield _comment(part, name)
     # TOML writes text, numbers and truth as JSON does, but for one character that JSON leaves as it is.
     yield f"{name} = {json.dumps(getattr(part, name), ensure_ascii=False)}".replace("\x7f", "\\u007f")
 

@@ -60,6 +60,10 @@ class Keys:
             return None
         return max(0, _milliseconds() - int(then)) / 1000 if stamped == key else None
 
+    def mark(self, panel: str, panel_id: str) -> bytes:
+        """What is kept of someone from a panel who withdrew: known again, but only by whoever has the secret."""
+        return hmac.digest(self._secret, f"withdrawn {panel} {panel_id}".encode(), "sha256")
+
     def receipt(self, parts: Iterable[object]) -> str:
         """A code that only this study could have made, for exactly these answers."""
         digest = hmac.digest(self._secret, "\n".join(map(str, parts)).encode(), "sha256")

@@ -49,6 +49,7 @@ TAGS = frozenset(
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 _ADDRESS = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
+_BYTE_ORDER_MARK = "\ufeff"  # with which some editors begin
 _TO_FILL_IN = re.compile(r"\[FILL IN:[^\]]*\]")
 
 
@@ -56,7 +57,7 @@ def safe_html(markdown: str) -> str:
     """Return Markdown as HTML; headings begin at ``h2``, since a page has one title of its own."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("image", _words_of_image)
-    tokens = parser.parse(markdown)
+    tokens = parser.parse(markdown.removeprefix(_BYTE_ORDER_MARK))
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
@@ -80,17 +81,19 @@ def _only_whole_addresses(_tag: str, attribute: str, value: str) -> str | None:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return what a file of text says; it may not be empty."""
+    """Return what a file of text says, to the byte, so that its hash can be made again; it may not be empty."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = file.read_bytes().decode()
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file") from None
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{file}: not text in UTF-8") from None
-    if not text.strip():
+    if "\0" in text:  # which PostgreSQL keeps in no text
+        raise InputError(f"{file}: not text, as there is a zero byte in it")
+    if not text.removeprefix(_BYTE_ORDER_MARK).strip():
         raise InputError(f"{file}: empty; participants must be told something here")
     if len(text) > LONGEST:
         raise InputError(f"{file}: {len(text):,} characters; allowed: {LONGEST:,}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.languages import Language
 
-_SAID = ("title", "question", "treated_well", "contact")
+_SAID = ("title", "question", "treated_well", "relation_question", "contact")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -54,25 +54,34 @@ class Translation(Checked):
     title: Line | None = None
     question: Text | None = None
     treated_well: Line | None = None
+    relation_question: Line | None = None
     contact: Contact | None = None
     answer_words: ButtonTranslation = ButtonTranslation()
+    relations: dict[Line, Line] = Field(default_factory=dict)
+    """What participants may be to the decision, by its name in study.toml."""
+
     columns: dict[Line, ColumnTranslation] = Field(default_factory=dict)
     """By the name in people.parquet."""
+
+    @classmethod
+    def checked(cls, content: Mapping[str, Any], where: str) -> Translation:
+        """Return a translation from plain values; errors begin with `where`."""
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise InputError(f"{where}: {first_problem(error)}") from None
 
     @classmethod
     def read(cls, file: Path, settings: StudySettings) -> Translation:
         """Read the file; one that is not there translates nothing."""
         if not file.exists():
             return cls()
-        try:
-            found = cls.model_validate(read_toml(file))
-        except ValidationError as error:
-            raise InputError(f"{file}: {first_problem(error)}") from None
-        names = [column.name for column in settings.columns]
-        if unknown := [name for name in found.columns if name not in names]:
-            raise InputError(
-                f"{file}: columns.{unknown[0]}: there is no such column; study.toml has {', '.join(names)}"
-            )
+        found = cls.checked(read_toml(file), str(file))
+        for several in ("relations", "columns"):
+            names = [part.name for part in getattr(settings, several)]
+            if unknown := [name for name in getattr(found, several) if name not in names]:
+                there = f"study.toml has {', '.join(names)}" if names else "study.toml has none"
+                raise InputError(f"{file}: {several}.{unknown[0]}: there is no such {several[:-1]}; {there}")
         return found
 
 
@@ -87,7 +96,7 @@ def translated(settings: StudySettings, code: str, file: Path) -> tuple[StudySet
 
 def draft(settings: StudySettings, code: str) -> str:
     """Return the text of a new ``study.de.toml``: every word behind #, in this language where we have it."""
-    content = _Words(settings, language(code), Translation()).content()
+    content = draft_words(settings, code)
     lines = [
         f"# The words of study.toml in another language: {language(code).name}.",
         "# Translate each and take away its #. Those that are ours are translated already: leave them or change them.",
@@ -96,17 +105,41 @@ def draft(settings: StudySettings, code: str) -> str:
         "\n[answer_words]",
         *_lines(content["answer_words"]),
     ]
+    if settings.relations:
+        lines += ["\n[relations]", *_lines({_key(part["name"]): part["words"] for part in content["relations"]})]
     for column in content["columns"]:
-        name = column.pop("name")
-        key = name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-        lines += [f"\n[columns.{key}]", *_lines(column)]
+        lines += [f"\n[columns.{_key(column.pop('name'))}]", *_lines(column)]
     return "\n".join([*lines, ""])
 
 
-def _lines(words: Mapping[str, str]) -> Iterator[str]:
+def draft_words(settings: StudySettings, code: str) -> dict[str, Any]:
+    """Return what participants read in this language while nothing is translated."""
+    return _Words(settings, language(code), Translation()).content()
+
+
+def written(given: Translation, settings: StudySettings) -> str:
+    """Return the text of ``study.de.toml`` that says this, in the order of ``study.toml``."""
+    lines = ["# The words of study.toml in another language. What is not here stays in the study's first language."]
+    lines += ["", *_lines({name: getattr(given, name) or "" for name in _SAID}, "")]
+    lines += ["\n[answer_words]", *_lines({k: v or "" for k, v in given.answer_words.model_dump().items()}, "")]
+    if given.relations:
+        known = {_key(one.name): given.relations.get(one.name, "") for one in settings.relations}
+        lines += ["\n[relations]", *_lines(known, "")]
+    for column in settings.columns:
+        words = given.columns.get(column.name, ColumnTranslation()).model_dump(exclude_none=True)
+        if words:
+            lines += [f"\n[columns.{_key(column.name)}]", *_lines(words, "")]
+    return "\n".join([*lines, ""])
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines(words: Mapping[str, str], before: str = "# ") -> Iterator[str]:
     for name, text in words.items():
         if text:
-            yield f"# {name} = {json.dumps(text, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+            yield f"{before}{name} = {json.dumps(text, ensure_ascii=False)}".replace("\x7f", "\\u007f")
 
 
 class _Words:
@@ -134,8 +167,15 @@ class _Words:
                 )
                 for name, words in buttons.items()
             },
+            "relations": [*self._relations()],
             "columns": [*self._columns()],
         }
+
+    def _relations(self) -> Iterator[dict[str, Any]]:
+        for relation in self._settings.relations:
+            given = self._given.relations.get(relation.name)
+            words = self._word(f"relations.{relation.name}", relation.words, given)
+            yield relation.model_dump() | {"words": words}
 
     def _columns(self) -> Iterator[dict[str, str]]:
         for column in self._settings.columns:

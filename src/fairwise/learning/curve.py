@@ -46,6 +46,29 @@ def solve_curve(
     return _solve_together(prepared, problems, float(settings["tol"]), shared, step)
 
 
+def join_points(
+    prepared: Prepared,
+    points: Sequence[tuple[float, float | None]],
+    found: Sequence[Classifiers],
+    bounds: Sequence[float],
+) -> list[Solution]:
+    """One curve from points that were solved apart, on whichever machine: each anew over what was found for any.
+
+    Only linear programmes are solved, so that what is said of :func:`solve_curve` holds; ``bounds`` are those proved.
+    """
+    from fairwise.learning.column_generation import ColumnGeneration
+
+    problems = [_at(prepared.problem, *point) for point in points]
+    if len(prepared.problem) == 0:
+        return [plain(problem, prepared.oracle) for problem in problems]
+    together = _joined(*found)
+    solvers: dict[bytes, ColumnGeneration] = {}
+    for problem in problems:
+        if (key := problem.hard.tobytes()) not in solvers:
+            solvers[key] = ColumnGeneration(problem, prepared.oracle, together)
+    return [solvers[p.hard.tobytes()].over_pool(p, bound) for p, bound in zip(problems, bounds, strict=True)]
+
+
 def _solve_together(
     prepared: Prepared, problems: list[Problem], tol: float, shared: Classifiers | None, step: Callable[[], None]
 ) -> list[Solution]:

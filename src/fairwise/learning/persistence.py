@@ -37,6 +37,17 @@ _SCIKIT_LEARN = (
     "sklearn.tree._tree.Tree",
     "sklearn.utils._bunch.Bunch",
 )
+# Rules for groups are settings, and plain numbers inside.
+_FAIRLEARN = tuple(
+    f"fairlearn.reductions._moments.utility_parity.{name}"
+    for name in (
+        "DemographicParity",
+        "EqualizedOdds",
+        "ErrorRateParity",
+        "FalsePositiveRateParity",
+        "TruePositiveRateParity",
+    )
+)
 _KINDS: dict[str, Any] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
@@ -80,7 +91,7 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
 
 def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
     """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
-    allowed = [*_SCIKIT_LEARN, *(trusted or [])]
+    allowed = [*_SCIKIT_LEARN, *_FAIRLEARN, *(trusted or [])]
     try:
         unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
         document = None if unknown else skops.io.load(path, trusted=allowed)

@@ -45,7 +45,7 @@ class SeenPeople:
         numbers, codes = [], []
         for name in people.columns:
             column = people[name]
-            if not _is_number(column):
+            if not is_number(column):
                 codes.append(_common(pd.factorize(column)[0]))
                 continue
             unknown = column.isna().to_numpy()
@@ -85,7 +85,8 @@ class SeenPeople:
         return np.hstack([side[left] - side[right] for side in (self.numbers, self.indicators)])
 
 
-def _is_number(column: pd.Series) -> bool:
+def is_number(column: pd.Series) -> bool:
+    """Whether values of a column have distances; whatever else they are, they are the same or not."""
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 

@@ -39,9 +39,9 @@ class Browser:
     ) -> None:
         await self._client.aclose()
 
-    async def start(self) -> Page:
-        """Open the study's first page."""
-        return await self._load(self._client.build_request("GET", f"{self._site}/"))
+    async def start(self, entrance: str = "/") -> Page:
+        """Open the page by which one comes in."""
+        return await self._load(self._client.build_request("GET", f"{self._site}{entrance}"))
 
     async def follow(self, link: str) -> Page:
         return await self._load(self._client.build_request("GET", self._where.join(link)))

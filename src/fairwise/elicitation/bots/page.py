@@ -42,6 +42,8 @@ class Page:
     links: list[str] = field(default_factory=list)
     cards: list[SeenCard] = field(default_factory=list)
     receipt: str = ""
+    is_end: bool = False
+    """Whether one cannot go on, and need not."""
 
     @classmethod
     def read(cls, html: str) -> Page:
@@ -66,6 +68,7 @@ class _Reader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag not in _VOID:
             self._open.append((tag, set(given.get("class", "").split())))
+        self.page.is_end |= "data-end" in given
         if tag in _COLLECTED:
             self._text = []
             self._textarea = given.get("name", "")

@@ -7,14 +7,17 @@ import ssl
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pandas as pd
 
+from fairwise.elicitation.arrivals import Arrival
 from fairwise.elicitation.bots.browser import Browser
 from fairwise.elicitation.bots.eyes import Eyes
 from fairwise.elicitation.bots.participant import BotParticipant, World
 from fairwise.elicitation.folder import PEOPLE
 from fairwise.elicitation.people_cards import ID
+from fairwise.elicitation.signing import Keys
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.recruitment_settings import Recruitment
     from fairwise.simulation import Respondent
 
 
@@ -35,6 +39,8 @@ class Played:
 
     answers: int
     seconds: float
+    sent_away: int = 0
+    """How many were screened out, or came when there were enough."""
 
     @property
     def answers_per_second(self) -> float:
@@ -55,8 +61,12 @@ async def play(
     thinking: bool = False,
     concurrency: int = 50,
     progress: Callable[[int, int], None] | None = None,
+    room_code: str | None = None,
 ) -> Played:
-    """Let them take part from consent to receipt, so many at a time; the first that is stuck stops all of them."""
+    """Let them take part from consent to receipt, so many at a time; the first that is stuck stops all of them.
+
+    They come into a room by its code, or as from the panel where only a panel sends people, or else by the open link.
+    """
     total, done = len(respondents) * study.settings.pairs, 0
 
     def answered() -> None:
@@ -71,11 +81,24 @@ async def play(
 
     async def take_part(number: int, respondent: Respondent) -> None:
         async with room, Browser(site, certificates) as browser:
-            receipts[respondent.name] = await BotParticipant(world, respondent, [seed, number]).take_part(browser)
+            entrance = _entrance(study.settings.recruitment, number, room_code)
+            receipt = await BotParticipant(world, respondent, [seed, number]).take_part(browser, entrance)
+            if receipt is not None:
+                receipts[respondent.name] = receipt
 
     start = perf_counter()
     await _all_or_the_first_problem(take_part(*person) for person in enumerate(respondents))
-    return Played(dict(sorted(receipts.items())), done, perf_counter() - start)
+    seconds = perf_counter() - start
+    return Played(dict(sorted(receipts.items())), done, seconds, len(respondents) - len(receipts))
+
+
+def _entrance(recruitment: Recruitment, number: int, room_code: str | None) -> str:
+    if room_code is not None:
+        return f"/room/{quote(room_code)}"
+    if recruitment.open or not recruitment.panel:
+        return "/"
+    who = f"simulated-{number}-{Keys.new()}"
+    return Arrival(recruitment.panel, who, session=who).address
 
 
 async def _all_or_the_first_problem(ways: Any) -> None:

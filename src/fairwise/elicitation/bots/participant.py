@@ -47,16 +47,18 @@ class BotParticipant:
 
     def __init__(self, world: World, respondent: Respondent, seed: list[int]) -> None:
         self._world, self._respondent = world, respondent
-        # Apart, so that taking one's time changes no answer.
-        self._luck, self._pace = (np.random.default_rng([*seed, purpose]) for purpose in (1, 2))
+        # Apart, so that taking one's time, or being somebody else, changes no answer.
+        self._luck, self._pace, self._birth = (np.random.default_rng([*seed, purpose]) for purpose in (1, 2, 3))
         self.answers = 0
 
-    async def take_part(self, browser: Browser) -> str:
-        """Return the code of the receipt."""
-        page = await browser.start()
+    async def take_part(self, browser: Browser, entrance: str = "/") -> str | None:
+        """Return the code of the receipt; None if there were enough people, or enough like this one."""
+        page = await browser.start(entrance)
         for _ in range(self._world.settings.pairs + _STEPS_BESIDE_PAIRS):
             if page.receipt:
                 return page.receipt
+            if page.is_end:
+                return None
             await self._think()
             if page.forms:
                 form = page.forms[0]
@@ -69,6 +71,9 @@ class BotParticipant:
         """What this person chooses, presses or writes, by what the form asks for."""
         if "agree" in form.values_of("decision"):
             return {"decision": "agree"}
+        if "relation" in form.options:
+            welcome = [relation.name for relation in self._world.settings.relations if relation.most != 0]
+            return {"relation": welcome[int(self._birth.integers(len(welcome)))]}
         if form.options and not form.buttons:
             return {question.name: question.right for question in check_questions(self._world.settings)}
         if "rules" in form.fields:

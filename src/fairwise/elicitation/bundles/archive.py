@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -13,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.elicitation.bundles.contents import tables
-from fairwise.elicitation.folder import OUTCOME, SECRET
+from fairwise.elicitation.bundles.contents import LATER_TABLES, TABLES, last_number, study_files, tables
+from fairwise.elicitation.editions import CONSENT, version_of
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,42 +30,74 @@ if TYPE_CHECKING:
 MANIFEST = "bundle.json"
 FORMAT = 1
 MOST_BYTES = 2 << 30  # unpacked; a study of a million answers has a tenth of it
-_STUDY = "study/"
+STUDY = "study/"
+_FIELDS = {
+    "format": int,
+    "fairwise": str,
+    "made_at": str,
+    "fingerprint": str,
+    "seed": int,
+    "consent_version": str,
+    "files": dict,
+}
+_LATER_FIELDS = {"numpy": str, "last_number": int}
+_KINDS = {int: "a whole number", str: "a text", dict: "a list of files"}
+# Whatever zip files can do to those who read them.
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
     """The files of a bundle, checked against its list."""
 
+    path: Path
     manifest: Mapping[str, Any]
     files: Mapping[str, bytes]
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables, every cell a text."""
-        return pd.read_csv(io.BytesIO(self.files[name]), dtype=str, keep_default_na=False)
+        """One of the tables, every cell a text; none if it is not there."""
+        csv.field_size_limit(1 << 30)  # models are long
+        try:
+            text = self.files.get(name, b"").decode()
+            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"{self.path}: {name} cannot be read as a table: {error}") from None
+        if not rows and name in self.files:
+            raise InputError(f"{self.path}: {name} is empty; needed: at least the names of its columns")
+        columns = rows.pop(0) if rows else []
+        for at, row in enumerate(rows, start=2):
+            if len(row) != len(columns):
+                raise InputError(f"{self.path}: {name}, row {at}: {len(row)} cells; needed: {len(columns)}")
+        return pd.DataFrame(rows, columns=columns, dtype=object)
 
     def study_files(self) -> dict[str, bytes]:
         """The study's own files, by name."""
-        return {name.removeprefix(_STUDY): data for name, data in self.files.items() if name.startswith(_STUDY)}
+        return {name.removeprefix(STUDY): data for name, data in self.files.items() if name.startswith(STUDY)}
 
 
 def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapping[str, Any]:
-    """Write settings, texts, people, schedule and answers; never outcomes, never the secret. Returns the list."""
-    files = {
-        f"{_STUDY}{file.name}": file.read_bytes()
-        for file in sorted(study.path.iterdir())
-        if file.is_file() and file.suffix in (".toml", ".md", ".parquet") and file.name not in (OUTCOME, SECRET)
-    }
-    files |= {
-        name: table.to_csv(index=False, lineterminator="\n").encode() for name, table in tables(connection).items()
-    }
+    """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list."""
+    ours = [study.path / name for name in sorted(study_files(study.settings.languages))]
+    files = {f"{STUDY}{file.name}": file.read_bytes() for file in ours if file.is_file()}
+    files |= {name: _as_csv(table) for name, table in tables(connection).items()}
     manifest = {
         "format": FORMAT,
         "fairwise": version("fairwise"),
+        "numpy": version("numpy"),  # whose use of the stream of chance active pairs follow from
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "fingerprint": study.fingerprint,
         "seed": study.settings.seed,
-        "consent_version": study.consent_version,
+        "consent_version": version_of(files[f"{STUDY}{CONSENT}"].decode()),
+        "last_number": last_number(connection),  # of a participant, so that no number is given again
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
     try:
@@ -76,16 +110,24 @@ def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapp
     return manifest
 
 
+def _as_csv(table: pd.DataFrame) -> bytes:
+    # A text with old line ends (\r) would otherwise fall apart.
+    return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL).encode()
+
+
 def read_bundle(path: Path) -> Bundle:
-    """Read and check every file; what was added, taken away or changed is named."""
+    """Read and check every file; what was added, taken away or changed is named, and what does not belong there."""
     try:
         with zipfile.ZipFile(path) as archive:
             files = _unpacked(archive, path)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
-    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError) as error:
+    except _DAMAGES as error:
         raise InputError(f"{path}: not a bundle, or damaged: {error}") from None
     manifest = _manifest(files.pop(MANIFEST, None), path)
+    strange = [name for name in files if name not in (*TABLES, *LATER_TABLES) and not name.startswith(STUDY)]
+    if strange:
+        raise does_not_belong(path, strange[0])
     listed: Mapping[str, str] = manifest["files"]
     for what, names in (("was taken away", listed.keys() - files.keys()), ("was added", files.keys() - listed.keys())):
         if names:
@@ -93,7 +135,12 @@ def read_bundle(path: Path) -> Bundle:
     changed = [name for name, data in files.items() if hashlib.sha256(data).hexdigest() != listed[name]]
     if changed:
         raise InputError(f"{path}: {changed[0]} was changed after the bundle was made")
-    return Bundle(manifest, files)
+    return Bundle(path, manifest, files)
+
+
+def does_not_belong(path: Path, name: str) -> InputError:
+    """What is said of a file that no bundle has."""
+    return InputError(f"{path}: {name!r} does not belong in a bundle")
 
 
 def _unpacked(archive: zipfile.ZipFile, path: Path) -> dict[str, bytes]:
@@ -105,17 +152,26 @@ def _unpacked(archive: zipfile.ZipFile, path: Path) -> dict[str, bytes]:
         parts = entry.filename.split("/")
         if entry.filename in files or "\\" in entry.filename or not set(parts).isdisjoint({"", ".", ".."}):
             raise InputError(f"{path}: {entry.filename!r} is not the name of a file in a bundle")
-        with archive.open(entry) as file:
-            files[entry.filename] = file.read(entry.file_size + 1)
+        try:
+            with archive.open(entry) as file:
+                files[entry.filename] = file.read(entry.file_size + 1)
+        except _DAMAGES as error:
+            raise InputError(f"{path}: {entry.filename!r} is damaged: {error}") from None
     return files
 
 
 def _manifest(data: bytes | None, path: Path) -> Mapping[str, Any]:
     try:
-        manifest: Mapping[str, Any] = json.loads(data or b"")
-        known = manifest["format"], dict(manifest["files"]), str(manifest["fingerprint"])
-    except (ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: has no readable {MANIFEST}; not a bundle") from None
-    if known[0] != FORMAT:
-        raise InputError(f"{path}: a bundle of format {known[0]}, but this version reads format {FORMAT}")
+        manifest = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise InputError(f"{path}: has no readable {MANIFEST}; not a bundle")
+    if manifest["format"] != FORMAT:
+        raise InputError(f"{path}: a bundle of format {manifest['format']!r}, but this version reads format {FORMAT}")
+    for name, kind in (_FIELDS | _LATER_FIELDS).items():
+        if name in _FIELDS and name not in manifest:
+            raise InputError(f"{path}: {MANIFEST} has no {name!r}")
+        if name in manifest and type(manifest[name]) is not kind:
+            raise InputError(f"{path}: {MANIFEST}: {name!r} is {manifest[name]!r}; needed: {_KINDS[kind]}")
     return manifest

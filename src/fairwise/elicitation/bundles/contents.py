@@ -7,16 +7,56 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.tables import answers, appearances, closings, participants
+from fairwise.elicitation.editions import CONSENT, SETTINGS, TASK, named
+from fairwise.elicitation.folder import PEOPLE, SCORES
+from fairwise.elicitation.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    exclusions,
+    participants,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
+ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
 TABLES = (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS)
+"""Those that every bundle has."""
 
-# A participant's number stands for them. Hashes of their links, and the keys of their pairs, stay where they are.
+LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS)
+"""Those that older bundles do not have."""
+
+# A participant's number stands for them. Hashes of their links, the keys of their pairs, and who they are to a panel or
+# in a room stay where they are.
 _LEFT_OUT = {"id", "token_hash", "key", "nonce", "participant_id", "appearance_id"}
+_LEFT_OUT |= {"panel_id", "panel_session", "room_id"}
+# Which operator excluded someone is nobody else's business.
+_LEFT_OUT |= {"excluded_by", "included_by"}
+# Ids have gaps where someone withdrew; these are counted without.
+_LEFT_OUT |= {"answer_model_id"}
+_models = sa.select(
+    answer_models.c.id, sa.func.row_number().over(order_by=answer_models.c.id).label("number")
+).subquery()
+_order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
+
+
+def study_files(languages: Sequence[str]) -> set[str]:
+    """Names of those files in a study's folder that belong in a bundle; whatever else an operator keeps there stays."""
+    translated = {named(name, code) for name in (SETTINGS, CONSENT, TASK) for code in languages[1:]}
+    return {SETTINGS, CONSENT, TASK, PEOPLE, SCORES} | translated
+
+
+def last_number(connection: Connection) -> int:
+    """The last number that a participant was given, who may have withdrawn since."""
+    last = sa.select(counters.c.value).where(counters.c.name == "participants")
+    return int(connection.execute(last).scalar_one())
 
 
 def tables(connection: Connection) -> dict[str, pd.DataFrame]:
@@ -25,13 +65,22 @@ def tables(connection: Connection) -> dict[str, pd.DataFrame]:
     of_participant = participants.join(appearances, appearances.c.participant_id == participants.c.id)
     queries = {
         PARTICIPANTS: sa.select(*_columns(participants)).order_by(number),
-        SCHEDULE: sa.select(number, *_columns(appearances)).select_from(of_participant).order_by(number, position),
-        ANSWERS: sa.select(number, position, *_columns(answers))
+        SCHEDULE: sa.select(number, *_columns(appearances), _models.c.number.label("answer_model"))
+        .select_from(of_participant.outerjoin(_models, _models.c.id == appearances.c.answer_model_id))
+        .order_by(number, position),
+        ANSWERS: sa.select(number, position, *_columns(answers), _order_of_answers)
         .select_from(of_participant.join(answers, answers.c.appearance_id == appearances.c.id))
         .order_by(number, position, answers.c.version),
         CLOSINGS: sa.select(number, *_columns(closings))
         .select_from(participants.join(closings, closings.c.participant_id == participants.c.id))
         .order_by(number),
+        ANSWER_MODELS: sa.select(_models.c.number, *_columns(answer_models))
+        .select_from(answer_models.join(_models, _models.c.id == answer_models.c.id))
+        .order_by(answer_models.c.id),
+        EXCLUSIONS: sa.select(number, *_columns(exclusions))
+        .select_from(participants.join(exclusions, exclusions.c.participant_id == participants.c.id))
+        .order_by(number, exclusions.c.id),
+        CONSENTS: sa.select(consent_texts).order_by(consent_texts.c.version),
     }
     return {name: _table(connection, query) for name, query in queries.items()}
 

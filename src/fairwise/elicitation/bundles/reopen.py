@@ -9,11 +9,31 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from fairwise.elicitation.bundles.archive import read_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, CLOSINGS, PARTICIPANTS, SCHEDULE
-from fairwise.elicitation.bundles.verify import unpacked_study, verify_bundle
+from fairwise.elicitation.bundles.contents import (
+    ANSWER_MODELS,
+    ANSWERS,
+    CLOSINGS,
+    CONSENTS,
+    EXCLUSIONS,
+    PARTICIPANTS,
+    SCHEDULE,
+    last_number,
+)
+from fairwise.elicitation.bundles.verify import unpacked_study, verify
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, appearances, closings, counters, participants
+from fairwise.elicitation.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    exclusions,
+    metadata,
+    participants,
+    study,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,13 +47,12 @@ if TYPE_CHECKING:
 
 def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
     """Make the folder and fill the database. Links of earlier participants are in no bundle, so they stay behind."""
-    found = verify_bundle(path)
+    bundle = read_bundle(path)
+    found = verify(bundle)
     if folder.exists():
         raise InputError(f"{folder}: is there already; choose another name")
-    bundle = read_bundle(path)
     try:
-        study = unpacked_study(bundle, folder)
-        store = Store.open(database, study.fingerprint)
+        store = Store.open(database, unpacked_study(bundle, folder).fingerprint)
         try:
             store.change_now(lambda connection: _fill(connection, bundle, database))
         finally:
@@ -45,29 +64,45 @@ def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
 
 
 def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
-    if connection.execute(sa.select(sa.func.count()).select_from(participants)).scalar_one():
-        raise InputError(f"{database}: holds answers already; give an empty database")
+    _check_empty(connection, database)
     ids: dict[str, int] = {}
     places: dict[tuple[str, str], int] = {}
     for row in bundle.table(PARTICIPANTS).to_dict("records"):
         values = {**_values(participants, row), "token_hash": Keys.hashed(Keys.new())}
         ids[row["number"]] = _inserted(connection, participants, values)
+    models: dict[str, int | None] = {"": None}
+    for row in bundle.table(ANSWER_MODELS).to_dict("records"):
+        models[row["number"]] = _inserted(connection, answer_models, _values(answer_models, row))
     for row in bundle.table(SCHEDULE).to_dict("records"):
         values = {**_values(appearances, row), "participant_id": ids[row["number"]], "key": Keys.new()}
+        values["answer_model_id"] = models[row.get("answer_model", "")]
         places[row["number"], row["position"]] = _inserted(connection, appearances, values)
     said = [
         {**_values(answers, row), "appearance_id": places[row["number"], row["position"]], "nonce": Keys.new()}
-        for row in bundle.table(ANSWERS).to_dict("records")
+        for row in sorted(bundle.table(ANSWERS).to_dict("records"), key=lambda row: int(row.get("sequence", 0)))
     ]
     closed = [
         {**_values(closings, row), "participant_id": ids[row["number"]]}
         for row in bundle.table(CLOSINGS).to_dict("records")
     ]
-    for table, rows in ((answers, said), (closings, closed)):
+    left_out = [
+        {**_values(exclusions, row), "participant_id": ids[row["number"]], "excluded_by": "", "included_by": ""}
+        for row in bundle.table(EXCLUSIONS).to_dict("records")
+    ]
+    texts = [_values(consent_texts, row) for row in bundle.table(CONSENTS).to_dict("records")]
+    for table, rows in ((answers, said), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
         if rows:
             connection.execute(sa.insert(table), rows)
-    last = max((int(number) for number in ids), default=0)
+    # Also the numbers of those who withdrew are not given again.
+    last = max([last_number(connection), bundle.manifest.get("last_number", 0), *map(int, ids)])
     connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=last))
+
+
+def _check_empty(connection: Connection, database: object) -> None:
+    """Whatever was there, such as invitations or operators, would be the reopened study's."""
+    for table in (participants, *metadata.sorted_tables):
+        if table not in (study, counters) and connection.execute(sa.select(table).limit(1)).first() is not None:
+            raise InputError(f"{database}: is not empty: there is something in its table {table.name!r} already")
 
 
 def _inserted(connection: Connection, table: sa.Table, values: dict[str, Any]) -> int:

@@ -26,15 +26,22 @@ class Purpose(IntEnum):
     SIDES = 4
     CHECKS = 5
     ORDER = 6
+    ACTIVE_PLACES = 7
+    ACTIVE = 8
+
+
+def stream(purpose: Purpose, seed: int, *numbers: int) -> np.random.PCG64:
+    """Return the chance of one purpose, for one participant by their number, or for one of their positions."""
+    # Uniform pairs came first, without a key.
+    key = (int(purpose),) if purpose else ()
+    return np.random.PCG64(np.random.SeedSequence([seed, *numbers], spawn_key=key))
 
 
 class Draws:
     """Whole numbers from the bare stream of PCG64, which numpy never changes; what it makes of it may change."""
 
     def __init__(self, purpose: Purpose, seed: int, *participant_number: int) -> None:
-        # Uniform pairs came first, without a key.
-        key = (int(purpose),) if purpose else ()
-        self._stream = np.random.PCG64(np.random.SeedSequence([seed, *participant_number], spawn_key=key))
+        self._stream = stream(purpose, seed, *participant_number)
 
     def below(self, limit: int) -> int:
         """Return a number from 0 to `limit` - 1, each as likely as any other."""

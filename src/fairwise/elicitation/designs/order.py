@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.elicitation.designs.pairs import ShownPair
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.designs.draws import Draws
 
+T = TypeVar("T")
+S = TypeVar("S")
 REPEAT = "repeat"
 PAUSE = 10
 """So many pairs at least lie between a pair and its repeat, if there are as many others."""
@@ -33,7 +35,14 @@ def ordered(originals: Sequence[ShownPair], checks: Sequence[ShownPair], repeats
     return [*opening, *others[first : first + pause], *closing]
 
 
-def _merged(one: Sequence[ShownPair], other: Sequence[ShownPair], draws: Draws) -> list[ShownPair]:
+def with_active_places(laid_out: Sequence[ShownPair], active: int, draws: Draws) -> list[ShownPair | None]:
+    """Return what is laid out, in its order, with None where a pair is chosen on the way; never at the beginning."""
+    if not active:
+        return [*laid_out]
+    return [laid_out[0], *_merged(laid_out[1:], [None] * active, draws)]
+
+
+def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
     """Return both, each in its own order, every way of mixing them as likely as any other."""
     turns = draws.shuffled([True] * len(one) + [False] * len(other))
     ones, others = iter(one), iter(other)

@@ -22,7 +22,11 @@ class ShownPair:
     b: str
     design: str
     selection_probability: float | None
-    """The chance of these two, on whichever sides, of being shown to a participant under this design."""
+    """The chance of these two, on whichever sides, of being shown to a participant under this design.
+
+    Of an active pair it is the chance of the one draw that chose it, given all that came before; not, as of all others,
+    that of being among all of the participant's pairs, which nobody can compute there. See docs/active.md.
+    """
 
 
 class NumberedPairs(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.elicitation.designs.draws import Draws, Purpose
-from fairwise.elicitation.designs.order import ordered
+from fairwise.elicitation.designs.order import ordered, with_active_places
 from fairwise.elicitation.designs.pairs import DifferingPairs, IdenticalPairs, ShownPair
 from fairwise.elicitation.designs.strata import StratifiedPairs, check_strata
 from fairwise.errors import InputError
@@ -23,7 +23,8 @@ class Schedules:
     """Which pairs a study shows to whom.
 
     Fixed and anchor pairs are the study's, and never drawn again for someone. The others are each participant's own:
-    stratified ones first, then uniform ones among all that are left.
+    stratified ones first, then uniform ones among all that are left. Active ones are chosen on the way, from what was
+    answered so far; here is only decided where they come.
     """
 
     def __init__(self, records: Mapping[str, Sequence[Hashable]], settings: StudySettings, where: str) -> None:
@@ -46,12 +47,17 @@ class Schedules:
             check_strata(strata, where)
             self._stratified = StratifiedPairs(shown, strata, self._design.stratified, self._reserved)
 
+    def places(self, participant_number: int, slot: int) -> tuple[ShownPair | None, ...]:
+        """Return what comes at each place of one participant, the first one first; None where an active pair does."""
+        draws = self._draws(Purpose.ACTIVE_PLACES, participant_number)
+        return tuple(with_active_places(self.of(participant_number, slot), self._design.active, draws))
+
     def of(self, participant_number: int, slot: int) -> tuple[ShownPair, ...]:
-        """Return the pairs of one participant in order; only anchors depend on the slot."""
+        """Return the pairs of one participant in order, without active ones; only anchors depend on the slot."""
         taken = set(self._reserved)
         stratified = self._stratified_pairs(participant_number, taken)
         uniform = self._uniform_pairs(participant_number, taken)
-        if not self._design.beside_uniform:  # in the order in which they were drawn, which is chance already
+        if self._design.beside_uniform.keys() <= {"active"}:  # in the order in which they were drawn: chance already
             return tuple(uniform)
         originals = [*uniform, *stratified, *self._shared_pairs(participant_number, slot)]
         checks = self._draws(Purpose.CHECKS, participant_number).pairs(self._identical, self._design.checks, set())
@@ -98,12 +104,13 @@ class Schedules:
         """Refuse a study that has fewer pairs than it wants to show."""
         differing, identical = len(self.pairs), len(self._identical)
         wanted = self._settings.uniform + self._design.stratified + self._design.fixed + self._design.pool
+        wanted += self._design.active
         if not differing:
             raise InputError(f"{where}: at least two people must differ in what is shown, but all look the same")
         if wanted > differing:
             raise InputError(
                 f"{where}: {wanted} pairs wanted, but only {differing} pairs of people differ in what is shown; "
-                f"ask for at most {differing}"
+                f"ask for at most {differing}, of all kinds together"
             )
         if self._design.checks > identical:
             raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alembic import command
 from alembic.config import Config
@@ -24,7 +24,7 @@ _LOCK = 0x66616972  # any number will do, as long as it is always the same
 
 def migrate(engine: Engine) -> None:
     """Upgrade in one transaction; several processes that start together wait for each other."""
-    with _scripts() as config, engine.begin() as connection:
+    with _scripts() as config, _without_cascades(engine), engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
         config.attributes["connection"] = connection
@@ -37,12 +37,33 @@ def migrate(engine: Engine) -> None:
                 f"The database was made by a newer Fairwise, with tables of version {current!r}: update Fairwise."
             ) from None
         command.upgrade(config, "head")
+        if engine.dialect.name == "sqlite":
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+            if broken is not None:
+                raise InputError(f"The database is damaged: {broken[0]} refers to a row of {broken[2]} that is gone.")
 
 
 def newest_version() -> str | None:
     """Which version of the tables this Fairwise knows."""
     with _scripts() as config:
         return ScriptDirectory.from_config(config).get_current_head()
+
+
+@contextmanager
+def _without_cascades(engine: Engine) -> Iterator[None]:
+    """Keep SQLite from deleting all answers when a table is made anew, which it takes for deleting every row."""
+    if engine.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = engine.raw_connection()
+    try:
+        driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            yield
+        finally:
+            driver.execute("PRAGMA foreign_keys = ON")
+    finally:
+        driver.close()
 
 
 @contextmanager

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, Unknown
+from fairwise.elicitation.store.problems import AlreadyFinished, NotShownAgain, NotYet, Unknown
+from fairwise.elicitation.store.rounds import FIRST, SECOND
+from fairwise.elicitation.store.standing import STATE, refuse_unless_open
 from fairwise.elicitation.store.tables import answers, appearances, participants
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -23,7 +26,6 @@ class Shown:
 
     stage: str
     position: int
-    total: int
     answered: int
     key: str
     a: str
@@ -58,7 +60,6 @@ CURRENT = (answers.c.appearance_id == appearances.c.id) & (answers.c.version == 
 
 _others, _first = appearances.alias(), answers.alias()
 _theirs = _others.c.participant_id == participants.c.id
-_total = sa.select(sa.func.max(_others.c.position)).where(_theirs).correlate(participants).scalar_subquery()
 # A question about each of a participant's pairs: asked of all at once, PostgreSQL would read everybody's answers.
 _has_answer = (
     sa.select(_first.c.version)
@@ -71,7 +72,6 @@ _SHOWN = (
     sa.select(
         participants.c.stage,
         appearances.c.position,
-        _total.label("total"),
         _answered.label("answered"),
         appearances.c.key,
         appearances.c.a,
@@ -94,7 +94,7 @@ _LISTED = (
     .order_by(appearances.c.position)
 )
 _APPEARANCE = (
-    sa.select(appearances.c.id, appearances.c.position, participants.c.stage)
+    sa.select(appearances.c.id, appearances.c.position, participants.c.stage, STATE.label("state"))
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
     .where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))
@@ -108,13 +108,15 @@ _VERSIONS = (
 _INSERT = sa.insert(answers)
 
 
-def shown(connection: Connection, token_hash: bytes, position: int) -> Shown:
-    """One pair of a participant."""
+def shown(connection: Connection, token_hash: bytes, position: int, places: int = 0) -> Shown:
+    """One pair of a participant; it may not be laid out yet, if it is one of so many `places`."""
     row = connection.execute(_SHOWN, {"token_hash": token_hash, "position": position}).one_or_none()
+    if row is None and 1 <= position <= places and listed(connection, token_hash):
+        raise NotYet
     if row is None:
         raise Unknown
     answer = None if row.answer is None else Answer(row.answer)
-    return Shown(*row[:7], answer, row.why or "", row.confidence)
+    return Shown(*row[:6], answer, row.why or "", row.confidence)
 
 
 def listed(connection: Connection, token_hash: bytes) -> list[tuple[int, Answer | None]]:
@@ -123,18 +125,28 @@ def listed(connection: Connection, token_hash: bytes) -> list[tuple[int, Answer 
     return [(row.position, None if row.answer is None else Answer(row.answer)) for row in rows]
 
 
-def record(connection: Connection, token_hash: bytes, new: NewAnswer) -> int:
+def record(
+    connection: Connection,
+    token_hash: bytes,
+    new: NewAnswer,
+    shown_again: Callable[[Connection, bytes], Collection[int]] | None = None,
+) -> int:
     """Keep an answer; returns the position of its pair.
 
     The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
-    anything else is a new version, and the old ones stay.
+    anything else is a new version, and the old ones stay. In a second look, when only what is `shown_again` can be
+    answered, it is one of the second round.
     """
     found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if found is None:
         raise Unknown
+    refuse_unless_open(found.state)  # known without another question
     if found.stage == "finished":
         raise AlreadyFinished
-    if found.stage != "pairs":
+    again = found.stage == "second_look"
+    if again and (shown_again is None or found.position not in shown_again(connection, token_hash)):
+        raise NotShownAgain
+    if found.stage != "pairs" and not again:
         raise NotYet
     versions = connection.execute(_VERSIONS, {"appearance_id": found.id}).all()
     position = int(found.position)
@@ -155,6 +167,7 @@ def record(connection: Connection, token_hash: bytes, new: NewAnswer) -> int:
             "confidence": new.confidence,
             "seconds": new.seconds,
             "answered_at": new.at,
+            "round": SECOND if again else FIRST,
         },
     )
     return position

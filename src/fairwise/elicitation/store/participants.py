@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.problems import NotYet, Unknown
+from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
+from fairwise.elicitation.store.invitations import invitation
+from fairwise.elicitation.store.problems import (
+    Full,
+    NotInvited,
+    NotYet,
+    StoreProblem,
+    TakesPartAlready,
+    Unknown,
+    Withdrew,
+)
+from fairwise.elicitation.store.quotas import is_full
+from fairwise.elicitation.store.rooms import find_room
 from fairwise.elicitation.store.slots import lowest_free
-from fairwise.elicitation.store.tables import answers, appearances, closings, counters, participants, withdrawals
+from fairwise.elicitation.store.tables import (
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    invitations,
+    participants,
+    withdrawals,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +71,13 @@ def find(connection: Connection, token_hash: bytes) -> Participant:
     return Participant(*row)
 
 
+class ConsentText(NamedTuple):
+    """A text of the version that someone agreed to."""
+
+    language: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Consent:
     """Someone who agreed to take part."""
@@ -61,18 +89,33 @@ class Consent:
     lease: timedelta
     """For how long, without an answer, their slot is kept for them."""
 
+    language: str | None = None
+    text: ConsentText | None = None
+    """What they agreed to, kept once for all who agreed to the same."""
+
+    arrival: Arrival = BY_OPEN_LINK
+    most: int = 0
+    """How many may take part; 0 for any number."""
+
+    mark: bytes | None = None
+    """By which someone from a panel is known who withdrew."""
+
 
 def start(
     connection: Connection,
     consent: Consent,
-    schedule: Callable[[int, int], Sequence[ShownPair]],
+    schedule: Callable[[int, int], Sequence[ShownPair | None]],
     new_key: Callable[[], str],
 ) -> Participant:
-    """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing."""
+    """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
+
+    Where the schedule has None, a pair is laid out later: see laying_out.py.
+    """
     try:
         return find(connection, consent.token_hash)
     except Unknown:
         number = _next_number(connection)  # first, as only one at a time can then choose a slot
+    came = _let_in(connection, consent)
     slot = lowest_free(connection, since=consent.at - consent.lease)
     participant_id = connection.execute(
         sa.insert(participants).returning(participants.c.id),
@@ -83,8 +126,11 @@ def start(
             "consent_version": consent.version,
             "consented_at": consent.at,
             "stage": consent.first_stage,
+            "language": consent.language,
+            **came,
         },
     ).scalar_one()
+    _keep_text(connection, consent)
     connection.execute(
         sa.insert(appearances),
         [
@@ -98,9 +144,68 @@ def start(
                 "selection_probability": pair.selection_probability,
             }
             for position, pair in enumerate(schedule(number, slot), start=1)
+            if pair is not None
         ],
     )
     return Participant(participant_id, number, slot, consent.first_stage, 0, None)
+
+
+def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
+    """Refuse whoever may not begin; returns what is kept of how they came."""
+    arrival = consent.arrival
+    came: dict[str, Any] = {"came_by": arrival.came_by}
+    if is_full(connection, consent.most, since=consent.at - consent.lease):
+        raise Full
+    if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":
+        raise NotInvited
+    if arrival.came_by == ROOM:
+        room = find_room(connection, arrival.who)
+        if room is None or not room.is_open:
+            raise NotInvited
+        came["room_id"] = room.id
+    if arrival.came_by in PANELS:
+        if (problem := panel_state(connection, arrival, consent.mark)) is not None:
+            raise problem
+        came |= {"panel_id": arrival.who, "panel_session": arrival.session or None}
+    return came
+
+
+def panel_state(connection: Connection, arrival: Arrival, mark: bytes | None) -> StoreProblem | None:
+    """Why someone from a panel cannot begin: they take part already, or they withdrew."""
+    same = (participants.c.came_by == arrival.came_by) & (participants.c.panel_id == arrival.who)
+    if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
+        return TakesPartAlready()
+    gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark == mark)
+    return Withdrew() if mark is not None and connection.execute(gone).first() is not None else None
+
+
+@dataclass(frozen=True)
+class Came:
+    """How someone came, to whom a panel may owe something."""
+
+    by: str
+    panel_id: str
+    panel_session: str
+
+
+def came(connection: Connection, token_hash: bytes) -> Came:
+    """How the participant of this token came."""
+    row = connection.execute(
+        sa.select(participants.c.came_by, participants.c.panel_id, participants.c.panel_session).where(
+            participants.c.token_hash == token_hash
+        )
+    ).one_or_none()
+    if row is None:
+        raise Unknown
+    return Came(row.came_by, row.panel_id or "", row.panel_session or "")
+
+
+def _keep_text(connection: Connection, consent: Consent) -> None:
+    """Nobody else does so meanwhile, as only one at a time has the next number."""
+    same = consent_texts.c.version == consent.version
+    if consent.text is None or connection.execute(sa.select(consent_texts.c.version).where(same)).first() is not None:
+        return
+    connection.execute(sa.insert(consent_texts), {"version": consent.version, **consent.text._asdict()})
 
 
 def _next_number(connection: Connection) -> int:
@@ -123,25 +228,41 @@ def move_on(connection: Connection, token_hash: bytes, leaving: str, to: str) ->
     )
 
 
-def count_try(connection: Connection, token_hash: bytes) -> int:
-    """One more try at the comprehension check; returns how many there were."""
-    tries = connection.execute(
+def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
+    """One more try at the comprehension check, after so many `before`; returns whether it is one.
+
+    A form sent again, or by another tab, was counted already and is none: else one could try until all is right.
+    """
+    counted = connection.execute(
         sa.update(participants)
-        .where(participants.c.token_hash == token_hash, participants.c.stage == "check")
-        .values(check_tries=participants.c.check_tries + 1)
-        .returning(participants.c.check_tries)
-    ).scalar_one_or_none()
-    return int(tries or 0)
+        .where(
+            participants.c.token_hash == token_hash,
+            participants.c.stage == "check",
+            participants.c.check_tries == before,
+        )
+        .values(check_tries=before + 1)
+    )
+    return bool(counted.rowcount)
 
 
 def finish(
-    connection: Connection, token_hash: bytes, *, rules: str, expressible: str, comments: str, at: datetime
+    connection: Connection,
+    token_hash: bytes,
+    *,
+    rules: str,
+    expressible: str,
+    comments: str,
+    at: datetime,
+    places: int = 0,
 ) -> None:
-    """Keep the closing answers and end; sent again it changes nothing."""
+    """Keep the closing answers and end, if all that was laid out is answered, and so many `places` at least.
+
+    Sent again it changes nothing.
+    """
     who = find(connection, token_hash)
     if who.stage == "finished":
         return
-    if who.stage != "pairs" or _open_pairs(connection, who.id):
+    if who.stage not in ("pairs", "second_look") or _open_pairs(connection, who.id, places):
         raise NotYet
     connection.execute(
         sa.insert(closings),
@@ -152,18 +273,25 @@ def finish(
     )
 
 
-def _open_pairs(connection: Connection, participant_id: int) -> int:
-    answered = sa.select(answers.c.id).where(answers.c.appearance_id == appearances.c.id).exists()
-    return connection.execute(
-        sa.select(sa.func.count())
+def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:
+    laid_out, answered = connection.execute(
+        sa.select(sa.func.count(appearances.c.id), sa.func.count(answers.c.id))
         .select_from(appearances)
-        .where(appearances.c.participant_id == participant_id, ~answered)
-    ).scalar_one()
+        .outerjoin(answers, (answers.c.appearance_id == appearances.c.id) & (answers.c.version == 1))
+        .where(appearances.c.participant_id == participant_id)
+    ).one()
+    return max(int(laid_out), places) - int(answered)
 
 
-def withdraw(connection: Connection, token_hash: bytes, at: datetime) -> None:
-    """Delete everything about someone. What remains is that on this day somebody withdrew."""
+def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> None:
+    """Delete everything about someone. What remains is that on this day somebody withdrew.
+
+    Of a personal link it remains that it was this one, and of someone from a panel the mark by which they are known.
+    """
     gone = connection.execute(sa.delete(participants).where(participants.c.token_hash == token_hash))
     if not gone.rowcount:
         raise Unknown
-    connection.execute(sa.insert(withdrawals), {"day": at.date()})
+    connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
+    connection.execute(
+        sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date())
+    )

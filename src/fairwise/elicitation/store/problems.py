@@ -17,5 +17,33 @@ class NotYet(StoreProblem):
     """Something that comes before is missing."""
 
 
+class NotShownAgain(NotYet):
+    """After all pairs, only those that are shown once more can be answered anew."""
+
+
+class Full(StoreProblem):
+    """As many take part as may."""
+
+
+class TakesPartAlready(StoreProblem):
+    """Someone began under this id of a panel before."""
+
+
+class Withdrew(StoreProblem):
+    """Someone with this id of a panel took part, and withdrew."""
+
+
+class NotInvited(StoreProblem):
+    """The personal link was revoked, or its participant withdrew, or the room was closed."""
+
+
+class NameTaken(StoreProblem):
+    """There is an account of this name."""
+
+
+class NotOpen(StoreProblem):
+    """The study is paused or closed: nobody may begin, answer or finish."""
+
+
 class StoreUnavailable(StoreProblem):
     """The database cannot be reached or written to at the moment."""

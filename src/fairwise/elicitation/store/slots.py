@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 _since = sa.bindparam("since", type_=participants.c.consented_at.type)
 _finished = participants.c.stage == "finished"
@@ -28,23 +28,37 @@ _answered_since = (
     .correlate(participants)
     .exists()
 )
-_at_it = ~_finished & ((participants.c.consented_at > _since) | _answered_since)
+_stays = participants.c.stage.not_in(["finished", "screened_out"])
+_at_it = _stays & ((participants.c.consented_at > _since) | _answered_since)
 
 _HELD = sa.select(participants.c.slot).where(_finished | _at_it)
 _HOW_MANY_HELD = sa.select(
     sa.func.count(participants.c.slot.distinct()), sa.func.coalesce(sa.func.max(participants.c.slot), -1)
 ).where(_finished | _at_it)
+# Who is at it is found once for each participant, not once for each of their pairs.
+_holders = (
+    sa.select(participants.c.id, sa.case((_finished, 1), else_=0).label("finished"))
+    .add_columns(sa.case((_at_it, 1), else_=0).label("at_it"))
+    .cte("holders")
+    .prefix_with("MATERIALIZED")
+)
 _ANCHORS = (
     sa.select(
         appearances.c.a,
         appearances.c.b,
-        sa.func.sum(sa.case((_finished, 1), else_=0)).label("finished"),
-        sa.func.sum(sa.case((_at_it, 1), else_=0)).label("at_it"),
+        sa.func.sum(_holders.c.finished).label("finished"),
+        sa.func.sum(_holders.c.at_it).label("at_it"),
     )
-    .join(participants, appearances.c.participant_id == participants.c.id)
+    .join(_holders, appearances.c.participant_id == _holders.c.id)
     .where(appearances.c.design == "anchor")
     .group_by(appearances.c.a, appearances.c.b)
 )
+
+
+def taking_part(connection: Connection, since: datetime, *those: ColumnElement[bool]) -> int:
+    """How many finished, or are at it and answered or began `since`."""
+    query = sa.select(sa.func.count()).select_from(participants).where(_finished | _at_it, *those)
+    return connection.execute(query, {"since": since}).scalar_one()
 
 
 def lowest_free(connection: Connection, since: datetime) -> int:

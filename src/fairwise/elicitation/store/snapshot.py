@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def snapshot(address: str | Path) -> Iterator[Connection]:
     """A connection whose questions are all answered about the same moment, also while the study is served."""
     url = database_url(address)
-    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    engine = snapshot_engine(url)
     try:
         with engine.connect() as connection:
             _check_version(connection, url)
@@ -35,6 +35,11 @@ def snapshot(address: str | Path) -> Iterator[Connection]:
         raise InputError(f"{url.render_as_string()}: the database cannot be read: {error.orig}") from None
     finally:
         engine.dispose()
+
+
+def snapshot_engine(url: URL) -> sa.Engine:
+    """For many such connections, one after the other; nothing is kept open between them."""
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
 
 
 def _sqlite(url: URL) -> sa.Engine:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -40,20 +41,27 @@ class Store:
         self._threads = None if self._at_once else ThreadPoolExecutor(_READERS, "fairwise-reader")
 
     @classmethod
-    def open(cls, address: str | Path, fingerprint: str) -> Self:
-        """Bring the tables up to date and check that they are this study's."""
+    def open(cls, address: str | Path, fingerprint: str | None) -> Self:
+        """Bring the tables up to date and check that they are this study's, if there is one yet."""
         url = database_url(address)
         writing = writing_engine(url)
         try:
             migrate(writing)
-            _claim(writing, fingerprint)
-        except DBAPIError as error:
+            if fingerprint is not None:
+                with writing.begin() as connection:
+                    claim(connection, fingerprint)
+        except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
-            raise InputError(f"{url.render_as_string()}: the database cannot be used: {error.orig}") from None
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise InputError(f"{url.render_as_string()}: the database cannot be used: {reason}") from None
         except InputError:
             writing.dispose()
             raise
         return cls(writing, reading_engine(url))
+
+    def claim(self, fingerprint: str) -> None:
+        """Check that the answers are this study's, or make them so while there are none."""
+        self.change_now(lambda connection: claim(connection, fingerprint))
 
     async def write(self, change: Callable[[Connection], T]) -> T:
         """Run a change; when this returns, it is on the disk."""
@@ -94,18 +102,18 @@ class Store:
         self._reading.dispose()
 
 
-def _claim(engine: Engine, fingerprint: str) -> None:
+def claim(connection: Connection, fingerprint: str) -> None:
     """Refuse a database with answers to another study, or to this one before its people were changed."""
-    with engine.begin() as connection:
-        known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-        if known == fingerprint:
-            return
-        someone = connection.execute(sa.select(sa.func.count()).select_from(participants)).scalar_one()
-        if known is not None and someone:
-            raise InputError(
-                "The database holds answers to another study, or to this one before its people, columns or pairs were "
-                "changed. Give each study a database of its own."
-            )
-        connection.execute(sa.delete(study))
-        values: dict[str, Any] = {"id": 1, "fingerprint": fingerprint}
-        connection.execute(sa.insert(study), values)
+    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if known == fingerprint:
+        return
+    someone = connection.execute(sa.select(sa.func.count()).select_from(participants)).scalar_one()
+    if known is not None and someone:
+        raise InputError(
+            "The database holds answers to another study, or to this one before its people, columns or pairs were "
+            "changed. Give each study a database of its own."
+        )
+    if known is None:
+        connection.execute(sa.insert(study), {"id": 1, "fingerprint": fingerprint})
+    else:
+        connection.execute(sa.update(study).values(fingerprint=fingerprint))

@@ -4,12 +4,21 @@
 
     participants  1 -- n  appearances  1 -- n  answers (versions; the largest is current)
     participants  1 -- 1  closings
+    rooms         1 -- n  participants
+    answer_models 1 -- n  appearances (those that were chosen by it)
+    invitations: personal links; whoever took one up has its token
+    participants  1 -- n  exclusions (those without an end are in force)
+    operators     1 -- n  sessions
+    jobs: fits, done outside of the web app; study: its state, and which fit was chosen
+    events: what operators did
+    consent_texts: what people agreed to, as it was when they did
     counters, withdrawals: numbers, about nobody
 """
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     Date,
@@ -23,11 +32,16 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from fairwise.judgments import Answer
 
-STAGES = ("task", "check", "practice", "pairs", "finished")
+STAGES = ("relation", "task", "check", "practice", "pairs", "second_look", "finished", "screened_out")
+STUDY_STATES = ("open", "paused", "closed")
+ROLES = ("owner", "viewer")
+JOB_STATES = ("waiting", "running", "done", "failed", "cancelled")
+CAME_BY = ("open", "personal", "room", "prolific", "sona", "mturk")
 
 metadata = MetaData(
     naming_convention={
@@ -57,7 +71,45 @@ participants = Table(
     Column("stage", String(16), nullable=False),
     Column("check_tries", Integer, nullable=False, server_default="0"),
     Column("finished_at", DateTime(timezone=True)),
+    Column("language", String(16)),  # in which they agreed
+    Column("came_by", String(16), nullable=False, server_default="open"),
+    Column("panel_id", String(100)),  # who they are to the panel that sent them, which pays them by it
+    Column("panel_session", String(100)),
+    Column("room_id", ForeignKey("rooms.id")),
+    Column("relation", String(100)),  # to the decision, by its name in the settings
+    UniqueConstraint("came_by", "panel_id"),
     _one_of("stage", STAGES),
+    _one_of("came_by", CAME_BY),
+)
+
+rooms = Table(
+    "rooms",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("code", String(16), nullable=False, unique=True),
+    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("closed_at", DateTime(timezone=True)),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("token_hash", LargeBinary(32), nullable=False, unique=True),
+    Column("name", Text, nullable=False),  # the operator's, and never shown; may be empty
+    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("revoked_at", DateTime(timezone=True)),
+    Column("withdrawn_on", Date),
+)
+
+answer_models = Table(
+    "answer_models",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("learned_from", Integer, nullable=False),  # so many answers
+    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("parameters", Text, nullable=False),  # what all participants have in common, as JSON
 )
 
 appearances = Table(
@@ -71,6 +123,8 @@ appearances = Table(
     Column("b", Text, nullable=False),
     Column("design", String(32), nullable=False),
     Column("selection_probability", Float),
+    Column("answer_model_id", ForeignKey("answer_models.id")),  # of pairs chosen on the way, with
+    Column("answers_known", Integer),  # so many of the participant's own answers, in the order they came
     UniqueConstraint("participant_id", "position"),
 )
 
@@ -86,6 +140,7 @@ answers = Table(
     Column("confidence", Integer),
     Column("seconds", Float),
     Column("answered_at", DateTime(timezone=True), nullable=False),
+    Column("round", Integer, nullable=False, server_default="1"),  # 2 after the participant's second look
     UniqueConstraint("appearance_id", "version"),
     UniqueConstraint("appearance_id", "nonce"),
     _one_of("answer", tuple(str(answer) for answer in Answer)),
@@ -100,6 +155,14 @@ closings = Table(
     Column("comments", Text, nullable=False),
 )
 
+consent_texts = Table(
+    "consent_texts",
+    metadata,
+    Column("version", String(16), primary_key=True),  # of participants; texts agreed to before 0005 are not there
+    Column("language", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+)
+
 counters = Table(
     "counters",
     metadata,
@@ -112,6 +175,7 @@ withdrawals = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("day", Date, nullable=False),
+    Column("mark", LargeBinary(32)),  # of those whom a panel sent, so that they do not come twice; see Keys.mark
 )
 
 study = Table(
@@ -119,5 +183,68 @@ study = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("fingerprint", String(64), nullable=False),
+    Column("state", String(16), nullable=False, server_default="open"),
+    Column("chosen_job_id", ForeignKey("jobs.id")),  # the fit whose model the operator chose
+    Column("result_shown", Boolean, nullable=False, server_default=false()),  # to participants
     CheckConstraint("id = 1", name="one"),
+    _one_of("state", STUDY_STATES),
+)
+
+operators = Table(
+    "operators",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("password_hash", Text, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("made_at", DateTime(timezone=True), nullable=False),
+    _one_of("role", ROLES),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_hash", LargeBinary(32), primary_key=True),
+    Column("operator_id", ForeignKey("operators.id", ondelete="CASCADE"), nullable=False),
+    Column("begun_at", DateTime(timezone=True), nullable=False),
+    Column("used_at", DateTime(timezone=True), nullable=False),
+)
+
+events = Table(  # what operators did; about participants nothing but their number
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("operator", String(100), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("about", Text, nullable=False),
+)
+
+exclusions = Table(
+    "exclusions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("excluded_at", DateTime(timezone=True), nullable=False),
+    Column("excluded_by", String(100), nullable=False),
+    Column("included_at", DateTime(timezone=True)),  # when it was taken back
+    Column("included_by", String(100)),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("made_by", String(100), nullable=False),
+    Column("settings", Text, nullable=False),  # what is to be done, as JSON
+    Column("state", String(16), nullable=False),
+    Column("progress", Float, nullable=False, server_default="0"),  # from 0 to 1
+    Column("message", Text, nullable=False),
+    Column("cancel_wanted", Boolean, nullable=False, server_default=false()),
+    Column("started_at", DateTime(timezone=True)),
+    Column("alive_at", DateTime(timezone=True)),  # when whoever does it last said so
+    Column("ended_at", DateTime(timezone=True)),
+    _one_of("state", JOB_STATES),
 )

@@ -64,7 +64,7 @@ class Writer:
         first = self._jobs.get()
         if first is None:
             return [], True
-        jobs = [first]
+        jobs = [first] if _begun(first) else []
         while len(jobs) < _MOST_AT_ONCE:
             try:
                 job = self._jobs.get_nowait()
@@ -72,7 +72,8 @@ class Writer:
                 break
             if job is None:
                 return jobs, True
-            jobs.append(job)
+            if _begun(job):
+                jobs.append(job)
         return jobs, False
 
     def _together(self, jobs: list[Job]) -> bool:
@@ -104,3 +105,8 @@ class Writer:
             else:
                 future.set_result(result)
                 return
+
+
+def _begun(job: Job) -> bool:
+    """Whether somebody still waits for it; from now on they can no longer change their mind."""
+    return job[1].set_running_or_notify_cancel()

@@ -11,12 +11,24 @@ from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.languages import marked
 from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, StoreUnavailable, Unknown
+from fairwise.elicitation.store.problems import (
+    AlreadyFinished,
+    NotOpen,
+    NotShownAgain,
+    NotYet,
+    StoreUnavailable,
+    Unknown,
+)
 from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.web.answering import answering
+from fairwise.elicitation.web.arriving import ArrivalPages
 from fairwise.elicitation.web.assets import read_static_files
 from fairwise.elicitation.web.language_choice import LanguageChoice, language_of
 from fairwise.elicitation.web.pages import pages_of
 from fairwise.elicitation.web.participant import ParticipantPages
+from fairwise.elicitation.web.preparing import PreparingPages
+from fairwise.elicitation.web.result import ResultPages
+from fairwise.elicitation.web.second_look import SecondLookPages
 from fairwise.elicitation.web.security import Guard, TooLarge
 
 if TYPE_CHECKING:
@@ -49,19 +61,27 @@ _OTHERWISE = (marked("Something went wrong"), marked("Nothing that was saved is 
 
 
 def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -> FastAPI:
-    """An app that serves this study; ``prefix`` is the path that a proxy before it takes away."""
-    pages = pages_of(folder, prefix)
+    """An app that serves this study and nothing else; ``prefix`` is the path that a proxy before it takes away."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = Store.open(database, folder.fingerprint)
-        app.state.store = store
+        app.state.store, app.state.answering = store, answering(folder, store, database)
         try:
             yield
         finally:
+            app.state.answering.close()
             store.close()
 
-    app = FastAPI(title=folder.settings.title, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app = participant_app(folder, prefix)
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def participant_app(folder: StudyFolder, prefix: str) -> FastAPI:
+    """The pages of one study; whoever serves them gives ``app.state`` a store, and what takes the answers."""
+    pages = pages_of(folder, prefix)
+    app = FastAPI(title=folder.settings.title, docs_url=None, redoc_url=None, openapi_url=None)
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = _WORDS.get(status, _OTHERWISE)
@@ -69,10 +89,15 @@ def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -
         return HTMLResponse(said.message(heading=said.say(heading), text=said.say(text)), status)
 
     app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study
-    # Not include_router, which looks through them a second time for every request.
-    app.router.routes.extend(ParticipantPages(folder, pages, Keys(folder.secret), prefix).router.routes)
-    app.add_route("/static/{name}", _static(read_static_files()), methods=["GET"])
-    app.add_route("/health", _health, methods=["GET"])
+    keys = Keys(folder.secret)
+    arrivals = ArrivalPages(folder, pages, keys, prefix)
+    second_look = SecondLookPages(folder, pages, keys, prefix)
+    ParticipantPages(folder, pages, keys, prefix, arrivals.invited, second_look).add_to(app.router)
+    PreparingPages(folder, pages, keys, prefix).add_to(app.router)
+    second_look.add_to(app.router)
+    ResultPages(folder, pages, keys, prefix).add_to(app.router)
+    arrivals.add_to(app.router)
+    add_files(app)
     app.add_middleware(Guard, refuse=message)
     app.add_middleware(LanguageChoice, languages=folder.settings.languages, prefix=prefix)
 
@@ -82,15 +107,26 @@ def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -
         status = next((status for problem, status in _STATUS.items() if isinstance(error, problem)), 500)
         return message(request.scope, status)
 
-    async def elsewhere(request: Request, _error: Exception) -> Response:
+    async def elsewhere(request: Request, error: Exception) -> Response:
         """To where they are: this was an old page, or a stage that they have left behind."""
-        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}", 303)
+        told = "/second-look?kept" if isinstance(error, NotShownAgain) else ""
+        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{told}", 303)
 
+    async def not_open(request: Request, _error: Exception) -> Response:
+        return await arrivals.not_open(request)
+
+    app.add_exception_handler(NotOpen, not_open)
     for problem in (HTTPException, *_STATUS):
         app.add_exception_handler(problem, failed)
     for problem in (AlreadyFinished, NotYet):
         app.add_exception_handler(problem, elsewhere)
     return app
+
+
+def add_files(app: FastAPI) -> None:
+    """Styles and scripts, and a page for those who watch whether the server is there."""
+    app.add_route("/static/{name}", _static(read_static_files()), methods=["GET"])
+    app.add_route("/health", _health, methods=["GET"])
 
 
 def _static(files: Mapping[str, tuple[bytes, str]]) -> Callable[[Request], Awaitable[Response]]:

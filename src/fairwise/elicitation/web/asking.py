@@ -5,19 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi.responses import RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.elicitation.store import participants
-from fairwise.elicitation.store.problems import NotYet
+from fairwise.elicitation.store import pairs, participants
+from fairwise.elicitation.store.problems import NotOpen, NotYet, Unknown
+from fairwise.elicitation.store.standing import require_open, standing
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.forms import Form, read_form
 from fairwise.elicitation.web.language_choice import PARAMETER, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
+    from fastapi.responses import Response
+    from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.routing import Router
 
     from fairwise.elicitation.editions import Edition
     from fairwise.elicitation.folder import StudyFolder
@@ -30,9 +34,70 @@ if TYPE_CHECKING:
 class Asking:
     """What every page of a participant needs to know, and where it may lead."""
 
+    routes: tuple[tuple[str, str, str], ...]
+    """Method, path and name of the handler of each page."""
+
+    always: frozenset[str] = frozenset()
+    """Handlers that work also while the study is paused, and after it was closed."""
+
     def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
         self._folder, self._settings = folder, folder.settings
         self._pages, self._keys, self._prefix = pages, keys, prefix
+        wanted = {
+            "relation": bool(self._settings.relations),
+            "check": self._settings.comprehension_check,
+            "practice": self._settings.practice,
+        }
+        every = ("relation", "task", "check", "practice", "pairs")
+        self._stages = tuple(stage for stage in every if wanted.get(stage, True))
+        # Also after a stage that the operator switched off while somebody was there.
+        self._after = {
+            stage: next(later for later in every[place:] if later in self._stages)
+            for place, stage in enumerate(every[:-1], start=1)
+        }
+
+    def add_to(self, router: Router) -> None:
+        for method, path, handler in self.routes:
+            answer = getattr(self, handler)
+            router.add_route(path, answer if handler in self.always else self._while_open(answer), methods=[method])
+
+    # Paused and closed. Pages go by what was known a second ago at most; whatever is written is checked with it.
+
+    def _is_open(self, request: Request) -> bool:
+        host = getattr(request.app.state, "host", None)
+        return host is None or host.standing.state == "open"
+
+    def _while_open(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Own pages are shut while the study is, but for those who have come to an end."""
+
+        async def answer_while_open(request: Request) -> Response:
+            if not self._is_open(request) and "token" in request.path_params:
+                try:
+                    who = await self._who(request)
+                except Unknown:
+                    return await answer(request)
+                if who.stage not in ("finished", "screened_out"):
+                    raise NotOpen
+            return await answer(request)
+
+        return answer_while_open
+
+    async def not_open(self, request: Request, resume: str | None = None) -> Response:
+        """That nobody can answer; what was sent is kept in the page, to be sent again."""
+        stands = await self._store(request).read(standing)
+        sent = dict((await read_form(request)).fields) if request.method == "POST" else None
+        me = self._me(request) if "token" in request.path_params else None
+        if me is not None:
+            try:
+                await self._who(request)
+            except Unknown:  # a personal link that nobody has used
+                me = None
+        closed = stands.state == "closed"
+        answers = [] if me is None else await self._read(request, pairs.listed)
+        result = closed and stands.result_shown and any(answer is not None for _, answer in answers)
+        here = f"{self._prefix}{request.scope['path']}"
+        page = self._in(request).not_open(me, closed=closed, here=here, resume=resume, sent=sent, result=result)
+        return HTMLResponse(page, 200 if sent is None else 409)
 
     def _in(self, request: Request) -> Pages:
         """The pages in the language that this visitor reads."""
@@ -52,15 +117,17 @@ class Asking:
         return await self._store(request).read(partial(question, token_hash=self._hash(request), **more))
 
     async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
-        return await self._store(request).write(partial(change, token_hash=self._hash(request), **more))
+        """A change of this participant's, while the study is open."""
+        own = partial(change, token_hash=self._hash(request), **more)
+        return await self._store(request).write(partial(while_open, change=own))
 
     async def _who(self, request: Request) -> Participant:
         who: Participant = await self._read(request, participants.find)
         return who
 
-    async def _who_at(self, request: Request, stage: str) -> Participant:
+    async def _who_at(self, request: Request, *stages: str) -> Participant:
         who = await self._who(request)
-        if who.stage != stage:
+        if who.stage not in stages:
             raise NotYet
         return who
 
@@ -85,3 +152,9 @@ class Asking:
 
     def _to_own(self, request: Request, path: str) -> RedirectResponse:
         return self._to(f"/p/{request.path_params['token']}{path}")
+
+
+def while_open(connection: Connection, change: Callable[[Connection], Any]) -> Any:
+    """Change something if the study is open, in the same transaction."""
+    require_open(connection)
+    return change(connection)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 from importlib.resources import files
 
-MEDIA_TYPES = {"study.css": "text/css; charset=utf-8", "study.js": "text/javascript; charset=utf-8"}
+_STYLE, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
+MEDIA_TYPES = {"study.css": _STYLE, "study.js": _SCRIPT, "console.css": _STYLE, "console.js": _SCRIPT}
+MEDIA_TYPES |= {"watching.css": _STYLE, "watching.js": _SCRIPT}
+MEDIA_TYPES |= {"fits.css": _STYLE, "fits.js": _SCRIPT}
+MEDIA_TYPES |= {"making.css": _STYLE, "making.js": _SCRIPT}
 
 
 def read_static_files() -> dict[str, tuple[bytes, str]]:

@@ -48,10 +48,10 @@ class Form:
         return next((answer for answer in allowed if answer == value), None)
 
 
-async def read_form(request: Request) -> Form:
+async def read_form(request: Request, most_fields: int = _MOST_FIELDS) -> Form:
     """The fields of a request; files, and anything but a form, are refused."""
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise HTTPException(415)
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+    async with request.form(max_files=0, max_fields=most_fields, max_part_size=MOST_BYTES) as form:
         return Form({name: value for name, value in form.multi_items() if isinstance(value, str)})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from fairwise.elicitation.arrivals import PANELS
 from fairwise.elicitation.languages import Language, language, marked
 from fairwise.elicitation.web.assets import read_static_files, version_of
+from fairwise.elicitation.web.environment import Pieces, environment_for
 from fairwise.elicitation.web.rehearsal import MEANINGS, check_questions, practice_pair
 from fairwise.elicitation.web.views import Pair
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.folder import StudyFolder
     from fairwise.elicitation.settings import StudySettings
-    from fairwise.elicitation.web.views import Answered, Closing, Me, Receipt
+    from fairwise.elicitation.store.rooms import Room
+    from fairwise.elicitation.web.views import Answered, Closing, Me, Receipt, Result, Together, WayBack
 
 # As many characters as the fields take; a browser sends each line break as two.
 LONGEST_WHY = 2_000
@@ -38,22 +39,15 @@ CONFIDENCE = (
     (5, marked("Very sure")),
 )
 
+# At the comprehension check.
+TRIES = 2
+
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400
-# Cards that are kept as HTML, some kilobytes each.
-MOST_KEPT = 2000
+# Smaller violations are said with more digits, so that none is said to be zero.
+LEAST_SHOWN = 0.01
 # Rows of the two cards are lined up by a grid of this many lines (see study.css).
 MOST_ALIGNED = 100
-
-
-class Pieces:
-    """Parts of the page of a pair that many pages have in common, each made once and kept."""
-
-    def __init__(self, environment: Environment) -> None:
-        made: Any = environment.get_template("pieces.html").module
-        self.card = lru_cache(MOST_KEPT)(made.card)
-        self.buttons = lru_cache(made.buttons)
-        self.meanings = lru_cache(made.meanings)
 
 
 class Pages:
@@ -79,17 +73,7 @@ class Pages:
         self.say = self.language.say
         self.static_files = read_static_files()
         self.settings = settings
-        environment = Environment(
-            extensions=["jinja2.ext.i18n"],
-            loader=PackageLoader("fairwise.elicitation.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.policies["ext.i18n.trimmed"] = True
-        environment.install_gettext_translations(self.language.catalogue, newstyle=True)  # type: ignore[attr-defined]
+        environment = environment_for(self.language)
         environment.globals |= {
             "_": self.say,  # faster than Jinja's own, which is for texts with values in them
             "settings": settings,
@@ -110,6 +94,7 @@ class Pages:
                 for key, answer in enumerate(settings.allowed_answers, start=1)
             ],
             "closing_questions": [(name, self.say(text)) for name, text in CLOSING_QUESTIONS],
+            "panel": PANELS.get(settings.recruitment.panel),
             "confidence_words": [(value, self.say(words)) for value, words in CONFIDENCE],
             "LONG_VALUE": LONG_VALUE,
             "LONGEST_CLOSING": LONGEST_CLOSING,
@@ -118,9 +103,33 @@ class Pages:
         environment.globals["pieces"] = Pieces(environment)
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
 
-    def consent(self, *, start_key: str, csrf: str, resume: str | None, problem: str | None = None) -> str:
+    def consent(
+        self, *, start_key: str, csrf: str, resume: str | None, problem: str | None = None, way_here: str = ""
+    ) -> str:
         """What the study asks for; ``resume`` is where this device left off, if it did."""
-        return self._render("consent", start_key=start_key, csrf=csrf, resume=resume, problem=problem)
+        return self._render(
+            "consent", start_key=start_key, csrf=csrf, resume=resume, problem=problem, way_here=way_here
+        )
+
+    def closed_door(
+        self, *, code_csrf: str, resume: str | None = None, problem: str | None = None, typed: str = ""
+    ) -> str:
+        """For those who need a personal link or a room's code; ``typed`` is a code that was not right."""
+        return self._render("closed_door", csrf=code_csrf, resume=resume, problem=problem, typed=typed)
+
+    def wall(self, room: Room, *, address: str, qr: Markup) -> str:
+        """A room's code, to be read from afar."""
+        return self._render("wall", room=room, address=address, qr=qr)
+
+    def relation(self, me: Me, *, problem: str | None = None) -> str:
+        """What a participant is to the decision."""
+        return self._render("relation", me=me, problem=problem)
+
+    def screened_out(
+        self, me: Me | None, *, full: bool = False, back: WayBack | None = None, way_here: str = ""
+    ) -> str:
+        """For those who cannot take part, as there are enough people, or enough like them."""
+        return self._render("screened_out", me=me, full=full, back=back, way_here=way_here)
 
     def declined(self) -> str:
         """After "I do not agree"."""
@@ -138,16 +147,20 @@ class Pages:
         self,
         me: Me,
         *,
-        tries_left: int,
+        tries: int,
         problem: str | None = None,
         wrong: Collection[str] = (),
         given: Mapping[str, str] | None = None,
     ) -> str:
-        """Questions about the buttons; ``wrong`` names those to look at again, ``given`` is what was chosen."""
+        """Questions about the buttons, after so many tries.
+
+        ``wrong`` names those to look at again, ``given`` is what was chosen.
+        """
         return self._render(
             "check",
             me=me,
-            tries_left=tries_left,
+            tries=tries,
+            tries_left=TRIES - tries,
             questions=check_questions(self.settings, self.say),
             problem=problem,
             wrong=wrong,
@@ -169,10 +182,11 @@ class Pages:
         problem: str | None = None,
         problem_at: str = "answer",
         practice: bool = False,
+        again: bool = False,
         why: str | None = None,
         confidence: int | None = None,
     ) -> str:
-        """Two people and the question; ``problem_at`` is the field that a problem is about.
+        """Two people and the question, ``again`` in a second look; ``problem_at`` is the field a problem is about.
 
         ``why`` and ``confidence`` are what was sent and could not be saved; without them, those of the current answer.
         """
@@ -193,6 +207,7 @@ class Pages:
             problem=problem,
             problem_at=problem_at,
             practice=practice,
+            again=again,
         )
 
     def review(self, me: Me, answered: Sequence[Answered], *, saved: bool = False, problem: str | None = None) -> str:
@@ -201,34 +216,71 @@ class Pages:
             "review",
             me=me,
             answered=[
-                (line.number, None if line.answer is None else self.settings.words_of(line.answer)) for line in answered
+                (line, None if line.answer is None else self.settings.words_of(line.answer)) for line in answered
             ],
-            left=[line.number for line in answered if line.answer is None],
+            done=sum(line.answer is not None for line in answered),
+            left=[line.number for line in answered if line.answer is None and not line.comes_later],
             saved=saved,
             problem=problem,
         )
 
-    def closing(self, me: Me, values: Closing, *, problem: str | None = None, problem_at: str = "rules") -> str:
-        """The three open questions; ``problem_at`` is the field that a problem is about."""
-        return self._render("closing", me=me, values=values, problem=problem, problem_at=problem_at)
+    def second_look(self, me: Me, groups: Sequence[Together], *, saved: str = "", kept: bool = False) -> str:
+        """Answers side by side; ``saved`` is the number of a pair just answered, ``kept`` that one could not be."""
+        aligned = len(groups[0].people[0].rows) < MOST_ALIGNED
+        return self._render("second_look", me=me, groups=groups, saved=saved, kept=kept, aligned=aligned)
 
-    def thanks(self, me: Me, receipt: Receipt) -> str:
-        """The end, with a receipt."""
-        return self._render("thanks", me=me, receipt=receipt, finished=self.language.moment(receipt.finished_at))
+    def closing(
+        self, me: Me, values: Closing, *, again: bool = False, problem: str | None = None, problem_at: str = "rules"
+    ) -> str:
+        """The three open questions; ``problem_at`` is the field that a problem is about."""
+        return self._render("closing", me=me, values=values, again=again, problem=problem, problem_at=problem_at)
+
+    def thanks(self, me: Me, receipt: Receipt, way_back: WayBack | None = None, result: str = "never") -> str:
+        """The end, with a receipt, and the way back for those whom a panel sent.
+
+        ``result`` says whether they can see what became of their answers: now, perhaps later, or never.
+        """
+        finished = self.language.moment(receipt.finished_at)
+        return self._render("thanks", me=me, receipt=receipt, finished=finished, way_back=way_back, result=result)
+
+    def result(self, me: Me | None, result: Result) -> str:
+        """How the chosen model treats someone's pairs; without ``me``, as operators may look at it."""
+
+        def decimal(number: float) -> str:
+            return self.language.decimal(f"{number:.2f}" if number >= LEAST_SHOWN else f"{max(number, 0.0001):.4f}")
+
+        aligned = len(self.settings.columns) < MOST_ALIGNED
+        return self._render("result", me=me, result=result, decimal=decimal, aligned=aligned)
 
     def withdraw(self, me: Me, *, problem: str | None = None) -> str:
         """The question whether they are sure."""
         return self._render("withdraw", me=me, problem=problem)
 
-    def message(self, *, heading: str, text: str, back: str | None = None) -> str:
+    def not_open(
+        self,
+        me: Me | None,
+        *,
+        closed: bool,
+        here: str,
+        resume: str | None,
+        sent: Mapping[str, str] | None,
+        result: bool = False,
+    ) -> str:
+        """While nobody may answer, or any more; ``sent`` is what came just now, to be sent again to ``here``."""
+        return self._render("not_open", me=me, closed=closed, here=here, resume=resume, sent=sent, result=result)
+
+    def message(self, *, heading: str, text: str, back: str | None = None, way_here: str = "") -> str:
         """Anything that went another way than planned."""
-        return self._render("message", heading=heading, text=text, back=back)
+        return self._render("message", heading=heading, text=text, back=back, way_here=way_here)
 
     def _address(self, prefix: str, name: str) -> str:
         return f"{prefix}/static/{name}?v={version_of(self.static_files[name][0])}"
 
-    def _render(self, name: str, *, me: Me | None = None, problem: str | None = None, **values: Any) -> str:
-        return self._templates[f"{name}.html"].render(me=me, problem=problem, **values)
+    def _render(
+        self, name: str, *, me: Me | None = None, problem: str | None = None, way_here: str = "", **values: Any
+    ) -> str:
+        """``way_here`` is the address of the page, where that is not what the browser shows."""
+        return self._templates[f"{name}.html"].render(me=me, problem=problem, way_here=way_here, **values)
 
 
 def pages_of(folder: StudyFolder, prefix: str) -> dict[str, Pages]:

@@ -1,4 +1,4 @@
-"""A participant's way: consent, task, check, practice, pairs, closing, end; and the way out."""
+"""A participant's way from the first pair to the end; and the ways out."""
 
 from __future__ import annotations
 
@@ -6,185 +6,102 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter
-from fastapi.responses import HTMLResponse, Response
-from starlette.exceptions import HTTPException
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from fairwise.elicitation.languages import marked
+from fairwise.elicitation.arrivals import PANELS
+from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
 from fairwise.elicitation.store.problems import NotYet, Unknown
 from fairwise.elicitation.web import views
+from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
-from fairwise.elicitation.web.forms import read_form
 from fairwise.elicitation.web.pages import LONGEST_CLOSING, LONGEST_WHY
-from fairwise.elicitation.web.rehearsal import check_questions
+from fairwise.elicitation.web.preparing import CHOOSE
+from fairwise.elicitation.web.result import announced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
     from fairwise.elicitation.folder import StudyFolder
     from fairwise.elicitation.signing import Keys
     from fairwise.elicitation.web.pages import Pages
+    from fairwise.elicitation.web.second_look import SecondLookPages
 
-COOKIE = "fairwise_participant"
-_MONTH = 30 * 24 * 3600
-_TRIES = 2
-_CHOOSE = marked("Choose one of the answers")
+_ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
 
 
 class ParticipantPages(Asking):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
-    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
+    routes = (  # the first are found fastest
+        ("GET", "/p/{token}/pair/{position}", "pair"),
+        ("POST", "/p/{token}/pair/{position}", "answer"),
+        ("GET", "/p/{token}", "resume"),
+        ("GET", "/p/{token}/", "resume"),  # as some programs copy links
+        ("GET", "/p/{token}/review", "review"),
+        ("GET", "/p/{token}/closing", "closing"),
+        ("POST", "/p/{token}/closing", "finish"),
+        ("GET", "/p/{token}/thanks", "thanks"),
+        ("GET", "/p/{token}/screened-out", "screened_out"),
+        ("GET", "/p/{token}/back", "back"),
+        ("GET", "/p/{token}/withdraw", "withdrawal"),
+        ("POST", "/p/{token}/withdraw", "withdraw"),
+        ("GET", "/withdrawn", "withdrawn"),
+    )
+
+    always = frozenset({"thanks", "screened_out", "back", "withdrawal", "withdraw", "withdrawn"})
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        pages: Mapping[str, Pages],
+        keys: Keys,
+        prefix: str,
+        invited: Callable[[Request], Awaitable[Response]],
+        second_look: SecondLookPages,
+    ) -> None:
+        """`invited` answers those whose personal link nobody has used yet."""
         super().__init__(folder, pages, keys, prefix)
-        optional = [("check", self._settings.comprehension_check), ("practice", self._settings.practice)]
-        self._stages = ("task", *(stage for stage, wanted in optional if wanted), "pairs")
-        # Also after a stage that the operator switched off while somebody was there.
-        every = ("task", *(stage for stage, _ in optional), "pairs")
-        self._after = {
-            stage: next(later for later in every[place:] if later in self._stages)
-            for place, stage in enumerate(every[:-1], start=1)
-        }
-        self.router = APIRouter(include_in_schema=False)
-        for method, path, handler in (  # the first are found fastest
-            ("GET", "/p/{token}/pair/{position}", self.pair),
-            ("POST", "/p/{token}/pair/{position}", self.answer),
-            ("GET", "/", self.welcome),
-            ("POST", "/consent", self.consent),
-            ("GET", "/consent", self.welcome),  # where a switch of languages leads after a problem
-            ("GET", "/declined", self.declined),
-            ("GET", "/withdrawn", self.withdrawn),
-            ("GET", "/p/{token}", self.resume),
-            ("GET", "/p/{token}/", self.resume),  # as some programs copy links
-            ("GET", "/p/{token}/task", self.task),
-            ("POST", "/p/{token}/task", self.leave_task),
-            ("GET", "/p/{token}/check", self.check),
-            ("POST", "/p/{token}/check", self.try_check),
-            ("GET", "/p/{token}/practice", self.practice),
-            ("POST", "/p/{token}/practice", self.leave_practice),
-            ("GET", "/p/{token}/review", self.review),
-            ("GET", "/p/{token}/closing", self.closing),
-            ("POST", "/p/{token}/closing", self.finish),
-            ("GET", "/p/{token}/thanks", self.thanks),
-            ("GET", "/p/{token}/withdraw", self.withdrawal),
-            ("POST", "/p/{token}/withdraw", self.withdraw),
-        ):
-            self.router.add_route(path, handler, methods=[method])
+        self._invited, self._second_look = invited, second_look
 
-    # Before anyone is known
-
-    async def welcome(self, request: Request) -> Response:
-        return self._welcome(request)
-
-    def _welcome(self, request: Request, problem: str | None = None) -> Response:
-        token = request.cookies.get(COOKIE)
-        resume = None
-        if token is not None and self._known(request, token):
-            resume = f"{self._prefix}/p/{token}"
-        start_key = self._keys.new()
-        csrf = self._keys.form(f"consent {start_key}")
-        page = self._in(request).consent(start_key=start_key, csrf=csrf, resume=resume, problem=problem)
-        return HTMLResponse(page, 422 if problem else 200)
-
-    def _known(self, request: Request, token: str) -> bool:
-        try:
-            self._store(request).read_now(partial(participants.find, token_hash=self._keys.hashed(token)))
-        except Unknown:
-            return False
-        return True
-
-    async def consent(self, request: Request) -> Response:
-        form = await read_form(request)
-        start_key = form.text("start_key", 100)
-        if not self._keys.is_form(f"consent {start_key}", form.text("csrf", 200)):
-            raise HTTPException(403)
-        decision = form.text("decision", 20)
-        if decision == "decline":
-            return self._to("/declined")
-        if decision != "agree":
-            return self._welcome(request, self._in(request).say("Say whether you agree to take part"))
-        token = self._keys.token(start_key)
-        consent = participants.Consent(
-            token_hash=self._keys.hashed(token),
-            version=self._edition(request).consent_version,
-            at=datetime.now(UTC),
-            first_stage=self._stages[0],
-            lease=self._settings.design.lease,
-        )
-        await self._store(request).write(
-            lambda connection: participants.start(connection, consent, self._folder.schedule, self._keys.new)
-        )
-        response = self._to(f"/p/{token}/task")
-        response.set_cookie(
-            COOKIE,
-            token,
-            max_age=_MONTH,
-            path=f"{self._prefix}/",
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="lax",
-        )
-        return response
-
-    async def declined(self, request: Request) -> Response:
-        return HTMLResponse(self._in(request).declined())
+    # Those who may not, or no longer, take part
 
     async def withdrawn(self, request: Request) -> Response:
         return HTMLResponse(self._in(request).withdrawn())
 
-    # Before the pairs
+    async def screened_out(self, request: Request) -> Response:
+        await self._who_at(request, "screened_out")
+        came = await self._read(request, participants.came)
+        back = f"{self._me(request).path}/back" if self._settings.recruitment.screened_out_url else None
+        page = self._in(request).screened_out(self._me(request), back=views.WayBack.to(came.by, back))
+        return HTMLResponse(page)
+
+    async def back(self, request: Request) -> Response:
+        """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
+        who, came = await self._who(request), await self._read(request, participants.came)
+        recruitment = self._settings.recruitment
+        ways = {"finished": recruitment.completion_url, "screened_out": recruitment.screened_out_url}
+        address = ways.get(who.stage, "")
+        if not address or came.by not in PANELS:
+            return self._to_own(request, "")
+        code = await self._completion_code(request, who) if who.stage == "finished" else ""
+        return RedirectResponse(filled(address, panel_id=came.panel_id, session=came.panel_session, code=code), 303)
 
     async def resume(self, request: Request) -> Response:
-        """To where they were."""
-        who = await self._who(request)
-        if who.stage == "finished":
-            return self._to_own(request, "/thanks")
+        """To where they were; or, by a personal link that nobody has used, to where everyone begins."""
+        try:
+            who = await self._who(request)
+        except Unknown:
+            return await self._invited(request)
+        if who.stage in _ENDS:
+            return self._to_own(request, _ENDS[who.stage])
         if who.stage != "pairs":
-            return self._to_own(request, f"/{who.stage}")
+            return self._to_own(request, f"/{who.stage.replace('_', '-')}")
         given = await self._read(request, pairs.listed)
         open_pairs = [position for position, answer in given if answer is None]
         return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
-
-    async def task(self, request: Request) -> Response:
-        await self._who(request)
-        return HTMLResponse(self._in(request).task(self._me(request)))
-
-    async def leave_task(self, request: Request) -> Response:
-        await self._own_form(request)
-        return await self._move_on(request, "task")
-
-    async def check(self, request: Request) -> Response:
-        who = await self._who_at(request, "check")
-        return HTMLResponse(self._in(request).check(self._me(request), tries_left=_TRIES - who.check_tries))
-
-    async def try_check(self, request: Request) -> Response:
-        """Two tries; then everyone goes on, and how many tries they took is kept."""
-        form = await self._own_form(request)
-        await self._who_at(request, "check")
-        tries = await self._write(request, participants.count_try)
-        questions = check_questions(self._settings)
-        given = {question.name: form.text(question.name, 100) for question in questions}
-        wrong = [question.name for question in questions if given[question.name] != question.right]
-        if not wrong or tries >= _TRIES:
-            return await self._move_on(request, "check")
-        problem = self._in(request).say("Not all of that is right. Look at the task again, then try once more")
-        page = self._in(request).check(
-            self._me(request), tries_left=_TRIES - tries, problem=problem, wrong=wrong, given=given
-        )
-        return HTMLResponse(page, 422)
-
-    async def practice(self, request: Request) -> Response:
-        await self._who_at(request, "practice")
-        return HTMLResponse(self._in(request).practice(self._me(request)))
-
-    async def leave_practice(self, request: Request) -> Response:
-        form = await self._own_form(request)
-        if form.answer(self._settings.allowed_answers) is None:
-            page = self._in(request).practice(self._me(request), problem=self._in(request).say(_CHOOSE))
-            return HTMLResponse(page, 422)
-        return await self._move_on(request, "practice")
 
     # The pairs
 
@@ -197,15 +114,16 @@ class ParticipantPages(Asking):
         position = request.path_params["position"]
         if not position.isascii() or not position.isdigit() or len(position) > 4:
             raise Unknown
-        shown = await self._read(request, pairs.shown, position=int(position))
-        if shown.stage != "pairs":
+        shown = await self._read(request, pairs.shown, position=int(position), places=self._settings.pairs)
+        again = await self._second_look.shows(request, shown)
+        if shown.stage != "pairs" and not again:
             raise NotYet
         given = None
         if shown.answer is not None:
             given = views.Given(shown.answer, shown.why, shown.confidence)
         view = views.Pair(
             number=shown.position,
-            total=shown.total,
+            total=self._settings.pairs,
             answered=shown.answered,
             a=self._edition(request).cards[shown.a],
             b=self._edition(request).cards[shown.b],
@@ -214,7 +132,7 @@ class ParticipantPages(Asking):
             nonce=self._keys.new(),
             stamp=self._keys.time(shown.key),
         )
-        page = self._in(request).pair(self._me(request), view, saved=saved, problem=problem, **typed)
+        page = self._in(request).pair(self._me(request), view, saved=saved, problem=problem, again=again, **typed)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def answer(self, request: Request) -> Response:
@@ -223,7 +141,7 @@ class ParticipantPages(Asking):
         why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
         confidence = form.number("confidence", 1, 5) if self._settings.ask_confidence else None
         if answer is None:
-            return await self._pair(request, problem=self._in(request).say(_CHOOSE), why=why, confidence=confidence)
+            return await self._pair(request, problem=self._in(request).say(CHOOSE), why=why, confidence=confidence)
         key = form.text("key", 32)
         new = pairs.NewAnswer(
             key=key,
@@ -234,7 +152,10 @@ class ParticipantPages(Asking):
             seconds=self._keys.seconds_since(key, form.text("stamp", 200)),
             at=datetime.now(UTC),
         )
-        position = await self._write(request, pairs.record, new=new)
+        keep = partial(pairs.record, shown_again=self._second_look.positions)
+        position = await request.app.state.answering.record(self._hash(request), new, keep)
+        if self._settings.second_look and (await self._who(request)).stage == "second_look":
+            return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
         return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
 
@@ -244,34 +165,50 @@ class ParticipantPages(Asking):
         return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
 
     async def _answered(self, request: Request) -> list[views.Answered]:
-        return [views.Answered(position, answer) for position, answer in await self._read(request, pairs.listed)]
+        given = dict(await self._read(request, pairs.listed))
+        places = range(1, self._settings.pairs + 1)
+        return [views.Answered(place, given.get(place), comes_later=place not in given) for place in places]
 
     # The end
 
     async def closing(self, request: Request) -> Response:
-        await self._who_at(request, "pairs")
+        who = await self._who_at(request, "pairs", "second_look")
         answered = await self._answered(request)
         if any(line.answer is None for line in answered):
             problem = self._in(request).say("Some pairs are still open. Answer them first")
             return HTMLResponse(self._in(request).review(self._me(request), answered, problem=problem), 422)
-        return HTMLResponse(self._in(request).closing(self._me(request), views.Closing()))
+        await self._second_look.comes_first(request, who)
+        again = who.stage == "second_look"
+        return HTMLResponse(self._in(request).closing(self._me(request), views.Closing(), again=again))
 
     async def finish(self, request: Request) -> Response:
         form = await self._own_form(request)
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
-        await self._write(request, participants.finish, at=datetime.now(UTC), **texts)
+        await self._second_look.comes_first(request, await self._who(request))
+        await self._write(request, participants.finish, at=datetime.now(UTC), places=self._settings.pairs, **texts)
         return self._to_own(request, "/thanks")
 
     async def thanks(self, request: Request) -> Response:
         who = await self._who_at(request, "finished")
-        given = await self._read(request, pairs.listed)
-        said = [f"{position} {answer}" for position, answer in given]
-        code = self._keys.receipt([self._folder.fingerprint, who.number, *said])
+        answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
         if finished_at.tzinfo is None:  # SQLite forgets that it is UTC
             finished_at = finished_at.replace(tzinfo=UTC)
-        receipt = views.Receipt(code, len(given), finished_at)
-        return HTMLResponse(self._in(request).thanks(self._me(request), receipt))
+        receipt = views.Receipt(code, answered, finished_at)
+        came, recruitment = await self._read(request, participants.came), self._settings.recruitment
+        back = f"{self._me(request).path}/back" if recruitment.completion_url else None
+        way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
+        result = await announced(request, self._folder.path)
+        return HTMLResponse(self._in(request).thanks(self._me(request), receipt, way_back, result))
+
+    async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
+        """How many pairs someone answered, and a code for exactly these answers."""
+        given = await self._read(request, pairs.listed)
+        said = [f"{position} {answer}" for position, answer in given]
+        return len(given), self._keys.receipt([self._folder.fingerprint, who.number, *said])
+
+    async def _completion_code(self, request: Request, who: participants.Participant) -> str:
+        return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
     async def withdrawal(self, request: Request) -> Response:
         await self._who(request)
@@ -279,11 +216,10 @@ class ParticipantPages(Asking):
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)
-        await self._write(request, participants.withdraw, at=datetime.now(UTC))
+        came = await self._read(request, participants.came)
+        mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
+        forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
+        await self._store(request).write(forget)  # whether the study is open or not
         response = self._to("/withdrawn")
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
         return response
-
-    async def _move_on(self, request: Request, leaving: str) -> Response:
-        await self._write(request, participants.move_on, leaving=leaving, to=self._after[leaving])
-        return self._to_own(request, "")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fairwise")
 MOST_BYTES = 400 * 1024  # the three closing texts; a character is up to twelve bytes on its way
 
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
+)
+"""What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
+
 _HEADERS = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
@@ -40,21 +44,37 @@ class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
 class Guard:
     """Refuse requests that are too large or come from elsewhere; add the headers to every reply, also to a failure."""
 
-    def __init__(self, app: ASGIApp, refuse: Callable[[Scope, int], Response]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        refuse: Callable[[Scope, int], Response],
+        *,
+        scripts_may_ask: bool = False,
+        larger: Mapping[str, int] | None = None,
+    ) -> None:
+        """With `scripts_may_ask`, scripts of our own may ask this server for numbers while a page is open.
+
+        `larger` are paths to which more bytes may be sent than anywhere else, and how many.
+        """
         self._app = app
         self._refuse = refuse
+        self._larger = larger or {}
+        self._headers = dict(_HEADERS)
+        if scripts_may_ask:
+            self._headers["content-security-policy"] += "; connect-src 'self'"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = _Reply(send)
-        refused = _refused(scope["method"], Headers(scope=scope))
+        reply = _Reply(send, self._headers)
+        most = self._larger.get(scope["path"], MOST_BYTES)
+        refused = _refused(scope["method"], Headers(scope=scope), most)
         if refused:
             await self._refuse(scope, refused)(scope, receive, reply.send)
             return
         try:
-            await self._app(scope, _limited(receive), reply.send)
+            await self._app(scope, _limited(receive, most), reply.send)
         except Exception:
             _log.exception("A page failed")  # without its address, which is a key
             if reply.begun:
@@ -65,28 +85,28 @@ class Guard:
 class _Reply:
     """A reply with our headers, and whether anything of it was sent."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+        self._send, self._headers = send, headers
         self.begun = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
             headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
+            for name, value in self._headers.items():
                 headers.setdefault(name, value)
         await self._send(message)
 
 
-def _refused(method: str, headers: Headers) -> int | None:
+def _refused(method: str, headers: Headers, most: int) -> int | None:
     """The status of a request that is not let in, or None."""
     if method not in ("GET", "HEAD") and not from_here(headers):
         return 403
     length = headers.get("content-length", "0")
-    return None if length.isdigit() and int(length) <= MOST_BYTES else 413
+    return None if length.isdigit() and int(length) <= most else 413
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, most: int) -> Receive:
     """For requests that do not say how long they are."""
     received = 0
 
@@ -94,7 +114,7 @@ def _limited(receive: Receive) -> Receive:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        if received > MOST_BYTES:
+        if received > most:
             raise TooLarge
         return message
 

@@ -1,20 +1,28 @@
-"""uvicorn with this app in it."""
+"""uvicorn with the study and its console in it."""
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.web.app import create_app
+from fairwise.elicitation.console.host import Host
+from fairwise.elicitation.console.login import setup_key
+from fairwise.elicitation.console.site import Site
+from fairwise.elicitation.editions import SETTINGS
+from fairwise.elicitation.folder import SECRET
+from fairwise.elicitation.store.operators import has_owner
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from fastapi import FastAPI
+    from contextlib import AbstractContextManager
 
 DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
@@ -25,11 +33,10 @@ def database_of(folder: Path, url: str | None) -> str | Path:
     return folder / DATABASE_FILE if url is None else url
 
 
-def app_from_environment() -> FastAPI:
+def app_from_environment() -> Site:
     """What each worker process runs; the parent says by the environment which study it is."""
     folder = Path(os.environ[_FOLDER])
-    database = database_of(folder, os.environ.get(_DATABASE))
-    return create_app(StudyFolder.open(folder), database, prefix=os.environ.get(_PREFIX, ""))
+    return Site(folder, database_of(folder, os.environ.get(_DATABASE)), os.environ.get(_PREFIX, ""))
 
 
 def run_server(
@@ -41,26 +48,93 @@ def run_server(
     workers: int,
     prefix: str,
     announce: Callable[[str], None],
+    beside: AbstractContextManager[object],
 ) -> None:
-    """Serve until told to stop; requests under way are finished."""
+    """Serve a folder, with a study in it or not yet, until told to stop; requests under way are finished.
+
+    `beside` is entered once it is known that the folder can be served, and left at the end.
+    """
+    _refuse_other_folders(folder)
     os.environ[_FOLDER], os.environ[_PREFIX] = str(folder), prefix
     if database is not None:
         os.environ[_DATABASE] = database
-    address = f"http://{host}:{port}/"
+    with _listening(host, port) as listener:
+        taken = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        _announce(folder, database_of(folder, database), f"http://{shown}:{taken}", prefix, announce)
+        config = uvicorn.Config(
+            "fairwise.elicitation.web.server:app_from_environment",
+            factory=True,
+            host=host,
+            port=taken,
+            workers=workers,
+            access_log=False,  # addresses of pages are keys, and participants' own addresses nobody's business
+            log_level="warning",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=10,
+            limit_concurrency=2000,
+        )
+        with beside:
+            _run(config, listener)
+
+
+def _run(config: uvicorn.Config, listener: socket.socket) -> None:
+    if config.workers > 1:
+        Multiprocess(config, sockets=[listener]).run()
+        return
+    server = uvicorn.Server(config)
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
+    if not server.started:
+        raise SystemExit(1)  # and the log has said why
+
+
+def _refuse_other_folders(folder: Path) -> None:
+    """A folder that is not ours is not to be filled with our files."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; a study is a folder")
+    if not folder.exists() and not folder.resolve().parent.is_dir():
+        raise InputError(f"{folder.resolve().parent}: there is no such folder; make it first")
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / ours).exists() for ours in (SETTINGS, SECRET)):
+        raise InputError(f"{folder}: holds other things and no study; give the folder of a study, or a new one")
+
+
+def _listening(host: str, port: int) -> closing[socket.socket]:
+    """A socket on which nobody else listens; said in one line if there is none."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InputError(f"--host {host}: {error.strerror or error}") from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.set_inheritable(True)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(f"--port {port}: something else listens there already; choose another port") from None
+        raise InputError(f"--host {host} --port {port}: {error.strerror or error}") from None
+    return closing(listener)
+
+
+def _announce(folder: Path, database: str | Path, server: str, prefix: str, announce: Callable[[str], None]) -> None:
+    """Say where everything is, once it is known that it can be opened."""
+    opened = Host(folder, database, prefix)
+    try:
+        study, first = opened.study, "" if opened.store.read_now(has_owner) else setup_key(opened)
+    finally:
+        opened.close()
+    for missing in () if study is None else study.unfinished:
+        announce(f"To be filled in before anyone is asked: {missing}")
     if prefix:
-        announce(f"For a proxy that shows {address} under {prefix}/ (Ctrl-C stops)")
+        announce(f"For a proxy that shows {server}/ under {prefix}/ (Ctrl-C stops)")
+        server = "https://…"
     else:
-        announce(f"Open {address} (Ctrl-C stops)")
-    uvicorn.run(
-        "fairwise.elicitation.web.server:app_from_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        access_log=False,  # addresses of pages are keys, and participants' own addresses nobody's business
-        log_level="warning",
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=10,
-        limit_concurrency=2000,
-    )
+        announce(f"Open {server}/ (Ctrl-C stops)")
+    if study is None:
+        announce("There is no study yet; one is made in the console.")
+    announce(f"Console: {server}{prefix}/admin")
+    if first:
+        announce(f"No account yet. Make the first one, by which you can log in: {server}{prefix}/admin/setup/{first}")

@@ -1,0 +1,232 @@
+"""``fairwise study links``, ``room`` and ``participants``: who may come, and who came."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fairwise.cli.output import TABLES, check_target, print_json, write_table
+from fairwise.cli.screen import Json, print_frame, say
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from fairwise.elicitation.store.store import Store
+
+_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
+_Database = Annotated[
+    str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
+]
+_Url = Annotated[str, typer.Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
+_HERE = "http://127.0.0.1:8000"
+_HEADINGS = {
+    "number": "number",
+    "state": "state",
+    "came_by": "came by",
+    "name": "name",
+    "panel_id": "panel's id",
+    "room": "room",
+    "relation": "relation",
+    "answered": "answered",
+}
+
+
+def links(
+    folder: _Folder,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write names and links: .csv or .parquet.")] = None,
+    count: Annotated[int | None, typer.Option("--count", help="How many links.", min=1, max=100_000)] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", help="Table with a column name: one link for each row.", metavar="FILE"),
+    ] = None,
+    revoke: Annotated[
+        str | None, typer.Option("--revoke", help="Let nobody begin by this link.", metavar="LINK")
+    ] = None,
+    url: _Url = _HERE,
+    database: _Database = None,
+    as_json: Json = False,
+) -> None:
+    """Make personal links: one person each, who can begin by it once and go on by it at any time.
+
+    Example:
+
+    fairwise study links my-study --names class.csv --out links.csv --url https://study.example.org
+    """
+    import pandas as pd
+
+    from fairwise.elicitation.export import defused
+    from fairwise.elicitation.signing import Keys
+    from fairwise.elicitation.store.invitations import invite
+
+    if revoke is not None:
+        _revoke(folder, database, revoke)
+        return
+    if (count is None) == (names is None) or out is None:
+        raise InputError("Give --out and either --count or --names")
+    check_target(out, TABLES, [names])
+    called = [""] * (count or 0) if names is None else _names(names)
+    base = _base(url)
+    tokens = [Keys.new() for _ in called]
+    people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
+    store = _open(folder, database)
+    try:
+        # First the file, which alone holds the links: what the database keeps cannot be turned back into them.
+        made = pd.DataFrame({"name": [*map(defused, called)], "link": [f"{base}/p/{token}" for token in tokens]})
+        write_table(made, out)
+        store.change_now(partial(invite, people=people, at=datetime.now(UTC)))
+    finally:
+        store.close()
+    if as_json:
+        print_json({"out": str(out), "links": len(made)})
+        return
+    say(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
+    if url == _HERE:
+        say("They lead to this machine. Give --url to have them lead to where participants reach the study.")
+
+
+def room(
+    folder: _Folder,
+    name: Annotated[str | None, typer.Option("--name", help="Open a room for a class or a meeting.")] = None,
+    close: Annotated[
+        str | None, typer.Option("--close", help="Let nobody else in by this code.", metavar="CODE")
+    ] = None,
+    url: _Url = _HERE,
+    database: _Database = None,
+    as_json: Json = False,
+) -> None:
+    """Open or close a room, whose people come with a code; without options, list the rooms.
+
+    Example:
+
+    fairwise study room my-study --name "Class 7b"
+    """
+    import pandas as pd
+
+    from fairwise.elicitation.store.rooms import all_rooms, close_room, open_room, read_code
+
+    base = _base(url)
+    if name is not None and (close is not None or not name.strip() or len(name) > 200):
+        raise InputError("--name: needed: a name of up to 200 characters, and no --close beside it")
+    store = _open(folder, database)
+    now = datetime.now(UTC)
+    try:
+        code = None
+        if name is not None:
+            code = store.change_now(partial(open_room, name=name.strip(), at=now))
+        elif close is not None and not store.change_now(partial(close_room, code=read_code(close), at=now)):
+            raise InputError(f"--close: there is no room with the code {close!r}")
+        rooms = store.read_now(all_rooms)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"opened": code, "rooms": [asdict(each) for each in rooms]})
+    elif code is not None:
+        say(f"Opened a room. Its code is {code}")
+        say(f"For the wall, with a picture for phones:  {base}/room/{code}/wall")
+        say(f"For those who are there:                  {base}/room/{code}")
+    elif not rooms:
+        say('There are no rooms. Open one with --name "Class 7b".')
+    else:
+        table = pd.DataFrame([asdict(each) for each in rooms])
+        shown = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
+        print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), shown)
+
+
+def participants(
+    folder: _Folder,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write them to a table instead: .csv or .parquet.", metavar="FILE")
+    ] = None,
+    database: _Database = None,
+    as_json: Json = False,
+) -> None:
+    """List who was invited, started, finished, was screened out or withdrew, and by which way they came.
+
+    Example:
+
+    fairwise study participants my-study --out participants.csv
+    """
+    import pandas as pd
+
+    from fairwise.elicitation.export import defused
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.store.roster import Entry, roster
+    from fairwise.elicitation.store.snapshot import snapshot
+    from fairwise.elicitation.web.server import database_of
+
+    StudyFolder.open(folder)
+    if out is not None:
+        check_target(out, TABLES, [])
+    with snapshot(database_of(folder, database)) as connection:
+        found = roster(connection)
+    table = pd.DataFrame([asdict(entry) for entry in found], columns=list(Entry.__dataclass_fields__))
+    table["number"] = table["number"].astype("Int64")
+    for name in ("started_at", "finished_at"):  # SQLite forgets that it is UTC
+        table[name] = pd.to_datetime(table[name], utc=True)
+    if as_json:
+        print_json({"participants": [asdict(entry) for entry in found]})
+    elif out is not None:
+        texts = ["name", "panel_id", "room", "relation"]
+        write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out)
+        say(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
+    elif table.empty:
+        say("Nobody was invited, and nobody has come.")
+    else:
+        used = [name for name in _HEADINGS if name in ("number", "state") or table[name].astype(bool).any()]
+        written = table.assign(number=table["number"].astype("string").fillna(""))
+        print_frame(written, {name: _HEADINGS[name] for name in used})
+
+
+def _open(folder: Path, database: str | None) -> "Store":
+    """The study's database, made if nobody has served the study yet."""
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.store.store import Store
+    from fairwise.elicitation.web.server import database_of
+
+    return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint)
+
+
+def _revoke(folder: Path, database: str | None, link: str) -> None:
+    from fairwise.elicitation.signing import Keys
+    from fairwise.elicitation.store.invitations import revoke
+
+    token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
+    store = _open(folder, database)
+    try:
+        known = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
+    finally:
+        store.close()
+    if not known:
+        raise InputError(f"--revoke: {link!r} is no personal link of this study")
+    say("Nobody can begin by this link any more. Whoever began by it goes on.")
+
+
+def _base(url: str) -> str:
+    """The address without a slash at its end."""
+    from urllib.parse import urlsplit
+
+    base = url.strip().rstrip("/")
+    try:
+        parts = urlsplit(base)
+        known = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
+    except ValueError:
+        known = False
+    if not known:
+        raise InputError(f"--url: {url!r} is not the address of a study; needed: https://…")
+    return base
+
+
+def _names(file: Path) -> list[str]:
+    from fairwise.datasets.table_file import read_table, require_column
+
+    table, source = read_table(file)
+    require_column("name", list(table.columns), source.where())
+    found = ["" if name is None or name != name else str(name).strip() for name in table["name"].array]  # noqa: PLR0124
+    for row, name in enumerate(found):
+        if len(name) > 200:
+            raise InputError(f"{source.where(row, 'name')}: {name[:40]!r}… is longer than 200 characters")
+    if not found:
+        raise InputError(f"{source.where()}: there are no names in it")
+    return found

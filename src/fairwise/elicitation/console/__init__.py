@@ -1,0 +1,1 @@
+"""The operator's console, for whoever runs a study and may not program."""

@@ -1,0 +1,84 @@
+"""The console as an app of its own, under ``/admin``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+from starlette.exceptions import HTTPException
+
+from fairwise.elicitation.console.accounts import AccountPages
+from fairwise.elicitation.console.coming import ComingPages
+from fairwise.elicitation.console.downloads import DownloadPages
+from fairwise.elicitation.console.fits import FitPages
+from fairwise.elicitation.console.login import LoginPages
+from fairwise.elicitation.console.making import MakingPages
+from fairwise.elicitation.console.one_participant import OneParticipantPages
+from fairwise.elicitation.console.overview import OverviewPages
+from fairwise.elicitation.console.participants import ParticipantsPages
+from fairwise.elicitation.console.rendering import Rendering
+from fairwise.elicitation.console.results import ResultPages
+from fairwise.elicitation.console.study_pages import StudyPages
+from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.web.security import Guard, TooLarge
+
+if TYPE_CHECKING:
+    from fastapi.responses import Response
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    from fairwise.elicitation.console.host import Host
+    from fairwise.elicitation.console.routes import ConsolePages
+
+ALL_PAGES: tuple[type[ConsolePages], ...] = (
+    LoginPages,
+    OverviewPages,
+    AccountPages,
+    MakingPages,
+    StudyPages,
+    ParticipantsPages,
+    OneParticipantPages,
+    ComingPages,
+    DownloadPages,
+    FitPages,
+    ResultPages,
+)
+
+_WORDS = {
+    401: ("You are not logged in any more", "Log in again, then do it once more. Nothing was changed."),
+    403: ("This is not for you to do", "It needs an owner's account, or the form is too old. Nothing was changed."),
+    404: ("There is no such page", "It may have been there before. Nothing was changed."),
+    413: ("That was too large", "The file is larger than what is taken here. Nothing was changed."),
+    503: ("The database cannot be reached at the moment", "Wait a minute, then reload. Nothing was lost."),
+}
+_OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
+_STATUS = {TooLarge: 413, StoreUnavailable: 503}
+
+
+def create_console(host: Host) -> FastAPI:
+    """An app whose every page but the login needs an account."""
+    rendering = Rendering(host.prefix)
+    app = FastAPI(title="Fairwise console", docs_url=None, redoc_url=None, openapi_url=None)
+    app.router.redirect_slashes = False
+
+    def message(_scope: Scope, status: int) -> Response:
+        heading, text = _WORDS.get(status, _OTHERWISE)
+        html = rendering.page(
+            "message", operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
+        )
+        return HTMLResponse(html, status)
+
+    for pages in ALL_PAGES:
+        pages(host, rendering).add_to(app.router)
+    larger = {route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes}
+    app.add_middleware(Guard, refuse=message, scripts_may_ask=True, larger=larger)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return message(request.scope, error.status_code)
+        return message(request.scope, next(status for kind, status in _STATUS.items() if isinstance(error, kind)))
+
+    for problem in (HTTPException, *_STATUS):
+        app.add_exception_handler(problem, failed)
+    return app

@@ -1,0 +1,123 @@
+"""Logging in and out, and making the first account."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.exceptions import HTTPException
+
+from fairwise.elicitation.console import passwords
+from fairwise.elicitation.console.routes import COOKIE, ConsolePages, Route
+from fairwise.elicitation.store import operators
+
+if TYPE_CHECKING:
+    from fastapi.responses import Response
+    from starlette.requests import Request
+
+    from fairwise.elicitation.console.host import Host
+    from fairwise.elicitation.console.rendering import Rendering
+
+# Wrong passwords, of one account and from one address. Kept in memory, so addresses are written nowhere.
+_OF_ONE_NAME = RateLimitItemPerMinute(10, 15)
+_FROM_ONE_ADDRESS = RateLimitItemPerMinute(30, 15)
+_WRONG = "There is no account with this name and password"
+_TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"
+
+
+def setup_key(host: Host) -> str:
+    """Lets whoever can read it, and so the study's folder or the server's words, make the first account."""
+    return host.keys.form("first operator")
+
+
+class LoginPages(ConsolePages):
+    """Everything that needs no account."""
+
+    routes = (
+        Route("GET", "/admin/login", "ask", "anyone"),
+        Route("POST", "/admin/login", "log_in", "anyone"),
+        Route("POST", "/admin/logout", "log_out", "viewer"),
+        Route("GET", "/admin/setup/{key}", "ask_first", "anyone"),
+        Route("POST", "/admin/setup/{key}", "make_first", "anyone"),
+    )
+
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    async def ask(self, request: Request) -> Response:
+        if request.state.operator is not None:
+            return self._to("")
+        return await self._ask(request)
+
+    async def _ask(self, request: Request, problem: str | None = None, name: str = "", status: int = 200) -> Response:
+        anyone = await self._read(operators.has_owner)
+        return self._page(request, "login", status, problem=problem, name=name, anyone=anyone)
+
+    async def log_in(self, request: Request) -> Response:
+        name, password = request.state.form.text("name", 100), request.state.form.fields.get("password", "")
+        address = request.client.host if request.client else ""
+        limits = ((_OF_ONE_NAME, "name", name.lower()), (_FROM_ONE_ADDRESS, "address", address))
+        if not all(self._limiter.test(item, kind, value) for item, kind, value in limits):
+            return await self._ask(request, _TOO_MANY, name, 429)
+        found = await self._read(partial(operators.credentials, name=name))
+        kept = None if found is None else found[1]
+        if not await self._beside(passwords.is_right, password[: passwords.LONGEST + 1], kept) or found is None:
+            for item, kind, value in limits:
+                self._limiter.hit(item, kind, value)
+            return await self._ask(request, _WRONG, name, 422)
+        return await self._begin(request, found[0])
+
+    async def _begin(self, request: Request, operator_id: int) -> Response:
+        """Always under a new token, so that nobody can prepare one for somebody else."""
+        token, now = self._host.keys.new(), datetime.now(UTC)
+        token_hash = self._host.keys.hashed(token)
+        await self._change(partial(operators.begin_session, operator_id=operator_id, token_hash=token_hash, at=now))
+        response = self._to("")
+        response.set_cookie(
+            COOKIE,
+            token,
+            path=f"{self._host.prefix}/admin",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def log_out(self, request: Request) -> Response:
+        token = request.cookies.get(COOKIE, "")
+        await self._change(partial(operators.end_session, token_hash=self._host.keys.hashed(token)))
+        response = self._to("/login")
+        response.delete_cookie(COOKIE, path=f"{self._host.prefix}/admin")
+        return response
+
+    # The first account
+
+    async def ask_first(self, request: Request) -> Response:
+        if await self._is_set_up(request):
+            return self._to("/login")
+        return self._page(request, "setup", problem=None, name="")
+
+    async def make_first(self, request: Request) -> Response:
+        if await self._is_set_up(request):
+            return self._to("/login")
+        form = request.state.form
+        name, password = form.text("name", 100), form.fields.get("password", "")
+        problem = passwords.problem_with(password, form.fields.get("again", "")) if name else "Give a name"
+        if problem:
+            return self._page(request, "setup", 422, problem=problem, name=name)
+        kept, now = await self._beside(passwords.hashed, password), datetime.now(UTC)
+        await self._change(partial(operators.add_operator, name=name, password_hash=kept, role="owner", at=now))
+        found = await self._read(partial(operators.credentials, name=name))
+        if found is None:
+            raise HTTPException(500)
+        return await self._begin(request, found[0])
+
+    async def _is_set_up(self, request: Request) -> bool:
+        if not self._host.keys.is_form("first operator", request.path_params["key"]):
+            raise HTTPException(404)
+        return await self._read(operators.has_owner)

@@ -1,0 +1,149 @@
+"""What a fit found, read from the files that it left (see job_files.py) when somebody looks at it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder
+from fairwise.elicitation.parquet import read_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_SAME_BUDGET = 1e-9
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A judgment that is violated by more than a fit lets pass."""
+
+    judge: str
+    a: str
+    b: str
+    answer: str
+    violation: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One of the models between following every judgment and following none."""
+
+    eta: float
+    error: float
+    max_violation: float
+    honoured: int
+    given_up: int
+    judgments: tuple[GivenUp, ...]
+    """Those given up, the dearest first, and only so many."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fit in numbers. Errors are shares of all people decided about."""
+
+    kind: str
+    """``exact`` if the lower bound is proved, ``heuristic`` otherwise."""
+
+    hypothesis_class: str
+    """What the model is a mixture of."""
+
+    error: float
+    error_without: float
+    lower_bound: float | None
+    max_violation: float
+    mean_violation: float | None
+    mean_excess: float
+    judges: int
+    honoured: int
+    given_up: int
+    gamma: float
+
+    @property
+    def asked(self) -> int:
+        """How many judgments ask for something."""
+        return self.honoured + self.given_up
+
+    @property
+    def cost(self) -> float:
+        """How much more often the model is wrong than one without the judgments."""
+        return self.error - self.error_without
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The files of a fit that is done."""
+
+    folder: Path
+    summary: Summary
+    eta: float | None
+
+    @classmethod
+    def of(cls, study: Path, job_id: int) -> Fitted | None:
+        """Return what a fit left, or None if it left nothing, or nothing any more."""
+        folder = job_folder(study, job_id)
+        told = _read(folder / SUMMARY)
+        return None if told is None else cls(folder, _summary(told), told["settings"]["eta"])
+
+    @property
+    def frontier(self) -> list[Point]:
+        """By budget, the smallest first; none if it was not asked for."""
+        told = _read(self.folder / FRONTIER)
+        return sorted(map(_point, [] if told is None else told["points"]), key=lambda point: point.eta)
+
+    @property
+    def own_place(self) -> int | None:
+        """Which point of the frontier is the fit itself; beyond the last one, more budget changes nothing."""
+        etas = [point.eta for point in self.frontier]
+        if not etas or self.eta is None or self.eta > etas[-1]:
+            return len(etas) - 1 if etas else None
+        return next((place for place, eta in enumerate(etas) if abs(eta - self.eta) < _SAME_BUDGET), None)
+
+    @property
+    def good(self) -> Mapping[str, float]:
+        """How likely the model gives each person the favourable label."""
+        file = self.folder / SCORES
+        return _good(file, file.stat().st_mtime_ns)
+
+    def file(self, name: str) -> Path | None:
+        """One of its other files, if it is there."""
+        return self.folder / name if (self.folder / name).is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    if not file.exists():
+        return None
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return told
+
+
+def _summary(told: dict[str, Any]) -> Summary:
+    proved = told["certificate"]
+    return Summary(
+        **{name: proved[name] for name in ("kind", "hypothesis_class", "error", "lower_bound", "max_violation")},
+        mean_violation=proved["mean_violation"],
+        mean_excess=proved["mean_excess"],
+        error_without=told["error_without_judgments"],
+        judges=told["judges"],
+        honoured=told["honoured"],
+        given_up=told["given_up"],
+        gamma=told["settings"]["gamma"],
+    )
+
+
+def _point(told: dict[str, Any]) -> Point:
+    names = ("judge", "a", "b", "answer", "violation")
+    judgments = [GivenUp(*(one[name] for name in names)) for one in told["judgments"]]
+    return Point(
+        **{name: told[name] for name in ("eta", "error", "max_violation", "honoured", "given_up")},
+        judgments=tuple(judgments),
+    )
+
+
+@lru_cache(maxsize=4)
+def _good(file: Path, _changed: int) -> Mapping[str, float]:
+    table = read_parquet(file)
+    return dict(zip(table["id"].to_pylist(), table["good"].to_pylist(), strict=True))

@@ -1,0 +1,139 @@
+"""Signs that someone may not have answered with care, each a plain rule about their own answers.
+
+A flag is a reason to look, never a verdict: nobody is left out by it. Rules look at answers as they were before a
+second look, and at the time that each pair took when it was first answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairwise.judgments.answer import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+FAST_SECONDS = 2.0
+"""Nobody reads two people's details in less."""
+
+FEWEST_TIMED = 5
+"""Of so few times nothing is said."""
+
+FEWEST_ALIKE = 10
+ALIKE_SHARE = 0.95
+"""The same answer so often is called always."""
+
+FEWEST_DIFFERING = 2
+DIFFERING_SHARE = 0.5
+"""A single repeat that differs is common among careful people."""
+
+TOO_FAST, ONE_KEY, FAILED_CHECK, UNSTEADY = "too_fast", "one_key", "failed_check", "unsteady"
+NAMES = {
+    TOO_FAST: "too fast",
+    ONE_KEY: "always the same key",
+    FAILED_CHECK: "failed check",
+    UNSTEADY: "inconsistent repeats",
+}
+EXPLAINED = {
+    TOO_FAST: f"At least half of the pairs took less than {FAST_SECONDS:g} seconds each, of at least {FEWEST_TIMED} "
+    "pairs whose time is known.",
+    ONE_KEY: f"At least {100 * ALIKE_SHARE:g} % of the answers were the same button, of at least {FEWEST_ALIKE} "
+    "answers. Sides are drawn by lot, so always the left person is no view; always “the same” may well be one. Pairs "
+    "of identical people are not counted.",
+    FAILED_CHECK: "Two people with identical details were shown, and the answer was not “the same”.",
+    UNSTEADY: f"Of the pairs that were shown once more with sides swapped, at least {FEWEST_DIFFERING} got another "
+    f"answer than the first time, and these are at least {100 * DIFFERING_SHARE:g} % of them.",
+}
+"""What participants' pages and documents say each flag means."""
+
+_REPEAT, _CHECK = "repeat", "check"
+_SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
+_SAME = str(Answer.SAME)
+
+
+class Given(NamedTuple):
+    """An answer to a pair, with how long it took if that is known."""
+
+    position: int
+    a: str
+    b: str
+    design: str
+    answer: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One sign, and what it rests on."""
+
+    kind: str
+    evidence: str
+    positions: tuple[int, ...] = ()
+    """Of the pairs it is about, where it is about some."""
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.kind]
+
+
+def flags(answers: Sequence[Given]) -> tuple[Flag, ...]:
+    """Every flag of one person, from their answers in any order."""
+    found = (_too_fast(answers), _one_key(answers), _failed_checks(answers), _unsteady(answers))
+    return tuple(flag for flag in found if flag is not None)
+
+
+def _too_fast(answers: Iterable[Given]) -> Flag | None:
+    times = [given.seconds for given in answers if given.seconds is not None]
+    fast = sum(seconds < FAST_SECONDS for seconds in times)
+    if len(times) < FEWEST_TIMED or 2 * fast < len(times):
+        return None
+    return Flag(
+        TOO_FAST,
+        f"{fast} of {len(times)} pairs took less than {FAST_SECONDS:g} seconds; the middle one took "
+        f"{median(times):.1f} seconds.",
+    )
+
+
+def _one_key(answers: Iterable[Given]) -> Flag | None:
+    said = Counter(given.answer for given in answers if given.design != _CHECK)
+    if said.total() < FEWEST_ALIKE:
+        return None
+    answer, times = said.most_common(1)[0]
+    if times < ALIKE_SHARE * said.total():
+        return None
+    return Flag(ONE_KEY, f"{times} of {said.total()} answers are “{WORDS[answer]}”.")
+
+
+def _failed_checks(answers: Iterable[Given]) -> Flag | None:
+    checks = [given for given in answers if given.design == _CHECK]
+    failed = sorted(given.position for given in checks if given.answer != _SAME)
+    if not failed:
+        return None
+    return Flag(
+        FAILED_CHECK, f"{len(failed)} of {len(checks)} checks were not answered “{WORDS[_SAME]}”.", tuple(failed)
+    )
+
+
+def _unsteady(answers: Iterable[Given]) -> Flag | None:
+    repeats = [given for given in answers if given.design == _REPEAT]
+    if not repeats:
+        return None
+    first = {(given.a, given.b): given.answer for given in answers if given.design not in (_REPEAT, _CHECK)}
+    first |= {(b, a): _SWAPPED[answer] for (a, b), answer in first.items() if (b, a) not in first}
+    known = [(given, first[given.a, given.b]) for given in repeats if (given.a, given.b) in first]
+    differing = sorted(given.position for given, before in known if given.answer != before)
+    if len(differing) < FEWEST_DIFFERING or len(differing) < DIFFERING_SHARE * len(known):
+        return None
+    return Flag(UNSTEADY, f"{len(differing)} of {len(known)} repeats got another answer.", tuple(differing))
+
+
+WORDS = {
+    str(Answer.SAME): "treat the two the same",
+    str(Answer.A_AT_LEAST_B): "A at least as well as B",
+    str(Answer.B_AT_LEAST_A): "B at least as well as A",
+    str(Answer.NO_CONSTRAINT): "no constraint",
+}
+"""The answers in a few words, for whoever runs a study."""

@@ -1,0 +1,1 @@
+"""Fits that operators ask for, done outside of the web app, so that nobody who answers waits for them."""

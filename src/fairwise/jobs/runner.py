@@ -1,0 +1,129 @@
+"""Takes one job after the other, says that it is being done, and ends it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from fairwise.elicitation.store import jobs
+from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.errors import FairwiseError
+from fairwise.jobs.steps import JobHome, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from threading import Event
+
+    from sqlalchemy import Connection
+
+    from fairwise.elicitation.store.jobs import Job
+    from fairwise.elicitation.store.store import Store
+
+STALE = timedelta(seconds=30)
+"""A job of which nobody has said anything for so long is taken over."""
+
+_LOOKING_SECONDS = 1.0
+_TELLING_SECONDS = 2.0
+_POLLING_SECONDS = 0.1
+_UNEXPECTED = "The fit stopped with an error that is not yours. The log of the server says more."
+_log = logging.getLogger("fairwise.jobs")
+
+
+class _Cancelled(Exception):  # noqa: N818 - nothing is wrong
+    """An operator does not want it any more."""
+
+
+class _Stopping(Exception):  # noqa: N818 - nothing is wrong
+    """The server ends; another will go on with it."""
+
+
+class Runner:
+    """Works until `stopping` is set, and then puts back what it was at."""
+
+    def __init__(
+        self, folder: Path, store: Store, stopping: Event, dask_address: str | None = None, *, equal: bool = False
+    ) -> None:
+        self._folder, self._store, self._stopping = folder, store, stopping
+        self._address, self._equal = dask_address, equal
+
+    def work(self) -> None:
+        """Look for jobs and do them, one at a time."""
+        while not self._stopping.is_set():
+            try:
+                job = self._store.change_now(lambda connection: jobs.take(connection, datetime.now(UTC), STALE))
+            except StoreUnavailable:
+                job = None
+            if job is None:
+                self._stopping.wait(_LOOKING_SECONDS)
+            else:
+                self._do(job)
+
+    def _do(self, job: Job) -> None:
+        home = JobHome(self._folder, job.id)
+        state, message = "done", ""
+        try:
+            self._perform(job, home)
+        except _Stopping:
+            self._insist(lambda connection: jobs.put_back(connection, job.id))
+            return
+        except _Cancelled:
+            state = "cancelled"
+        except FairwiseError as error:
+            state, message = "failed", " ".join(str(error).split())
+        except Exception:  # noqa: BLE001 - whatever it was, the next job is not to blame
+            _log.exception("Job %s failed", job.id)
+            state, message = "failed", _UNEXPECTED
+        home.clear()
+        self._insist(lambda connection: jobs.end(connection, job.id, state, message, datetime.now(UTC)))
+
+    def _perform(self, job: Job, home: JobHome) -> None:
+        if home.is_done:  # only saying so was missing
+            return
+        if job.cancel_wanted:
+            raise _Cancelled
+        tell = _Telling(job.id, self._store, self._stopping, job.progress)
+        tell(job.progress, "Reading the answers")
+        # Heavy imports wait until there is something to do.
+        from fairwise.jobs.task import read_task
+        from fairwise.jobs.workers import Workers
+
+        home.open()
+        task = read_task(job, self._folder, self._store, home.unfinished)
+        with Workers(self._address, home.unfinished / "dask", equal=self._equal) as workers:
+            perform(task, home, workers, tell)
+
+    def _insist(self, change: Callable[[Connection], None]) -> None:
+        """Write it down, if need be once the database can be reached again."""
+        while True:
+            try:
+                return self._store.change_now(change)
+            except StoreUnavailable:
+                if self._stopping.wait(_LOOKING_SECONDS):
+                    return None
+
+
+class _Telling:
+    """Says every two seconds, and whenever the words change, that the job is being done; asks whether to stop."""
+
+    def __init__(self, job_id: int, store: Store, stopping: Event, reached: float) -> None:
+        self._job_id, self._store, self._stopping = job_id, store, stopping
+        self._said, self._at = "", 0.0
+        self._reached = reached
+
+    def __call__(self, progress: float, message: str) -> None:
+        self._reached = max(progress, self._reached)  # what an earlier try had reached is not taken back
+        if message != self._said or time.monotonic() - self._at > _TELLING_SECONDS:
+            self._said, self._at = message, time.monotonic()
+            try:
+                wanted = self._store.change_now(
+                    lambda connection: jobs.tell(connection, self._job_id, self._reached, message, datetime.now(UTC))
+                )
+            except StoreUnavailable:  # later, then
+                wanted = False
+            if wanted:
+                raise _Cancelled
+        if self._stopping.wait(_POLLING_SECONDS):
+            raise _Stopping

@@ -1,0 +1,121 @@
+"""One job from its first step to its files. What is finished is kept, so that a job cut short goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from fairwise.elicitation.job_files import JOBS, SUMMARY, job_folder
+from fairwise.jobs import work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fairwise.jobs.task import Task
+    from fairwise.jobs.workers import Call, Workers
+
+    Tell = Callable[[float, str], None]
+
+
+class JobHome:
+    """Where a job keeps what it has, until all of it is there."""
+
+    def __init__(self, study: Path, job_id: int) -> None:
+        self._done = job_folder(study, job_id)
+        self.unfinished = study / JOBS / f".{job_id}.unfinished"
+
+    @property
+    def is_done(self) -> bool:
+        return (self._done / SUMMARY).exists()
+
+    def open(self) -> None:
+        """Only who serves the study may look into it."""
+        self._done.parent.mkdir(mode=0o700, exist_ok=True)
+        self.unfinished.mkdir(mode=0o700, exist_ok=True)
+
+    def clear(self) -> None:
+        shutil.rmtree(self.unfinished, ignore_errors=True)
+
+    def kept(self, name: str) -> bytes | None:
+        file = self.unfinished / name
+        return file.read_bytes() if file.exists() else None
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Whole or not at all, also if the machine stops now."""
+        _write(self.unfinished / f"{name}.part", content)
+        (self.unfinished / f"{name}.part").replace(self.unfinished / name)
+
+    def publish(self, files: dict[str, bytes]) -> None:
+        """Give the files their place, all at once."""
+        whole = self.unfinished / "whole"
+        shutil.rmtree(whole, ignore_errors=True)
+        whole.mkdir(mode=0o700)
+        for name, content in files.items():
+            _write(whole / name, content)
+        whole.rename(self._done)
+        self.clear()
+
+
+def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
+    """Fit, trace the frontier if it is asked for, and write it all down; `tell` is called often, and may raise."""
+    asked = task.settings
+    steps = _Steps(home, workers, tell, total=3 + (work.STEPS + 2 if asked.frontier else 0))
+    first: dict[str, Call] = {"own": (work.fit, task, asked.eta)}
+    if asked.frontier:
+        first["loosest"] = (work.fit, task, work.LOOSEST)
+    fits = steps.fits(first, "Fitting the model")
+    curve = None
+    if asked.frontier:
+        at = steps.one((work.etas, task, fits["loosest"]), "Fitting the model")
+        own = {eta: fits["own"] for eta in at if eta == asked.eta}
+        known = own | {at[-1]: fits["loosest"]}
+        others = {f"point {eta!r}": (work.fit, task, eta) for eta in at if eta not in known}
+        found = steps.fits(others, "Tracing the frontier")
+        models = [known[eta] if eta in known else found[f"point {eta!r}"] for eta in at]
+        curve = steps.one((work.frontier, task, at, models), "Joining the points of the frontier")
+    home.publish(steps.one((work.artefacts, task, fits["own"], curve), "Writing the report"))
+
+
+class _Steps:
+    """Counts what is done."""
+
+    def __init__(self, home: JobHome, workers: Workers, tell: Tell, total: int) -> None:
+        self._home, self._workers, self._tell = home, workers, tell
+        self._total, self._count = total, 0
+
+    def fits(self, calls: dict[str, Call], words: str) -> dict[str, bytes]:
+        """Model files by name; those of an earlier try are taken as they are."""
+        found = {name: content for name in calls if (content := self._home.kept(f"{name}.skops")) is not None}
+        self._count += len(found)
+
+        def done(name: str, content: bytes) -> None:
+            self._home.keep(f"{name}.skops", content)
+            found[name] = content
+            self._count += 1
+
+        def wait() -> None:
+            of = f": {len(found)} of {len(calls)}" if len(calls) > 2 else ""
+            self._tell(self._share, f"{words}{of}")
+
+        self._workers.do({name: call for name, call in calls.items() if name not in found}, done, wait)
+        return found
+
+    def one(self, call: Call, words: str) -> Any:
+        """The result of a single call."""
+        results: list[Any] = []
+        self._workers.do({"": call}, lambda _, result: results.append(result), lambda: self._tell(self._share, words))
+        self._count += 1
+        return results[0]
+
+    @property
+    def _share(self) -> float:
+        return min(self._count / self._total, 0.99)
+
+
+def _write(file: Path, content: bytes) -> None:
+    with file.open("wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())

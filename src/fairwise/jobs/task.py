@@ -1,0 +1,80 @@
+"""What a fit is made from, read once when it begins: answers that come later are for a later fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairwise.elicitation.export import judges, judgments
+from fairwise.elicitation.fit_settings import FitSettings
+from fairwise.elicitation.folder import PEOPLE, StudyFolder
+from fairwise.elicitation.parquet import read_parquet
+from fairwise.elicitation.people_cards import ID
+from fairwise.errors import InputError
+from fairwise.judgments import Judgments
+from fairwise.judgments.ids import text_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from fairwise.elicitation.store.jobs import Job
+    from fairwise.elicitation.store.store import Store
+
+_ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Sent whole to whichever machine works on it, which needs neither the study's folder nor its database."""
+
+    settings: FitSettings
+    people: pd.DataFrame
+    outcome: pd.Series[Any]
+    judgments: Judgments
+    begun: datetime
+    title: str
+    question: str
+
+    @property
+    def favorable_label(self) -> Any:
+        """The good outcome as it is in the data."""
+        labels = {text_of(label): label for label in self.outcome.unique().tolist()}
+        return labels[self.settings.favorable_label]
+
+    @property
+    def groups(self) -> pd.DataFrame | None:
+        """Who belongs to which group, where there are rules for groups."""
+        if not self.settings.group_rules:
+            return None
+        known = self.people[[self.settings.group_rules[0].column]].astype(object)
+        return known.where(known.notna(), "not known").astype(str)
+
+
+def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
+    """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
+    study = StudyFolder.open(folder)
+    settings = FitSettings.checked(job.settings, study)
+    if not (kept / _RELATIONS).exists():
+        store.read_now(lambda connection: _keep(connection, settings, kept))
+    people = read_parquet(folder / PEOPLE).to_pandas().set_index(ID)
+    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge")
+    said = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
+    assert job.started_at is not None
+    return Task(settings, people, study.outcome(), said, job.started_at, study.settings.title, study.settings.question)
+
+
+def _keep(connection: Connection, settings: FitSettings, kept: Path) -> None:
+    said = judgments(connection, finished_only=settings.finished_only)
+    if not len(said.counted()):
+        raise InputError("There is no answer yet that a fit could listen to.")
+    said.write(kept / _ANSWERS)
+    known = judges(connection)
+    about = known[known["judge"].isin(said.judges)]
+    about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
+    about.to_parquet(kept / f"{_RELATIONS}.part", index=False)
+    (kept / f"{_RELATIONS}.part").replace(kept / _RELATIONS)  # comes last: with it, all is there

@@ -1,0 +1,45 @@
+"""`fairwise demo --no-serve`: everything it names is there, and nothing is left running."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairwise.cli import demo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+
+@pytest.mark.slow
+def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "_PEOPLE", 3)
+    home = tmp_path / "study"
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]  # taken, so that another one is used
+        said = run("demo", "--no-serve", "--out", home, "--port", port, "--gamma", 0.2).stdout
+    assert "3 simulated people went through the study's pages, from consent to receipt: 150 answers" in said
+    assert "no real people are asked" in said
+    assert "Krippendorff's alpha" in said
+    report = re.search(r"The report +(\S+)", said)
+    assert report is not None
+    assert report[1] == str(home / "jobs" / "1" / "report.html")
+    summary = json.loads((home / "jobs" / "1" / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["settings"]["gamma"], summary["judges"], summary["answers"]) == (0.2, 3, 132)
+    assert (home / "jobs" / "1" / "report.html").stat().st_size > 10_000
+
+
+def test_a_folder_that_cannot_be_made_is_refused_at_once(tmp_path: Path, run: Callable[..., Result]) -> None:
+    assert "there is no such folder" in run("demo", "--out", tmp_path / "no" / "where", code=1).stderr
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    assert "not empty" in run("demo", "--out", tmp_path / "full", code=1).stderr

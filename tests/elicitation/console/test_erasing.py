@@ -1,0 +1,166 @@
+"""Erasing someone: gone from the database, from its files, and from the next bundle; everyone else's answers stay."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sqlalchemy as sa
+from operating import Operating, operating
+from watching import take_part
+
+from fairwise.elicitation.bundles.archive import read_bundle
+from fairwise.elicitation.bundles.contents import PARTICIPANTS
+from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.elicitation.signing import Keys
+from fairwise.elicitation.store import invitations
+from fairwise.elicitation.store.erasure import clean_files
+from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+WORDS, NAME, REASON = "zebra crossing at seven", "Annabel of flat nine", "Quokka, said the neighbour"
+OTHERS = "what somebody else wrote"
+
+
+@pytest.fixture
+def database(new_database: Callable[[], str | Path]) -> str | Path:
+    return new_database()
+
+
+@pytest.fixture
+def console(make_study: Any, database: str | Path) -> Iterator[Operating]:
+    """Somebody to be erased between two who stay, all with long texts, so that pages of the file fill and split."""
+    token = Keys.new()
+    with operating(make_study(ask_why=True).path, database) as opened:
+        opened.set_up()
+        invited = [(Keys.hashed(token), NAME)]
+        opened.site.host.store.change_now(lambda c: invitations.invite(c, invited, NOON))
+        take_part(opened, 4, why=OTHERS * 20, closing=OTHERS)
+        take_part(opened, 4, link=f"/p/{token}", why=WORDS * 20, closing=WORDS)
+        take_part(opened, 3, why=OTHERS * 20)
+        opened.post("/participants/2/exclude", reason=REASON)
+        yield opened
+
+
+def everything(console: Operating) -> str:
+    """Every cell of every table."""
+
+    def dump(connection: sa.Connection) -> str:
+        return repr([connection.execute(sa.select(table)).all() for table in metadata.sorted_tables])
+
+    return console.site.host.store.read_now(dump)
+
+
+def traces(console: Operating) -> list[str]:
+    """What tells that someone answered: their words, and the keys of their pairs and forms."""
+    keys = (
+        sa.select(appearances.c.key, answers.c.nonce).join(answers).join(participants).where(participants.c.number == 2)
+    )
+    found = console.site.host.store.read_now(lambda c: c.execute(keys).all())
+    assert len(found) == 4
+    return [WORDS, NAME, REASON, *(text for row in found for text in row)]
+
+
+def test_nothing_of_someone_erased_remains(console: Operating, database: str | Path, tmp_path: Path) -> None:
+    left = traces(console)
+    for trace in left:
+        assert trace in everything(console)
+    before = console.get("/downloads/judgments.csv").text
+    done = console.post("/participants/2/erase", number="2")
+    assert "The participant was erased" in done.text
+    for trace in left:
+        assert trace not in everything(console), trace
+    if not isinstance(database, str):
+        files = {file.name: file.read_bytes() for file in database.parent.glob("study.sqlite*")}
+        assert {"study.sqlite", "study.sqlite-wal", "study.sqlite-shm"} <= files.keys()
+        for trace in left:
+            for name, content in files.items():
+                assert trace.encode() not in content, (name, trace)
+    after = console.get("/downloads/judgments.csv").text
+    assert [line for line in before.splitlines() if "p00002" not in line] == after.splitlines()
+
+    bundle = tmp_path / "bundle.zip"
+    bundle.write_bytes(console.get("/downloads/bundle.zip").content)
+    assert verify_bundle(bundle).participants == 2
+    for trace in left:
+        assert all(trace.encode() not in content for content in read_bundle(bundle).files.values())
+    assert list(read_bundle(bundle).table(PARTICIPANTS)["number"]) == ["1", "3"]
+    for page in ("", "/participants", "/coming", "/downloads/participants.csv", "/downloads/texts.csv"):
+        text = console.get(page).text
+        assert WORDS not in text
+        assert NAME not in text
+    assert console.get("/participants/2").status_code == 404
+
+
+def test_what_is_noted_says_only_that_somebody_was_erased(console: Operating) -> None:
+    console.post("/participants/2/erase", number="2")
+    done = console.site.host.store.read_now(
+        lambda c: c.execute(sa.select(events.c.operator, events.c.action, events.c.about).order_by(events.c.id)).all()
+    )
+    assert [tuple(row) for row in done] == [("Ada", "excluded", ""), ("Ada", "erased a participant", "")]
+
+
+def test_it_is_asked_twice(console: Operating, database: str | Path) -> None:
+    page = console.get("/participants/2/erase")
+    assert "cannot be undone" in page.text
+    assert ("write-ahead log" in page.text) == isinstance(database, str)
+    for typed in ("", "3", "two", "2 2"):
+        again = console.post("/participants/2/erase", number=typed)
+        assert (again.status_code, "type their number" in again.text) == (422, True)
+    assert console.get("/participants/2").status_code == 200
+    assert WORDS in everything(console)
+
+
+def test_the_link_of_someone_erased_leads_nowhere(console: Operating) -> None:
+    token = Keys.new()
+    console.site.host.store.change_now(lambda c: invitations.invite(c, [(Keys.hashed(token), "Bea")], NOON))
+    take_part(console, 1, link=f"/p/{token}")
+    assert console.client.get(f"/p/{token}").status_code == 200
+    console.post("/participants/4/erase", number="4")
+    assert console.client.get(f"/p/{token}").status_code == 404
+
+
+def test_a_reader_who_is_in_the_way_is_told_of(console: Operating, database: str | Path, monkeypatch: Any) -> None:
+    """Somebody is just making a bundle: the rows are gone, the old pages of the file not yet."""
+    if isinstance(database, str):
+        pytest.skip("PostgreSQL's files are not ours")
+    from fairwise.elicitation.store import erasure  # noqa: PLC0415 - only here
+    from fairwise.elicitation.store.snapshot import snapshot  # noqa: PLC0415
+
+    monkeypatch.setattr(erasure, "_BUSY_MILLISECONDS", 50)
+    with snapshot(database) as connection:
+        connection.execute(sa.select(participants)).all()
+        assert "stop the server once" in console.post("/participants/2/erase", number="2").text
+    assert WORDS not in everything(console)
+
+
+def test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up(tmp_path: Path) -> None:
+    """Overwriting deleted rows is not enough: a page that was rearranged may hold an old copy in its free space."""
+    left_by_deleting = 0
+    for seed in range(30):
+        chance, file = random.Random(seed), tmp_path / f"{seed}.sqlite"
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            for pragma in ("journal_mode = WAL", "secure_delete = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("CREATE TABLE said (id INTEGER PRIMARY KEY, who INTEGER, why TEXT)")
+            rows = [(who, f"<person{who:03d}>" * chance.randint(1, 60)) for _ in range(8) for who in range(40)]
+            connection.executemany("INSERT INTO said (who, why) VALUES (?, ?)", rows)
+            for who in chance.sample(range(40), 30):
+                connection.execute("DELETE FROM said WHERE who = ?", (who,))
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            gone = {f"<person{who:03d}>".encode() for who in range(40)} - {
+                f"<person{who:03d}>".encode() for (who,) in connection.execute("SELECT DISTINCT who FROM said")
+            }
+            left_by_deleting += sum(words in file.read_bytes() for words in gone)
+            assert clean_files(file)
+            for part in tmp_path.glob(f"{seed}.sqlite*"):
+                assert not [words for words in gone if words in part.read_bytes()]
+    assert left_by_deleting  # otherwise this shows nothing

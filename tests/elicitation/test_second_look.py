@@ -1,0 +1,345 @@
+"""A second look over HTTP: offered gently, never forced, both versions kept, and no way into a dead end."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from tests.elicitation.test_bundles import changed, in_table, put
+from visits import Visit, hidden, visiting
+
+from fairwise.elicitation import export
+from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
+from fairwise.elicitation.bundles.contents import ANSWERS, PARTICIPANTS, tables
+from fairwise.elicitation.bundles.reopen import reopen_bundle
+from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.elicitation.folder import StudyFolder
+from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.store.tables import answers, metadata, participants
+from fairwise.errors import InputError
+from fairwise.judgments import repeat_consistency
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from httpx2 import Response
+
+    from fairwise.judgments import Judgments
+
+PAIRS = 6
+
+
+@pytest.fixture
+def study(make_study: Any) -> StudyFolder:
+    """Of six pairs, the last is the repeat of another."""
+    found: StudyFolder = make_study(pairs=PAIRS, second_look=True, design={"repeats": 1})
+    return found
+
+
+@pytest.fixture
+def visit(study: StudyFolder, tmp_path: Path) -> Iterator[Visit]:
+    with visiting(study, tmp_path / "study.sqlite") as opened:
+        yield opened
+
+
+def repeated(study: StudyFolder) -> tuple[int, int]:
+    """The positions of the pair that the first participant is shown twice."""
+    shown = study.schedule(1, 0)
+    both = {frozenset((pair.a, pair.b)) for pair in shown if pair.design == "repeat"}
+    first, second = (at for at, pair in enumerate(shown, start=1) if frozenset((pair.a, pair.b)) in both)
+    return first, second
+
+
+def answered(visit: Visit, said: dict[int, str] | None = None) -> str:
+    """Take part and answer everything, with nothing asked for but what is said."""
+    mine = visit.begin()
+    for number in range(1, PAIRS + 1):
+        visit.answer(mine, number, (said or {}).get(number, "no_constraint"))
+    return mine
+
+
+def go_on(visit: Visit, mine: str) -> Response:
+    return visit.post(f"{mine}/second-look", csrf=hidden(visit.get(f"{mine}/task"))["csrf"])
+
+
+def finish(visit: Visit, mine: str) -> Response:
+    return visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="mine")
+
+
+def contradicting(visit: Visit, study: StudyFolder) -> tuple[str, int, int]:
+    """Someone who is there, having ordered two people both ways."""
+    first, second = repeated(study)
+    mine = answered(visit, {first: "a_at_least_b", second: "a_at_least_b"})
+    assert go_on(visit, mine).url.path == f"{mine}/second-look"
+    return mine, first, second
+
+
+def everything(visit: Visit) -> list[Any]:
+    return visit.store.read_now(lambda c: [c.execute(sa.select(table)).all() for table in metadata.sorted_tables])
+
+
+def stage(visit: Visit) -> str:
+    return str(visit.store.read_now(lambda c: c.execute(sa.select(participants.c.stage)).scalar_one()))
+
+
+def table(visit: Visit) -> Judgments:
+    return visit.store.read_now(export.judgments)
+
+
+def of_round(number: int, visit: Visit) -> pd.DataFrame:
+    rows = table(visit).frame
+    return rows[rows["round"] == number].reset_index(drop=True)
+
+
+def words(page: Response) -> str:
+    main = re.search(r"<main.*</main>", page.text, re.DOTALL)
+    assert main is not None
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", main[0])).split())
+
+
+def test_it_is_off_unless_the_study_wants_it(make_study: Any, tmp_path: Path) -> None:
+    study = make_study(pairs=PAIRS, design={"repeats": 1})
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        mine = answered(visit, dict.fromkeys(repeated(study), "a_at_least_b"))
+        review = visit.get(f"{mine}/review")
+        assert "second-look" not in review.text
+        for page in (visit.get(f"{mine}/second-look"), go_on(visit, mine)):
+            assert page.url.path in (f"{mine}/review", f"{mine}/closing")
+        assert finish(visit, mine).url.path == f"{mine}/thanks"
+        assert set(table(visit).frame["round"]) == {1}
+
+
+def test_without_contradictions_the_way_is_as_ever(visit: Visit, study: StudyFolder) -> None:
+    mine = answered(visit)
+    assert go_on(visit, mine).url.path == f"{mine}/closing"
+    assert stage(visit) == "pairs"
+    assert "/review" in visit.get(f"{mine}/closing").text
+    first, second = repeated(study)
+    visit.answer(mine, first, "same")  # they may still go back, and only now contradict themselves
+    assert visit.get(f"{mine}/closing").url.path == f"{mine}/review"
+    visit.answer(mine, second, "same")
+    assert finish(visit, mine).url.path == f"{mine}/thanks"
+    assert set(table(visit).frame["round"]) == {1}
+
+
+@pytest.mark.parametrize("new", ["same", "b_at_least_a"])
+def test_both_versions_are_kept(study: StudyFolder, new_database: Callable[[], Any], new: str) -> None:
+    with visiting(study, new_database()) as visit:
+        mine, _, second = contradicting(visit, study)
+        before = table(visit).frame
+        page = visit.answer(mine, second, new)
+        assert (page.url.path, page.url.fragment) == (f"{mine}/second-look", f"pair-{second}")
+        assert "Saved" in page.text
+        assert "Before: Person 2 should be treated at least as well as person 1" in words(page)
+        pd.testing.assert_frame_equal(of_round(1, visit), before)
+        after = of_round(2, visit)
+        assert after[["answer", "design"]].to_numpy().tolist() == [[new, "repeat"]]
+        thanks = finish(visit, mine)
+        assert thanks.url.path == f"{mine}/thanks"
+        assert re.search(rf"Pairs answered</dt><dd>{PAIRS}</dd>", thanks.text)
+        assert len(table(visit).frame) == PAIRS + 1
+        assert repeat_consistency(table(visit)).overall.of == 2  # before and after
+
+
+def test_the_last_of_the_second_round_counts(visit: Visit, study: StudyFolder) -> None:
+    mine, first, _ = contradicting(visit, study)
+    for said in ("same", "no_constraint", "a_at_least_b", "same"):
+        visit.answer(mine, first, said)
+    visit.answer(mine, first, "same")  # says what is current already
+    rows = of_round(2, visit)
+    assert rows["answer"].tolist() == ["same"]
+    counted = table(visit).counted().merge(rows[["a", "b"]], on=["a", "b"])
+    assert counted["answer"].tolist() == ["same"]
+    assert visit.rows(answers) == PAIRS + 4
+
+
+def test_what_is_shown_stays_while_they_are_there(visit: Visit, study: StudyFolder) -> None:
+    mine, first, second = contradicting(visit, study)
+    page = visit.get(f"{mine}/second-look")
+    assert "Keep my answers and go on" in page.text
+    visit.answer(mine, second, "b_at_least_a")  # nothing contradicts any more
+    page = visit.get(f"{mine}/second-look")
+    assert page.status_code == 200
+    assert re.findall(r'id="pair-(\d+)"', page.text) == [str(first), str(second)]
+    assert "Keep my answers and go on" not in page.text
+    assert "Go on to the last questions" in page.text
+
+
+def test_answers_are_told_in_terms_of_the_same_people(visit: Visit, study: StudyFolder) -> None:
+    """With sides swapped, the same button says the opposite."""
+    mine, first, second = contradicting(visit, study)
+    said = words(visit.get(f"{mine}/second-look"))
+    assert f"Pair {first} Person 1 should be treated at least as well as person 2" in said
+    assert f"Pair {second} Person 2 should be treated at least as well as person 1" in said
+
+
+def test_only_what_is_shown_can_be_changed(visit: Visit, study: StudyFolder) -> None:
+    first, second = repeated(study)
+    mine = answered(visit, dict.fromkeys((first, second), "a_at_least_b"))
+    other = next(number for number in range(1, PAIRS + 1) if number not in (first, second))
+    left_open = {number: hidden(visit.get(f"{mine}/pair/{number}")) for number in (first, other)}
+    go_on(visit, mine)
+    before = everything(visit)
+    refused = visit.post(f"{mine}/pair/{other}", **left_open[other], answer="same")  # from another tab
+    assert refused.url.path == f"{mine}/second-look"
+    assert "That answer stays as it was" in refused.text
+    assert visit.get(f"{mine}/pair/{other}").url.path == f"{mine}/second-look"
+    assert everything(visit) == before
+    visit.post(f"{mine}/pair/{first}", **left_open[first], answer="same")
+    assert of_round(2, visit)["answer"].tolist() == ["same"]
+
+
+def test_no_way_past_it_and_no_dead_end(visit: Visit, study: StudyFolder) -> None:
+    first, second = repeated(study)
+    mine = visit.begin()
+    for number in range(1, PAIRS):
+        visit.answer(mine, number, "a_at_least_b" if number == first else "no_constraint")
+    early = go_on(visit, mine)
+    assert (early.status_code, early.url.path) == (422, f"{mine}/closing")
+    assert "still open" in early.text
+    visit.answer(mine, second, "a_at_least_b")
+    form = hidden(visit.get(f"{mine}/review"))
+    assert visit.get(f"{mine}/second-look").url.path == f"{mine}/review"  # a GET does not begin it
+    assert visit.get(f"{mine}/closing").url.path == f"{mine}/review"
+    assert visit.post(f"{mine}/closing", **form, rules="").url.path == f"{mine}/review"
+    assert stage(visit) == "pairs"
+    for _ in range(3):  # sent again, it changes nothing
+        assert visit.post(f"{mine}/second-look", **form).url.path == f"{mine}/second-look"
+    before = everything(visit)
+    for page, leads_to in (
+        ("", "second-look"), ("/task", "task"), ("/practice", "second-look"), ("/review", "second-look"),
+        (f"/pair/{first}", f"pair/{first}"), ("/second-look", "second-look"), ("/closing", "closing"),
+        ("/thanks", "second-look"), ("/second-look?saved=%3Cb%3E", "second-look"),
+    ):  # fmt: skip
+        assert visit.get(f"{mine}{page}").url.path == f"{mine}/{leads_to}"
+    assert everything(visit) == before
+    closing = visit.get(f"{mine}/closing")
+    assert "/second-look" in closing.text
+    assert "/review" not in closing.text
+    for _ in range(2):
+        assert visit.post(f"{mine}/closing", **hidden(closing), rules="").url.path == f"{mine}/thanks"
+    assert visit.get(f"{mine}/second-look").url.path == f"{mine}/thanks"
+    assert visit.post(f"{mine}/second-look", **form).url.path == f"{mine}/thanks"
+    assert visit.post(f"{mine}/pair/{first}", **hidden(closing), key="x", answer="same").status_code == 404
+
+
+def test_a_form_of_someone_else_begins_nothing(visit: Visit, study: StudyFolder) -> None:
+    mine = answered(visit, dict.fromkeys(repeated(study), "a_at_least_b"))
+    assert visit.post(f"{mine}/second-look", csrf="forged").status_code == 403
+    assert stage(visit) == "pairs"
+
+
+def test_an_answer_sent_twice_counts_once(visit: Visit, study: StudyFolder) -> None:
+    mine, first, _ = contradicting(visit, study)
+    form = hidden(visit.get(f"{mine}/pair/{first}"))
+    for _ in range(3):
+        visit.post(f"{mine}/pair/{first}", **form, answer="same")
+    assert visit.rows(answers) == PAIRS + 1
+    page = visit.post(f"{mine}/pair/{first}", **form)  # no answer at all
+    assert page.status_code == 422
+    assert "Leave this answer as it is" in page.text
+
+
+def test_who_withdraws_leaves_nothing(visit: Visit, study: StudyFolder) -> None:
+    mine, first, _ = contradicting(visit, study)
+    visit.answer(mine, first, "same")
+    visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
+    assert visit.rows(answers) == 0
+
+
+def test_switched_off_while_someone_is_there(study: StudyFolder, tmp_path: Path) -> None:
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        mine, first, _ = contradicting(visit, study)
+    file = study.path / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("second_look = true", "second_look = false"), "utf-8")
+    with visiting(StudyFolder.open(study.path), tmp_path / "study.sqlite") as visit:
+        assert visit.get(mine).url.path == f"{mine}/closing"
+        assert visit.get(f"{mine}/pair/{first}").url.path == f"{mine}/closing"
+        assert finish(visit, mine).url.path == f"{mine}/thanks"
+
+
+def test_in_german(make_study: Any, tmp_path: Path) -> None:
+    study = make_study(pairs=PAIRS, second_look=True, design={"repeats": 1}, languages=["en", "de"])
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        mine, first, second = contradicting(visit, study)
+        page = visit.get(f"{mine}/second-look?lang=de")
+        assert "Ein zweiter Blick" in page.text
+        assert re.findall(r'id="pair-(\d+)"', page.text) == [str(first), str(second)]
+
+
+@pytest.fixture
+def bundle(visit: Visit, study: StudyFolder, tmp_path: Path) -> Path:
+    mine, first, _ = contradicting(visit, study)
+    visit.answer(mine, first, "same")
+    finish(visit, mine)
+    visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+    return tmp_path / "bundle.zip"
+
+
+def test_a_bundle_carries_the_rounds(bundle: Path, tmp_path: Path) -> None:
+    assert sorted(read_bundle(bundle).table(ANSWERS)["round"]) == ["1"] * PAIRS + ["2"]
+    found = verify_bundle(bundle)
+    assert (found.answers, found.versions) == (PAIRS, PAIRS + 1)
+    reopen_bundle(bundle, tmp_path / "again", tmp_path / "again.sqlite")
+    store = Store.open(tmp_path / "again.sqlite", StudyFolder.open(tmp_path / "again").fingerprint)
+    try:
+        for name, kept in store.read_now(tables).items():
+            pd.testing.assert_frame_equal(kept.astype(object), read_bundle(bundle).table(name).astype(object))
+        assert sorted(store.read_now(export.judgments).frame["round"]) == [1] * PAIRS + [2]
+    finally:
+        store.close()
+
+
+def switched_off(files: dict[str, bytes]) -> None:
+    files["study/study.toml"] = files["study/study.toml"].replace(b"second_look = true", b"second_look = false")
+
+
+def test_a_bundle_of_a_study_whose_second_look_was_switched_off_is_in_order(bundle: Path) -> None:
+    assert verify_bundle(changed(bundle, switched_off, forge=True)) == verify_bundle(bundle)
+
+
+def never_there(files: dict[str, bytes]) -> None:
+    """Still at the pairs."""
+    in_table(PARTICIPANTS, put(0, "stage", "pairs"))(files)
+    in_table(PARTICIPANTS, put(0, "finished_at", ""))(files)
+
+
+def one_more(rows: pd.DataFrame, at: int, turn: str) -> pd.DataFrame:
+    """Another version of an answer, after all others."""
+    row = rows.iloc[at].copy()
+    row["version"], row["round"], row["sequence"] = str(int(row["version"]) + 1), turn, str(len(rows) + 1)
+    return pd.concat([rows.iloc[: at + 1], row.to_frame().T, rows.iloc[at + 1 :]], ignore_index=True)
+
+
+def back_in_round_1(rows: pd.DataFrame) -> pd.DataFrame:
+    return one_more(rows, int(rows.index[rows["round"] == "2"][0]), "1")
+
+
+def unshown(rows: pd.DataFrame) -> pd.DataFrame:
+    """A second round of a pair that does not contradict any other."""
+    return one_more(rows, int(rows.index[rows["answer"] == "no_constraint"][0]), "2")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (in_table(ANSWERS, lambda rows: rows.assign(round="2")), "is of round 2 where round 1 was expected"),
+        (in_table(ANSWERS, put(0, "round", "3")), "row 2, column round: '3'; allowed: 1, 2"),
+        (in_table(ANSWERS, put(0, "round", "one")), "column round: 'one'; allowed: 1, 2"),
+        (
+            in_table(ANSWERS, lambda rows: rows.assign(round=rows["round"].replace({"2": "0"}))),
+            "column round: '0'; allowed: 1, 2",
+        ),
+        (in_table(ANSWERS, back_in_round_1), "is of round 1 where round 2 was expected"),
+        (in_table(ANSWERS, unshown), "is of a second look, in which that pair was not shown"),
+        (never_there, "is of round 2 where round 1 was expected"),
+    ],
+)
+def test_rounds_that_cannot_be_are_found_out(bundle: Path, change: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        verify_bundle(changed(bundle, change, forge=True))

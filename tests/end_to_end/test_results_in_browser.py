@@ -1,0 +1,177 @@
+"""The loop in a real browser: a fit, the marker on its frontier, the choice, and the page for those who answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from fits import done_job, wanted
+from fitting import answered, study_of, working
+from served import browsing, press
+from served_site import ServedSite, serving_site
+
+from fairwise.elicitation.store.standing import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+PAIRS = 4
+PHONE = {"viewport": {"width": 360, "height": 740}}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ServedSite]:
+    """A study of which one fit is done, as far as its files say so."""
+    study = study_of(tmp_path, pairs_each=PAIRS)
+    with serving_site(study.path, tmp_path / "study.sqlite") as found:
+        good = {person: round((7 * k % 80) / 80, 3) for k, person in enumerate(study.person_ids)}
+        done_job(found.site.host.store, study.path, good, settings=wanted(favorable_label="0"))
+        yield found
+
+
+def is_accessible(page: Page) -> None:
+    result = Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def take_part(page: Page, address: str) -> str:
+    page.goto(address)
+    press(page, page.get_by_role("button", name="I agree to take part"))
+    mine = page.url.removesuffix("/task")
+    press(page, page.get_by_role("button", name="Start"))
+    press(page, page.locator("button[value=same]"))  # the practice pair
+    for answer in ("same", "a_at_least_b", "b_at_least_a", "no_constraint"):
+        press(page, page.locator(f"button[value={answer}]"))
+    page.goto(f"{mine}/closing")
+    press(page, page.get_by_role("button", name="Finish"))
+    return mine
+
+
+def seen_point(page: Page) -> str:
+    return page.locator("section[data-point]:not([hidden]) h3").inner_text()
+
+
+def marker_is_on(page: Page, place: int) -> bool:
+    spot = page.locator(".frontier .spot").nth(place)
+    moved = page.locator("[data-marker]").get_attribute("transform") or ""
+    return moved == f"translate({spot.get_attribute('cx')} {spot.get_attribute('cy')})"
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desktop", "phone", "dark"])
+def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
+    browser: Browser, served: ServedSite, options: dict[str, Any]
+) -> None:
+    with browsing(browser, **options) as (_, page):
+        served.set_up(page)
+        page.goto(f"{served.address}/admin/fits/1")
+        is_accessible(page)
+        assert "η = 0 " in f"{seen_point(page)} "
+        assert marker_is_on(page, 0)
+        marker = page.get_by_label("The marker", exact=True)
+        marker.press("ArrowRight")
+        marker.press("ArrowRight")
+        assert "η = 0.02" in seen_point(page)
+        assert marker_is_on(page, 2)
+        assert marker.get_attribute("aria-valuetext") == "Budget 0.02: 26.0 % wrong, 7 given up"
+        assert page.locator("section[data-point]:not([hidden]) tbody tr").count() == 7
+        is_accessible(page)
+        page.locator(".frontier a .reach").nth(3).click()
+        assert "η = 0.04" in seen_point(page)
+        page.reload()
+        assert "η = 0.04" in seen_point(page)
+        assert marker.input_value() == "3"
+        press(page, page.get_by_role("button", name="Fit this point"))
+        assert page.url.split("?")[0].endswith("/admin/fits/2")
+        assert "waits for its turn" in page.content()
+        is_accessible(page)
+        press(page, page.get_by_role("button", name="Stop this fit"))
+        page.get_by_text("This fit was stopped").wait_for()
+
+
+def test_without_scripts_the_marker_goes_by_links(browser: Browser, served: ServedSite) -> None:
+    with browsing(browser, java_script_enabled=False) as (_, page):
+        served.set_up(page)
+        page.goto(f"{served.address}/admin/fits/1")
+        assert not page.get_by_label("The marker", exact=True).is_visible()
+        press(page, page.locator(".points a").nth(2))
+        assert "η = 0.02" in seen_point(page)
+        assert marker_is_on(page, 2)
+        assert page.locator(".points a[aria-current]").inner_text() == "0.02"
+
+
+def test_the_report_can_do_nothing_in_the_name_of_the_study(browser: Browser, served: ServedSite) -> None:
+    with browsing(browser) as (_, page):
+        served.set_up(page)
+        page.goto(f"{served.address}/admin/fits/1/report")
+        assert page.locator("#told").inner_text() == "null forbidden"  # its script ran, without an origin or cookies
+        assert page.locator("h1").evaluate("e => getComputedStyle(e).color") == "rgb(1, 2, 3)"
+
+
+@pytest.mark.parametrize("options", [PHONE, {"java_script_enabled": False}, {"color_scheme": "dark"}])
+def test_a_participant_reads_what_became_of_their_answers(
+    browser: Browser, served: ServedSite, options: dict[str, Any]
+) -> None:
+    with browsing(browser, **options) as (_, page):
+        mine = take_part(page, served.address)
+        assert page.get_by_text("may decide to show you here").count() == 1
+        served.site.host.store.change_now(lambda c: choose(c, 1, shown=True))
+        page.goto(mine)
+        press(page, page.get_by_role("link", name="See the result"))
+        assert page.locator("h1").inner_text() == "What became of your answers"
+        assert page.locator("article.treated").count() == PAIRS
+        opened = page.locator("article.treated").last.locator("details")
+        opened.locator("summary").click()
+        assert opened.locator(".card").first.is_visible()
+        if options.get("java_script_enabled", True):
+            is_accessible(page)
+        press(page, page.get_by_role("link", name="Back to your receipt"))
+        assert page.url == f"{mine}/thanks"
+
+
+def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: Browser, tmp_path: Path) -> None:
+    """With a real fit of a small study."""
+    study = study_of(tmp_path, pairs_each=PAIRS)
+    database = tmp_path / "study.sqlite"
+    with serving_site(study.path, database) as served, browsing(browser) as (_, page):
+        served.set_up(page)
+        page.goto(f"{served.address}/admin/fits")
+        assert page.get_by_text("Nobody has answered yet").is_visible()
+        answered(study, served.site.host.store)
+        with browsing(browser, **PHONE) as (_, phone):
+            mine = take_part(phone, served.address)
+            page.goto(f"{served.address}/admin/fits")
+            press(page, page.get_by_role("link", name="Start a fit"))
+            is_accessible(page)
+            page.get_by_label("0", exact=True).check()
+            page.get_by_label("Questions in a row").select_option("1")
+            page.get_by_label("Tolerance").fill("nothing")
+            press(page, page.get_by_role("button", name="Start the fit"))
+            assert "must be a number from 0 to 1" in page.get_by_role("alert").inner_text()
+            assert page.get_by_label("Questions in a row").input_value() == "1"
+            page.get_by_label("Tolerance").fill("0.05")
+            press(page, page.get_by_role("button", name="Start the fit"))
+            with working(study.path, database):
+                # Without reloading; fits run at the lowest priority, which takes its time on a busy machine.
+                page.get_by_text("What is proved, and what is not").wait_for(timeout=300_000)
+            is_accessible(page)
+            assert page.get_by_text("it is the best there is of this kind").count() == 1
+            with page.expect_download() as download:
+                page.get_by_role("link", name="Download the model").click()
+            assert download.value.suggested_filename == "fit-1.skops"
+            press(page, page.get_by_role("button", name="Choose this model"))
+            is_accessible(page)
+            phone.goto(f"{mine}/result")
+            assert phone.url == f"{mine}/thanks"
+            press(page, page.get_by_role("button", name="Show it to participants"))
+            phone.goto(f"{mine}/result")
+            assert phone.url == f"{mine}/result"
+            assert phone.locator("article.treated").count() == PAIRS
+            assert "The model was made with the answers of 9 people." in phone.locator("main").inner_text()
+            is_accessible(phone)

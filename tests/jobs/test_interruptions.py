@@ -1,0 +1,198 @@
+"""A fit that is cancelled, or whose process is killed in the middle, and a process whose server is gone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import psutil
+import pytest
+import sqlalchemy as sa
+from fitting import ended, job_of, killed, submitted, until, working
+
+from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json
+from fairwise.elicitation.store import jobs
+from fairwise.elicitation.store.tables import jobs as table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.jobs.conftest import Panel
+
+pytestmark = pytest.mark.slow
+LONG = {"max_depth": 3, "eta": 0.02}
+
+
+def wait_for(reached: Callable[[], object], seconds: float = 60.0) -> float:
+    """How long it took."""
+    start = time.monotonic()
+    while not reached():
+        assert time.monotonic() - start < seconds
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
+def computing(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The processes under this one that compute."""
+    try:
+        below = psutil.Process(process.pid).children(recursive=True)
+        return [one for one in below if any("spawn_main" in word for word in one.cmdline())]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    def lives(process: psutil.Process) -> bool:
+        try:
+            return bool(process.is_running()) and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    return [one for one in processes if lives(one)]
+
+
+def points_kept(panel: Panel, job_id: int) -> list[str]:
+    return [file.name for file in (panel.jobs / f".{job_id}.unfinished").glob("point *.skops")]
+
+
+def test_a_running_fit_is_cancelled_within_seconds(larger_panel: Panel) -> None:
+    panel = larger_panel
+    job_id = submitted(panel.store, **LONG)
+    with working(panel.study.path, panel.database) as process:
+        until(panel.store, job_id, lambda job: job.message == "Fitting the model")
+        wait_for(lambda: [one for one in computing(process) if one.cpu_times().user > 4])
+        busy = computing(process)
+        panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
+        seconds = wait_for(lambda: job_of(panel.store, job_id).state == "cancelled")
+        assert seconds < 8
+        wait_for(lambda: not alive(busy), 5)
+        assert list(panel.jobs.iterdir()) == []
+        small = submitted(panel.store, estimator="logistic", frontier=False)
+        assert until(panel.store, small, ended).state == "done", "the next one is done"
+
+
+def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel) -> None:
+    panel = larger_panel
+    cut_short = submitted(panel.store, **LONG)
+    with working(panel.study.path, panel.database) as process:
+        wait_for(lambda: points_kept(panel, cut_short))
+        below = computing(process)
+        killed(process)
+    kept = points_kept(panel, cut_short)
+    assert 1 <= len(kept) < 10, "it was in the middle"
+    wait_for(lambda: not alive(below), 10)
+    left = job_of(panel.store, cut_short)
+    assert left.state == "running", "nobody could say that it is not"
+    times = {name: (panel.jobs / f".{cut_short}.unfinished" / name).stat().st_mtime_ns for name in kept}
+    seen: dict[str, int] = {}
+
+    def age(connection: sa.Connection) -> None:
+        long_ago = datetime.now(UTC) - timedelta(minutes=5)
+        connection.execute(sa.update(table).where(table.c.id == cut_short).values(alive_at=long_ago))
+
+    panel.store.change_now(age)
+    with working(panel.study.path, panel.database):
+        until(panel.store, cut_short, lambda job: job.message.startswith("Tracing"))
+        for name in kept:
+            seen[name] = (panel.jobs / f".{cut_short}.unfinished" / name).stat().st_mtime_ns
+        assert seen == times, "what was finished is not done again"
+        assert until(panel.store, cut_short, ended).state == "done"
+        undisturbed = submitted(panel.store, **LONG)
+        assert until(panel.store, undisturbed, ended).state == "done"
+    first, second = (read_json(panel.study.path, job_id, FRONTIER) for job_id in (cut_short, undisturbed))
+    assert first == second
+    one, other = (read_json(panel.study.path, job_id, SUMMARY) for job_id in (cut_short, undisturbed))
+    assert {**one, "times": None} == {**other, "times": None}
+    before, after = (pd.read_parquet(job_folder(panel.study.path, job) / SCORES) for job in (cut_short, undisturbed))
+    pd.testing.assert_frame_equal(before, after)
+
+
+def test_stopped_in_order_it_is_put_back_and_taken_again_at_once(larger_panel: Panel) -> None:
+    panel = larger_panel
+    job_id = submitted(panel.store, **LONG)
+    with working(panel.study.path, panel.database):
+        until(panel.store, job_id, lambda job: job.message == "Fitting the model")
+    assert job_of(panel.store, job_id).state == "waiting"
+    panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
+
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from fairwise.jobs.keeping import jobs_beside
+with jobs_beside(Path(sys.argv[1]), Path(sys.argv[2]), None):
+    print("up", flush=True)
+    time.sleep(600)
+"""
+
+
+def runners(server: subprocess.Popen[str]) -> list[psutil.Process]:
+    return [one for one in alive(psutil.Process(server.pid).children()) if "fairwise.jobs" in one.cmdline()]
+
+
+def test_nothing_is_left_when_the_server_is_killed_and_a_runner_that_dies_is_started_again(larger_panel: Panel) -> None:
+    panel = larger_panel
+    command = [sys.executable, "-c", SERVER, str(panel.study.path), str(panel.database)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            wait_for(lambda: runners(server))
+            (first,) = runners(server)
+            first.kill()
+            wait_for(lambda: [one for one in runners(server) if one.pid != first.pid])
+            (second,) = runners(server)
+            job_id = submitted(panel.store, **LONG)
+            wait_for(lambda: len(second.children(recursive=True)) > 1, 180)
+            below = [second, *second.children(recursive=True)]
+            wait_for(lambda: [one for one in below[1:] if one.nice() == 19], 120)
+            assert second.nice() == psutil.Process().nice(), "it writes to the database, so it must not be kept waiting"
+            if Path("/proc/self/autogroup").exists():
+                groups = [Path(f"/proc/{one.pid}/autogroup") for one in below[1:]]
+                wait_for(lambda: [one for one in groups if one.read_text(encoding="ascii").endswith("nice 19\n")])
+        finally:
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+        assert wait_for(lambda: not alive(below), 15) < 12
+    assert job_of(panel.store, job_id).state in ("waiting", "running")
+
+
+def test_a_cluster_that_is_there_does_it_and_is_left_as_it_was(larger_panel: Panel, tmp_path: Path) -> None:
+    panel, file = larger_panel, tmp_path / "scheduler.json"
+    of_dask = [sys.executable, "-m", "distributed.cli.dask_{}", "--scheduler-file", str(file), "--no-dashboard"]
+
+    def process(name: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [word.format(name) for word in of_dask]
+        nothing = subprocess.DEVNULL
+        return subprocess.Popen([*command, *words], cwd=tmp_path, stdout=nothing, stderr=nothing)
+
+    with (
+        process("scheduler", "--port", "0", "--host", "127.0.0.1") as head,
+        process("worker", "--nworkers", "1", "--nthreads", "1") as hand,
+    ):
+        try:
+            wait_for(lambda: file.exists() and file.read_text(encoding="utf-8").strip().endswith("}"))
+            address = str(json.loads(file.read_text(encoding="utf-8"))["address"])
+            with working(panel.study.path, panel.database, address):
+                job_id = submitted(panel.store, **LONG)
+                until(panel.store, job_id, lambda job: job.message == "Fitting the model")
+                wait_for(lambda: [one for one in computing(hand) if one.cpu_times().user > 4])
+                panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
+                assert wait_for(lambda: job_of(panel.store, job_id).state == "cancelled") < 10
+                small = submitted(panel.store, estimator="logistic", frontier=False)
+                assert until(panel.store, small, ended).state == "done"
+            assert head.poll() is None
+            assert hand.poll() is None
+        finally:
+            hand.terminate()
+            head.terminate()
+    with working(panel.study.path, panel.database, address):
+        gone = until(panel.store, submitted(panel.store), ended)
+    assert gone.state == "failed"
+    assert gone.message.startswith(f"The dask scheduler at {address} cannot be reached")

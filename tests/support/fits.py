@@ -1,0 +1,120 @@
+"""Fits that are done, without doing them: files written by hand as a job writes them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fairwise.elicitation.fit_settings import FitSettings
+from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
+from fairwise.elicitation.store.jobs import end, submit, take
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fairwise.elicitation.store.store import Store
+
+REPORT_HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Report</title>
+<style>h1 { color: rgb(1, 2, 3) }</style></head><body><h1>The report</h1><p id="told">no script</p>
+<script>
+let cookies = "none";
+try { cookies = document.cookie; } catch (error) { cookies = "forbidden"; }
+document.getElementById("told").textContent = `${self.origin} ${cookies}`;
+</script></body></html>"""
+
+
+def wanted(**changes: Any) -> dict[str, Any]:
+    """Settings of a fit as a job keeps them."""
+    basic = {"name": "First try", "estimator": "tree", "favorable_label": "outcome-1-never"}
+    return FitSettings.checked({**basic, **changes}).model_dump(mode="json")
+
+
+def point(eta: float, error: float, given_up: list[dict[str, Any]], asked: int = 20, **changes: Any) -> dict[str, Any]:
+    """One point of a frontier."""
+    return {
+        "gamma": 0.1,
+        "eta": eta,
+        "error": error,
+        "lower_bound": error - 0.0001,
+        "kind": "exact",
+        "mean_excess": eta,
+        "mean_violation": 0.1,
+        "max_violation": max((one["violation"] for one in given_up), default=0.1),
+        "honoured": asked - len(given_up),
+        "given_up": len(given_up),
+        "judgments": given_up,
+        **changes,
+    }
+
+
+def given_up(people: list[str], count: int) -> list[dict[str, Any]]:
+    """Some judgments that a model does not follow."""
+    return [
+        {
+            "judge": f"p{1 + k % 3:05d}",
+            "a": people[k % len(people)],
+            "b": people[(k + 1) % len(people)],
+            "answer": ("same", "a_at_least_b")[k % 2],
+            "violation": round(0.12 + 0.01 * k, 4),
+        }
+        for k in range(count)
+    ]
+
+
+def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: Any) -> None:
+    """The files of a fit; `changes` are those of its summary, or `points` of its frontier."""
+    folder = job_folder(study, job_id)
+    folder.mkdir(parents=True)
+    people = list(good)
+    curve = (0.0, 0.31, 0), (0.01, 0.28, 3), (0.02, 0.26, 7), (0.04, 0.245, 24), (0.08, 0.24, 30)
+    points = changes.pop("points", [point(eta, error, given_up(people, n), asked=40) for eta, error, n in curve])
+    own = points[0]
+    certificate = {
+        "kind": "exact",
+        "error": own["error"],
+        "lower_bound": own["lower_bound"],
+        "gap": 0.0001,
+        "oracle_bound": None,
+        "hypothesis_class": "decision trees of depth 2",
+        **{name: own[name] for name in ("max_violation", "mean_violation", "mean_excess")},
+    }
+    summary = {
+        "settings": wanted(),
+        "judges": 3,
+        "answers": 50,
+        "people": len(people),
+        "certificate": certificate | changes.pop("certificate", {}),
+        "error_without_judgments": 0.24,
+        "error_of_guessing": 0.5,
+        "honoured": own["honoured"],
+        "given_up": own["given_up"],
+        "asks_nothing": 10,
+        "group_rules": [],
+        "labels": ["outcome-0-never", "outcome-1-never"],
+        "times": {"begun": "2026-03-09T14:05:00+00:00", "ended": "2026-03-09T14:05:30+00:00"},
+        **changes,
+    }
+    (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    (folder / FRONTIER).write_text(json.dumps({"points": points}), encoding="utf-8")
+    (folder / REPORT).write_text(REPORT_HTML, encoding="utf-8")
+    (folder / MODEL).write_bytes(b"a model")
+    pd.DataFrame({"id": people, "good": list(good.values())}).to_parquet(folder / SCORES)
+
+
+def done_job(
+    store: Store, study: Path, good: Mapping[str, float], *, age: timedelta | None = None, **changes: Any
+) -> int:
+    """A job that was asked for, taken and done; returns its id."""
+    at = datetime.now(UTC) - age if age else datetime.now(UTC)
+    settings = changes.setdefault("settings", wanted())
+    job_id = store.change_now(lambda c: submit(c, settings, "Ada", at))
+    taken = store.change_now(lambda c: take(c, at, timedelta(hours=1)))
+    assert taken is not None
+    assert taken.id == job_id
+    write_fit(study, job_id, good, **changes)
+    store.change_now(lambda c: end(c, job_id, "done", "", at))
+    return job_id

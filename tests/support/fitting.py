@@ -1,0 +1,110 @@
+"""A small study whose panel has answered, and the process that does its jobs."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.datasets.people_file import PeopleFile
+from fairwise.elicitation.new_study import new_study
+from fairwise.elicitation.store import jobs, pairs, participants
+from fairwise.jobs.keeping import started
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.store.jobs import Job
+    from fairwise.elicitation.store.store import Store
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ASKED = {"name": "First try", "estimator": "tree", "gamma": 0.1, "eta": 0.01, "favorable_label": "0"}
+_PATIENCE = 120.0
+
+
+def study_of(home: Path, n_people: int = 80, pairs_each: int = 12) -> StudyFolder:
+    """People whose outcome hangs on their age and their town."""
+    rng = np.random.default_rng(0)
+    age, town = rng.integers(18, 70, n_people), rng.choice(["North", "South"], n_people)
+    reason = (age < 40) + 0.6 * (town == "South") + rng.normal(0, 0.6, n_people)
+    table = pd.DataFrame({"id": [f"k{k}" for k in range(n_people)], "age": age, "town": town, "visits": age % 7})
+    table["again"] = (reason > 0.7).astype(int)
+    table.to_csv(home / "people.csv", index=False)
+    people = PeopleFile.read(home / "people.csv", "id")
+    choices = {"title": "Who goes home", "treated_well": "to go home", "pairs": pairs_each}
+    return new_study(home / "study", people, ["age", "town", "visits"], choices, outcome="again")
+
+
+def answered(study: StudyFolder, store: Store, n_judges: int = 8, *, finished: bool = True) -> None:
+    """Everyone answers all their pairs."""
+    rng = np.random.default_rng(1)
+    said = [*Answer, Answer.SAME, Answer.SAME]
+    for _ in range(n_judges):
+        token = secrets.token_bytes(32)
+        consent = participants.Consent(token, "v1", NOW, "pairs", timedelta(days=1))
+        new_key = partial(secrets.token_urlsafe, 18)
+        store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
+        for position in range(1, study.settings.pairs + 1):
+            shown = store.read_now(partial(pairs.shown, token_hash=token, position=position))
+            answer = said[int(rng.integers(len(said)))]
+            new = pairs.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
+            store.change_now(partial(pairs.record, token_hash=token, new=new))
+        if finished:
+            finish = partial(participants.finish, token_hash=token, rules="", expressible="", comments="", at=NOW)
+            store.change_now(finish)
+
+
+def submitted(store: Store, **settings: Any) -> int:
+    given: dict[str, Any] = {**ASKED, **settings}
+    return store.change_now(lambda connection: jobs.submit(connection, given, "Ada", datetime.now(UTC)))
+
+
+def job_of(store: Store, job_id: int) -> Job:
+    found = store.read_now(lambda connection: jobs.find_job(connection, job_id))
+    assert found is not None
+    return found
+
+
+def until(store: Store, job_id: int, reached: Callable[[Job], bool]) -> Job:
+    """Wait for something to be so of a job."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        job = job_of(store, job_id)
+        if reached(job):
+            return job
+        time.sleep(0.05)
+    raise AssertionError(job)
+
+
+def ended(job: Job) -> bool:
+    return job.state in ("done", "failed", "cancelled")
+
+
+@contextmanager
+def working(
+    folder: Path, database: str | Path, dask_address: str | None = None, *, equal: bool = True
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The process that does the jobs, until the block ends or it is killed; other tests do not keep it waiting."""
+    process = started(folder, database, dask_address, equal=equal)
+    try:
+        yield process
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(20)
+
+
+def killed(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.wait()

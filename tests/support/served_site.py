@@ -1,0 +1,56 @@
+"""A site on a real server: the study and its console, as operators and participants meet them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+from operating import PASSWORD
+
+from fairwise.elicitation.console.login import setup_key
+from fairwise.elicitation.console.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+
+class ServedSite:
+    """A site that is being served."""
+
+    def __init__(self, address: str, site: Site) -> None:
+        self.address, self.site = address, site
+
+    def set_up(self, page: Page, name: str = "Ada") -> None:
+        """Make the first account in the browser, by which one is logged in."""
+        page.goto(f"{self.address}/admin/setup/{setup_key(self.site.host)}")
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_label("The same password again").fill(PASSWORD)
+        with page.expect_navigation():
+            page.get_by_role("button", name="Make the account").click()
+
+
+@contextmanager
+def serving_site(path: Path, database: str | Path) -> Iterator[ServedSite]:
+    """On a free port of this machine, in a thread of its own."""
+    site = Site(path, database)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(site, host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    try:
+        yield ServedSite(f"http://127.0.0.1:{port}", site)
+    finally:
+        server.should_exit = True
+        thread.join()

@@ -1,0 +1,84 @@
+"""A participant's browser without JavaScript, on the app of a study."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+
+from fairwise.elicitation import export
+from fairwise.elicitation.web.app import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from httpx2 import Response
+
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.store.store import Store
+
+
+class Visit:
+    """A browser without JavaScript, on a study's app."""
+
+    def __init__(self, client: TestClient, prefix: str = "") -> None:
+        self.client, self.prefix = client, prefix
+        self.seen: list[str] = []
+
+    @property
+    def store(self) -> Store:
+        store: Store = self.client.app.state.store  # type: ignore[attr-defined]
+        return store
+
+    def get(self, path: str) -> Response:
+        return self._kept(self.client.get(path))
+
+    def post(self, path: str, **fields: Any) -> Response:
+        return self._kept(self.client.post(path, data=fields))
+
+    def _kept(self, response: Response) -> Response:
+        self.seen.append(response.text)
+        return response
+
+    def agree(self) -> str:
+        """Take part; returns the path of the participant's pages."""
+        page = self.get("/")
+        found = self.post("/consent", **hidden(page), decision="agree")
+        assert found.status_code == 200
+        return str(found.url.path).removesuffix("/task").removeprefix(self.prefix)
+
+    def begin(self) -> str:
+        """Take part, up to the first pair."""
+        mine = self.agree()
+        page = self.get(mine)
+        while "/pair/" not in page.url.path:
+            chosen = {"answer": "same"} if page.url.path.endswith("practice") else {}
+            page = self.post(page.url.path.removeprefix(self.prefix), **hidden(page), **chosen)
+        return mine
+
+    def answer(self, mine: str, number: int, said: str = "same", **more: Any) -> Response:
+        return self.post(f"{mine}/pair/{number}", **hidden(self.get(f"{mine}/pair/{number}")), answer=said, **more)
+
+    def rows(self, table: sa.Table) -> int:
+        return self.store.read_now(lambda c: c.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+    def exported(self) -> list[str]:
+        return list(self.store.read_now(export.judgments).frame["answer"])
+
+
+def hidden(page: Response) -> dict[str, str]:
+    """The hidden fields of a page's main form."""
+    inputs = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page.text)
+    return {name: unescape(value) for name, value in inputs}
+
+
+@contextmanager
+def visiting(study: StudyFolder, database: str | Path, *, prefix: str = "") -> Iterator[Visit]:
+    app = create_app(study, database, prefix=prefix)
+    with TestClient(app, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client:
+        yield Visit(client, prefix)
