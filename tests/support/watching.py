@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from operating import Operating
 
 
-def take_part(console: Operating, answered: int, *, link: str | None = None, why: str = "", closing: str = "") -> None:
-    """Begin by the open link or a personal one, answer so many pairs, and finish if there is something to say."""
+def take_part(console: Operating, answered: int, *, link: str | None = None, why: str = "", closing: str = "") -> str:
+    """Begin by the open link or a personal one, answer so many pairs, and finish if there is something to say.
+
+    Returns the path of their own pages.
+    """
     if COOKIE in console.client.cookies:  # another person, on another machine
         console.client.cookies.delete(COOKIE)
     visit = Visit(console.client)
@@ -28,3 +31,4 @@ def take_part(console: Operating, answered: int, *, link: str | None = None, why
     if closing:
         done = visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules=closing, comments=closing)
         assert done.status_code == 200
+    return mine

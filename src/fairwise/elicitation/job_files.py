@@ -32,6 +32,16 @@ def job_folder(study: Path, job_id: int) -> Path:
     return study / JOBS / str(job_id)
 
 
+def forget_answers(study: Path) -> None:
+    """Delete the files that name single answers, after somebody's were deleted: reports and frontiers.
+
+    Numbers and models stay. What a fit under way keeps of the answers goes with it when it is cancelled.
+    """
+    for name in (REPORT, FRONTIER):
+        for file in (study / JOBS).glob(f"*/{name}"):
+            file.unlink(missing_ok=True)
+
+
 def read_json(study: Path, job_id: int, name: str) -> Any:
     """Return what ``summary.json`` or ``frontier.json`` says, or None if there is no such file."""
     file = job_folder(study, job_id) / name

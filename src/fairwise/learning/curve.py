@@ -58,7 +58,7 @@ def join_points(
     """
     from fairwise.learning.column_generation import ColumnGeneration
 
-    problems = [_at(prepared.problem, *point) for point in points]
+    problems = [at_point(prepared.problem, *point) for point in points]
     if len(prepared.problem) == 0:
         return [plain(problem, prepared.oracle) for problem in problems]
     together = _joined(*found)

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from operating import Operating, operating
+from visits import hidden
 from watching import take_part
 
 from fairwise.elicitation.bundles.archive import read_bundle
 from fairwise.elicitation.bundles.contents import PARTICIPANTS
 from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store import invitations
 from fairwise.elicitation.store.erasure import clean_files
+from fairwise.elicitation.store.jobs import all_jobs, submit
 from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
 
 if TYPE_CHECKING:
@@ -106,6 +109,30 @@ def test_what_is_noted_says_only_that_somebody_was_erased(console: Operating) ->
         lambda c: c.execute(sa.select(events.c.operator, events.c.action, events.c.about).order_by(events.c.id)).all()
     )
     assert [tuple(row) for row in done] == [("Ada", "excluded", ""), ("Ada", "erased a participant", "")]
+
+
+def fitted(console: Operating) -> Path:
+    """The folder of a fit that is done, and another one that waits."""
+    folder = job_folder(console.site.host.path, 1)
+    folder.mkdir(parents=True)
+    for name in (REPORT, FRONTIER, MODEL):
+        (folder / name).write_text("p00002 said: same")
+    console.site.host.store.change_now(lambda c: submit(c, {}, "Ada", NOON))
+    return folder
+
+
+@pytest.mark.parametrize("by", ["operator", "participant"])
+def test_reports_that_name_their_answers_go_too(console: Operating, by: str) -> None:
+    folder = fitted(console)
+    if by == "operator":
+        console.post("/participants/2/erase", number="2")
+    else:
+        own = take_part(console, 1)
+        form = console.client.get(f"{own}/withdraw")
+        console.client.post(f"{own}/withdraw", data=hidden(form))
+    assert [file.name for file in folder.iterdir()] == [MODEL]
+    [job] = console.site.host.store.read_now(all_jobs)
+    assert job.cancel_wanted
 
 
 def test_it_is_asked_twice(console: Operating, database: str | Path) -> None:

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from fairwise.elicitation.console.participants import CAME_BY
 from fairwise.elicitation.console.routes import ConsolePages, Route
 from fairwise.elicitation.console.watch import utc
+from fairwise.elicitation.job_files import forget_answers
 from fairwise.elicitation.quality import EXPLAINED, WORDS, flags
 from fairwise.elicitation.store import exclusions
 from fairwise.elicitation.store.engine import database_url
@@ -142,6 +143,7 @@ class OneParticipantPages(ConsolePages):
         except Unknown:
             raise HTTPException(404) from None
         self._host.watch.forget()
+        await self._beside(forget_answers, self._host.path)
         cleaned = await self._beside(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
 

@@ -91,7 +91,7 @@ class Site:
         if host.study is None:
             return _nothing_yet(host)
         app = participant_app(host.study, host.prefix)
-        app.state.store, app.state.host = host.store, host
+        app.state.store, app.state.database, app.state.host = host.store, host.database, host
         app.state.answering = answering(host.study, host.store, host.database)
         return app
 

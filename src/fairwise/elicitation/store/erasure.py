@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from fairwise.elicitation.store.engine import database_url
+from fairwise.elicitation.store.jobs import cancel_all
 from fairwise.elicitation.store.problems import Unknown
 from fairwise.elicitation.store.tables import (
     answers,
@@ -44,6 +45,7 @@ def erase(connection: Connection, number: int) -> None:
     connection.execute(sa.delete(participants).where(of_them))
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
     connection.execute(sa.update(events).where(events.c.about == about(number)).values(about=""))
+    cancel_all(connection)
 
 
 def clean_files(address: str | Path) -> bool:

@@ -52,6 +52,11 @@ def submit(connection: Connection, settings: dict[str, Any], operator_name: str,
     return int(connection.execute(sa.insert(jobs).returning(jobs.c.id), values).scalar_one())
 
 
+def cancel_all(connection: Connection) -> None:
+    """Stop every fit that waits or runs: it would know answers that were deleted meanwhile."""
+    connection.execute(sa.update(jobs).where(jobs.c.state.in_(["waiting", "running"])).values(cancel_wanted=True))
+
+
 def find_job(connection: Connection, job_id: int) -> Job | None:
     """The job of an id."""
     row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).one_or_none()

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.elicitation.store.invitations import invitation
+from fairwise.elicitation.store.jobs import cancel_all
 from fairwise.elicitation.store.problems import (
     Full,
     NotInvited,
@@ -295,3 +296,4 @@ def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: byte
     connection.execute(
         sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date())
     )
+    cancel_all(connection)

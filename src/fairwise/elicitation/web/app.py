@@ -66,7 +66,8 @@ def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = Store.open(database, folder.fingerprint)
-        app.state.store, app.state.answering = store, answering(folder, store, database)
+        app.state.store, app.state.database = store, database
+        app.state.answering = answering(folder, store, database)
         try:
             yield
         finally:

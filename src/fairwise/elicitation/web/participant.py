@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.elicitation.arrivals import PANELS
+from fairwise.elicitation.job_files import forget_answers
 from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
+from fairwise.elicitation.store.erasure import clean_files
 from fairwise.elicitation.store.problems import NotYet, Unknown
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.arriving import COOKIE
@@ -21,6 +24,7 @@ from fairwise.elicitation.web.result import announced
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -210,6 +214,11 @@ class ParticipantPages(Asking):
     async def _completion_code(self, request: Request, who: participants.Participant) -> str:
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
+    def _clean(self, database: str | Path) -> None:
+        """Take what was deleted out of the files, too: the database's own, and those of earlier fits."""
+        forget_answers(self._folder.path)
+        clean_files(database)
+
     async def withdrawal(self, request: Request) -> Response:
         await self._who(request)
         return HTMLResponse(self._in(request).withdraw(self._me(request)))
@@ -220,6 +229,7 @@ class ParticipantPages(Asking):
         mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         await self._store(request).write(forget)  # whether the study is open or not
+        await asyncio.get_running_loop().run_in_executor(None, self._clean, request.app.state.database)
         response = self._to("/withdrawn")
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
         return response
