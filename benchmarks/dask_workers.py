@@ -35,7 +35,11 @@ def run() -> Row:
             model = PairwiseFairClassifier("linear-regression", gamma=0.3, solver="no-regret")
             return model.fit(table, None, judgments=said, client=client)
 
-        options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+        options: dict[str, Any] = {
+            "threads_per_worker": 1,
+            "dashboard_address": "127.0.0.1:0",
+            "silence_logs": logging.CRITICAL,
+        }
         for workers in (1, 2):
             with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
                 found[str(workers)] = fit(client)

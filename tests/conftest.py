@@ -38,7 +38,7 @@ def cluster() -> Iterator[Any]:
     """Two dask workers on this machine, each a process of its own."""
     from distributed import LocalCluster  # noqa: PLC0415  (few tests need it, and it is slow to load)
 
-    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
         yield cluster
 
