@@ -68,7 +68,7 @@ def test_rooms_are_opened_listed_and_closed(home: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["links", "--out", "l.csv"], "Give either --count or --names"),
+        (["links", "--out", "l.csv"], "Give --out and either --count or --names"),
         (["links", "--out", "l.csv", "--count", 1, "--url", "study.example"], "is not the address of a study"),
         (["links", "--out", "l.txt", "--count", 1], "must end in .csv or .parquet"),
         (["links", "--out", "l.csv", "--names", "n.csv"], "n.csv: there is no column .name."),

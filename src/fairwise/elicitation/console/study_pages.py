@@ -18,7 +18,8 @@ from fairwise.elicitation.console.editing import (
     version,
 )
 from fairwise.elicitation.console.routes import ConsolePages, Route
-from fairwise.elicitation.console.study_parts import Part, TextPart, parts_of
+from fairwise.elicitation.console.study_parts import parts_of
+from fairwise.elicitation.console.words_parts import TextPart
 from fairwise.elicitation.store import operators
 from fairwise.elicitation.store.standing import set_state, standing
 from fairwise.elicitation.texts import LONGEST
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from fairwise.elicitation.console.host import Host
+    from fairwise.elicitation.console.part import Part
     from fairwise.elicitation.console.rendering import Rendering
     from fairwise.elicitation.folder import StudyFolder
 
