@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
+from parts_of_people import N_PARTS, N_PEOPLE, dying, part_of_people
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.datasets import make_people
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SETTINGS: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 60, "gamma": 0.2}
-N_PARTS, PART = 5, 100_000
-N_PEOPLE = N_PARTS * PART  # eight blocks
-
-
-def part_of_people(number: int) -> pd.DataFrame:
-    people, outcome = make_people(PART, 3, seed=number)
-    return people.assign(paid=outcome).set_axis(pd.RangeIndex(1 + PART * number, 1 + PART * (number + 1), name="id"))
 
 
 @pytest.fixture(scope="module")
@@ -60,21 +54,6 @@ def test_workers_give_the_same_numbers(
         source = dask.dataframe.from_map(part_of_people, range(N_PARTS))
     model = PairwiseFairClassifier(**SETTINGS).fit(source, "paid", judgments=judgments, client=client)
     assert_same(model, here)
-
-
-def dying(part: pd.DataFrame, folder: str, at: int) -> pd.DataFrame:
-    """The rows as they are; but the worker that looks at some for the ``at``-th time is killed."""
-    if len(part) < 1000:  # dask looks at a few made-up rows to learn the columns
-        return part
-    for call in range(10_000):
-        try:
-            os.close(os.open(Path(folder) / str(call), os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            continue
-        if call == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return part
-    raise AssertionError
 
 
 @pytest.mark.slow
