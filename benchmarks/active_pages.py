@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import random
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 import uvloop
 
-from benchmarks.lean_client import ANSWERS, LeanParticipant
+from benchmarks.lean_client import ANSWERS, thinking_panel
 from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
@@ -69,7 +67,7 @@ def _served_to(people: int) -> tuple[dict[str, list[float]], int]:
         times = Path(home) / "times.json"
         os.environ[TIMES] = str(times)
         with served(folder, module="benchmarks.timed_server") as server:
-            uvloop.run(_panel(server.port, people))
+            uvloop.run(thinking_panel(server.port, people, _THINKING))
         store = Store.open(folder / DATABASE_FILE, StudyFolder.open(folder).fingerprint)
         learned = store.read_now(
             lambda c: c.execute(sa.select(sa.func.count()).select_from(answer_models)).scalar_one()
@@ -87,18 +85,3 @@ def _fill(connection: Connection, before: StudyFolder) -> None:
     shown = connection.execute(sa.select(appearances.c.id)).scalars().all()
     rows = [{"appearance_id": one, "nonce": Keys.new(), "answer": ANSWERS[one % 4], **same_for_all} for one in shown]
     connection.execute(sa.insert(answers), rows)
-
-
-async def _panel(port: int, people: int) -> None:
-    async def take_part(number: int) -> None:
-        someone = await LeanParticipant.connected(port)
-        await someone.begin()
-        chance = random.Random(number)
-        turn, more = number, True
-        while more:
-            await asyncio.sleep(chance.uniform(0.5, 1.5) * _THINKING)
-            more = await someone.answer(turn)
-            turn += 1
-        await someone.close()
-
-    await asyncio.gather(*(take_part(number) for number in range(people)))

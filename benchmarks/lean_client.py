@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 from typing import Self
 from urllib.parse import quote_plus
@@ -99,6 +100,23 @@ class LeanParticipant:
         if head[9:12] not in wanted:
             raise RuntimeError((head + body).decode()[:2000])
         return head, body
+
+
+async def thinking_panel(port: int, people: int, thinking: float) -> None:
+    """Let people take part at the same time, each with about so many seconds of thinking about every pair."""
+
+    async def take_part(number: int) -> None:
+        someone = await LeanParticipant.connected(port)
+        await someone.begin()
+        chance = random.Random(number)
+        turn, more = number, True
+        while more:
+            await asyncio.sleep(chance.uniform(0.5, 1.5) * thinking)
+            more = await someone.answer(turn)
+            turn += 1
+        await someone.close()
+
+    await asyncio.gather(*(take_part(number) for number in range(people)))
 
 
 async def _connection(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import random
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import uvloop
 
-from benchmarks.lean_client import LeanParticipant
+from benchmarks.lean_client import thinking_panel
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
@@ -28,7 +26,7 @@ def run() -> Row:
         times = Path(home) / "times.json"
         os.environ[TIMES] = str(times)
         with served(folder, module="benchmarks.timed_server") as server:
-            uvloop.run(_panel(server.port))
+            uvloop.run(thinking_panel(server.port, PARTICIPANTS, THINKING))
         spent = json.loads(times.read_text(encoding="utf-8"))
     pages, answers = (1000 * np.quantile(spent[method], [0.5, 0.99, 1.0]) for method in ("GET", "POST"))
     return Row(
@@ -40,18 +38,3 @@ def run() -> Row:
         f"{pages[2]:.1f} ms. Taking an answer, on the disk before it is acknowledged: median {answers[0]:.1f} ms, "
         f"p99 {answers[1]:.1f} ms.",
     )
-
-
-async def _panel(port: int) -> None:
-    async def take_part(number: int) -> None:
-        someone = await LeanParticipant.connected(port)
-        await someone.begin()
-        chance = random.Random(number)
-        turn, more = number, True
-        while more:
-            await asyncio.sleep(chance.uniform(0.5, 1.5) * THINKING)
-            more = await someone.answer(turn)
-            turn += 1
-        await someone.close()
-
-    await asyncio.gather(*(take_part(number) for number in range(PARTICIPANTS)))

@@ -345,7 +345,6 @@ def test_who_fails_both_tries_is_screened_out_if_they_must_pass(
     make_study: Any, new_database: Callable[[], Any]
 ) -> None:
     with visiting(make_study(comprehension_check=True, check_must_pass=True), new_database()) as visit:
-        check = visit.post(f"{visit.agree()}/task", **hidden(visit.get("/")))
         own = mine(agree(visit, "/"))
         check = visit.post(f"{own}/task", **hidden(visit.get(f"{own}/task")))
         for _ in range(2):

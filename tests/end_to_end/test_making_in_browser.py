@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from operating import PASSWORD
 from served import browsing, press
-
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.console.site import Site
+from served_site import serving_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
-
-
-@contextmanager
-def serving_site(folder: Path) -> Iterator[tuple[str, Site]]:
-    site = Site(folder / "study", folder / "study.sqlite")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(site, host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{port}", site
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture
@@ -61,14 +34,6 @@ def people(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-def log_in(page: Page, address: str, site: Site) -> None:
-    page.goto(f"{address}/admin/setup/{setup_key(site.host)}")
-    page.get_by_label("Name").fill("Ada")
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("The same password again").fill(PASSWORD)
-    press(page, page.get_by_role("button", name="Make the account"))
-
-
 def accessible(page: Page) -> None:
     violations = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["target"]) for one in violations] == []
@@ -81,10 +46,10 @@ def test_the_preview_follows_what_is_chosen(
     browser: Browser, tmp_path: Path, people: Path, size: str, scheme: str
 ) -> None:
     with (
-        serving_site(tmp_path) as (address, site),
+        serving_site(tmp_path / "study", tmp_path / "study.sqlite") as site,
         browsing(browser, viewport=SIZES[size], color_scheme=scheme) as (_, page),
     ):
-        log_in(page, address, site)
+        site.set_up(page)
         press(page, page.get_by_role("link", name="Make a study"))
         accessible(page)
         page.get_by_label("A file with one row").set_input_files(people)
@@ -130,9 +95,12 @@ def test_the_preview_follows_what_is_chosen(
 
 
 def test_without_javascript(browser: Browser, tmp_path: Path, people: Path) -> None:
-    with serving_site(tmp_path) as (address, site), browsing(browser, java_script_enabled=False) as (_, page):
-        log_in(page, address, site)
-        page.goto(f"{address}/admin/new")
+    with (
+        serving_site(tmp_path / "study", tmp_path / "study.sqlite") as site,
+        browsing(browser, java_script_enabled=False) as (_, page),
+    ):
+        site.set_up(page)
+        page.goto(f"{site.address}/admin/new")
         page.get_by_label("A file with one row").set_input_files(people)
         press(page, page.get_by_role("button", name="Upload and go on"))
         page.locator("[name=show-1]").check()
@@ -151,12 +119,12 @@ def test_without_javascript(browser: Browser, tmp_path: Path, people: Path) -> N
 
 def test_a_participant_meets_a_pause_and_loses_nothing(browser: Browser, tmp_path: Path, people: Path) -> None:
     with (
-        serving_site(tmp_path) as (address, site),
+        serving_site(tmp_path / "study", tmp_path / "study.sqlite") as site,
         browsing(browser) as (_, operator),
         browsing(browser, viewport=SIZES["phone"]) as (_, page),
     ):
-        log_in(operator, address, site)
-        operator.goto(f"{address}/admin/new")
+        site.set_up(operator)
+        operator.goto(f"{site.address}/admin/new")
         operator.get_by_label("A file with one row").set_input_files(people)
         press(operator, operator.get_by_role("button", name="Upload and go on"))
         operator.locator("[name=show-1]").check()
@@ -165,10 +133,10 @@ def test_a_participant_meets_a_pause_and_loses_nothing(browser: Browser, tmp_pat
         operator.get_by_label("Pairs for each participant").fill("4")
         operator.get_by_label("Only uniform").check()
         press(operator, operator.get_by_role("button", name="Make the study"))
-        page.goto(address)
+        page.goto(site.address)
         page.get_by_role("heading", name="not open at the moment").wait_for()
         accessible(page)
-        operator.goto(f"{address}/admin")
+        operator.goto(f"{site.address}/admin")
         operator.get_by_label("Open it all the same").check()
         press(operator, operator.get_by_role("button", name="Open the study"))
         press(page, page.get_by_role("link", name="Look whether it is open"))

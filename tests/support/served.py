@@ -41,25 +41,31 @@ class Served:
 
 
 @contextmanager
-def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
-    """On a free port of this machine, in a thread of its own."""
-    told = {"title": "Who goes home", "treated_well": "to go home", "pairs": PAIRS, **choices}
-    study = new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told)
-    database = folder / "study.sqlite"
+def listening(app: Any) -> Iterator[str]:
+    """An app on a free port of this machine, in a thread of its own; returns its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = uvicorn.Config(create_app(study, database), host="127.0.0.1", port=port, log_level="error")
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
         time.sleep(0.02)
     try:
-        yield Served(f"http://127.0.0.1:{port}", database)
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
+    """A study about these people."""
+    told = {"title": "Who goes home", "treated_well": "to go home", "pairs": PAIRS, **choices}
+    study = new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told)
+    database = folder / "study.sqlite"
+    with listening(create_app(study, database)) as address:
+        yield Served(address, database)
 
 
 @contextmanager

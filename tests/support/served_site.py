@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import uvicorn
 from operating import PASSWORD
+from served import listening
 
 from fairwise.elicitation.console.login import setup_key
 from fairwise.elicitation.console.site import Site
@@ -39,18 +36,7 @@ class ServedSite:
 
 @contextmanager
 def serving_site(path: Path, database: str | Path) -> Iterator[ServedSite]:
-    """On a free port of this machine, in a thread of its own."""
+    """A folder with a study in it, or without one yet."""
     site = Site(path, database)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(site, host="127.0.0.1", port=port, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    try:
-        yield ServedSite(f"http://127.0.0.1:{port}", site)
-    finally:
-        server.should_exit = True
-        thread.join()
+    with listening(site) as address:
+        yield ServedSite(address, site)
