@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 _VANISHES = 750.0  # exp(-750) is 0
+_TILE = 128  # people whose sums run side by side
 
 
 @numba.njit(cache=True, nogil=True)
@@ -54,9 +55,12 @@ def play(
     mean_budgets = np.zeros((games, n_budgets))
     mean_slack = np.zeros((games, n_pairs))
     mean_label = np.empty((games, m))
+    tiles = _tiles(rows)
+    reference, owed = reference.astype(np.uint32), owed.astype(np.uint32)
     for game in range(games):
         _play_one(
-            rows,
+            m,
+            tiles,
             inverse_gram,
             base,
             reference,
@@ -86,7 +90,8 @@ def play(
 
 @numba.njit(cache=True, nogil=True)
 def _play_one(
-    rows,
+    m,
+    tiles,
     inverse_gram,
     base,
     reference,
@@ -111,67 +116,61 @@ def _play_one(
     mean_slack,
     mean_label,
 ):
-    m, d = rows.shape
+    d = tiles.shape[1]
     n_pairs = len(reference)
     n_budgets = len(budget_limits)
     direction = 1 if sign > 0.0 else -1
     powers = np.exp(-pair_step * np.arange(min(3.0 * n_rounds, _VANISHES / pair_step) + 2.0))
     last = len(powers) - 1
-    lead = np.zeros(n_pairs, dtype=np.int32)
+    ahead = np.zeros(n_pairs, dtype=np.int32)  # rounds in which the pair was violated, less those it was overfulfilled
+    forgiven = np.zeros(n_pairs, dtype=np.int32)  # rounds in which it had slack
     most = 0
-    pairs = np.ones(n_pairs)  # multipliers, first up to a common factor
-    total = float(n_pairs)
+    pairs = np.empty(n_pairs)  # multipliers up to the round's factor
     slack = np.zeros(n_pairs, dtype=np.int8)
     slack_price = np.empty(n_pairs)
     budgets = np.zeros(n_budgets)
-    on_people = np.empty(m)
+    on_people = np.empty(len(tiles) * _TILE)
+    side_by_side = np.empty((1 + d, _TILE))
     moments = np.empty(1 + d)
     beta = np.empty(1 + d)
-    label = np.empty(m, dtype=np.int32)
-    favored = np.zeros(m, dtype=np.int32)  # how many rounds gave each judged person label 1
+    score = np.empty(_TILE)
+    label = np.empty(len(tiles) * _TILE, dtype=np.int8)
+    favored = np.zeros(len(tiles) * _TILE, dtype=np.int32)  # how many rounds gave each judged person label 1
     for t in range(n_rounds):
         # lambda_k = lambda_bound exp(theta_k) / (1 + sum exp(theta)); 1 is the option to charge no pair at all.
+        total = 0.0
+        on_people[:] = 0.0
+        for k in range(n_pairs):
+            power = powers[min(most - (ahead[k] - forgiven[k]), last)]
+            pairs[k] = power
+            total += power
+            on_people[reference[k]] += power
+            on_people[owed[k]] -= power
         exponent = pair_step * (most - gamma * t)
         top = max(exponent, 0.0)
         factor = np.exp(exponent - top)
         factor *= lambda_bound / (np.exp(-top) + factor * total)
-        on_people[:] = 0.0
-        for k in range(n_pairs):
-            pairs[k] *= factor
-            mean_pairs[k] += pairs[k]
-            on_people[reference[k]] += pairs[k]
-            on_people[owed[k]] -= pairs[k]
 
-        moments[:] = 0.0
-        for p in range(m):
-            charged = on_people[p]
-            moments[0] += charged
-            for j in range(d):
-                moments[1 + j] += charged * rows[p, j]
+        _weigh(tiles, on_people, side_by_side, moments)
         for i in range(1 + d):
             value = base[i]
             for j in range(1 + d):
-                value += inverse_gram[i, j] * (sign * moments[j])
+                value += inverse_gram[i, j] * (sign * factor * moments[j])
             beta[i] = -value
         intercept[t] = beta[0]
         coef[t] = beta[1:]
-        for p in range(m):
-            score = beta[0]
-            for j in range(d):
-                score += rows[p, j] * beta[1 + j]
-            label[p] = 1 if score > 0.0 else 0
-            favored[p] += label[p]
+        _label(tiles, beta, score, label, favored)
 
         if n_budgets > 0:
             for k in range(n_pairs):
-                slack_price[k] = -pairs[k]
+                slack_price[k] = -factor * pairs[k]
             for b in range(n_budgets):
                 mean_budgets[b] += budgets[b]
                 for e in range(budget_start[b], budget_start[b + 1]):
                     slack_price[budget_rows[e]] += budgets[b] * budget_shares[e]
             for k in range(n_pairs):
                 slack[k] = 1 if slack_price[k] <= 0.0 and not hard[k] else 0
-                mean_slack[k] += slack[k]
+                forgiven[k] += slack[k]
             for b in range(n_budgets):
                 used = 0.0
                 for e in range(budget_start[b], budget_start[b + 1]):
@@ -181,19 +180,57 @@ def _play_one(
         worst = 0
         most = -3 * n_rounds
         for k in range(n_pairs):
-            i, j = reference[k], owed[k]
-            lead[k] += direction * (label[i] - label[j]) - slack[k]
-            most = max(most, lead[k])
-            worst = max(worst, direction * (favored[i] - favored[j]))
+            mean_pairs[k] += factor * pairs[k]
+            ahead[k] += direction * (np.int32(label[reference[k]]) - np.int32(label[owed[k]]))
+            most = max(most, ahead[k] - forgiven[k])
+            worst = max(worst, ahead[k])
         max_violation[t] = worst / (t + 1)
-        total = 0.0
-        for k in range(n_pairs):
-            pairs[k] = powers[min(most - lead[k], last)]
-            total += pairs[k]
     for k in range(n_pairs):
         mean_pairs[k] /= n_rounds
-        mean_slack[k] /= n_rounds
+        mean_slack[k] = forgiven[k] / n_rounds
     for b in range(n_budgets):
         mean_budgets[b] /= n_rounds
     for p in range(m):
         mean_label[p] = favored[p] / n_rounds
+
+
+@numba.njit(cache=True, nogil=True)
+def _tiles(rows):
+    """The rows ``(m, d)`` by column within each few people, ``(tiles, d, _TILE)``, and zeros behind the last."""
+    m, d = rows.shape
+    tiles = np.zeros((-(-m // _TILE), d, _TILE))
+    for p in range(m):
+        for j in range(d):
+            tiles[p // _TILE, j, p % _TILE] = rows[p, j]
+    return tiles
+
+
+@numba.njit(cache=True, nogil=True)
+def _weigh(tiles, on_people, side_by_side, moments):
+    """``moments = Z_J.T on_people``: every person of a tile adds to a sum of its place in the tile, then those add up."""
+    side_by_side[:] = 0.0
+    for number in range(len(tiles)):
+        charged = on_people[number * _TILE : (number + 1) * _TILE]
+        for q in range(_TILE):
+            side_by_side[0, q] += charged[q]
+        for j in range(len(moments) - 1):
+            for q in range(_TILE):
+                side_by_side[1 + j, q] += charged[q] * tiles[number, j, q]
+    for i in range(len(moments)):
+        moments[i] = 0.0
+        for q in range(_TILE):
+            moments[i] += side_by_side[i, q]
+
+
+@numba.njit(cache=True, nogil=True)
+def _label(tiles, beta, score, label, favored):
+    """Column by column over a few people: each one's sum has the order it would have alone, several go at once."""
+    for number in range(len(tiles)):
+        score[:] = beta[0]
+        for j in range(len(beta) - 1):
+            weight = beta[1 + j]
+            for q in range(_TILE):
+                score[q] += tiles[number, j, q] * weight
+        for q in range(_TILE):
+            label[number * _TILE + q] = 1 if score[q] > 0.0 else 0
+            favored[number * _TILE + q] += label[number * _TILE + q]

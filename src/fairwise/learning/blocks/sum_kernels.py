@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 _LANES = 8
-WIDTH = 16
+WIDTH = 8
 
 
 @numba.njit(cache=True, nogil=True)
@@ -58,14 +58,13 @@ def fill_number(values, centre, matrix, column):
 
 
 @numba.njit(cache=True, nogil=True)
-def products(matrix, k, label, n_labels):
-    """``Z.T Z`` (k, k) and the sum of the rows of each label (n_labels, k), where Z is the first k columns.
+def add_products(matrix, k, label, gram, by_label):
+    """Add ``Z.T Z`` to ``gram`` (k, k) and each row to its label's in ``by_label``, where Z is the first k columns.
 
-    Columns of zeros up to a multiple of :data:`WIDTH` let the inner loop run without a remainder.
+    Both are as wide as ``matrix``, whose columns of zeros up to a multiple of :data:`WIDTH` let the inner loop run
+    without a remainder.
     """
     n, width = matrix.shape
-    gram = np.zeros((k, width))
-    by_label = np.zeros((n_labels, width))
     for p in range(n):
         for i in range(k):
             x = matrix[p, i]
@@ -74,4 +73,3 @@ def products(matrix, k, label, n_labels):
                     gram[i, j] += x * matrix[p, j]
         for j in range(width):
             by_label[label[p], j] += matrix[p, j]
-    return gram[:, :k].copy(), by_label[:, :k].copy()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fairwise.learning.oracles.base import FloatArray
 
+_TILE = 4096  # rows whose raw features fit into a processor's own cache
 NUMBER, CATEGORY, MISSING = "number", "category", "missing"
 Key = tuple[int, str, str]
 """Position of the column, one of the three above, and the category."""
@@ -122,16 +123,30 @@ def block_sums(
         if sums.n_missing:
             keys.append((position, MISSING, ""))
     _refuse_many_categories(keys, list(table.columns))
-    matrix = np.zeros((n, -(-(1 + len(keys)) // sum_kernels.WIDTH) * sum_kernels.WIDTH))
+    label, labels = _labels(outcome)
+    k = 1 + len(keys)
+    width = -(-k // sum_kernels.WIDTH) * sum_kernels.WIDTH
+    gram, by_label = np.zeros((k, width)), np.zeros((len(labels), width))
+    for start_of_tile in range(0, n, _TILE):
+        tile = slice(start_of_tile, min(start_of_tile + _TILE, n))
+        sum_kernels.add_products(_raw(read, centres, tile, width), k, label[tile], gram, by_label)
+    present = frozenset() if groups is None else frozenset(_group_texts(groups).unique())
+    by_label = by_label[:, :k]
+    return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(labels, by_label, strict=True)), present)
+
+
+def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
+    """The raw features of some rows, 1 first, with columns of zeros up to ``width``."""
+    matrix = np.zeros((tile.stop - tile.start, width))
     matrix[:, 0] = 1.0
     at = 1
     for position, (sums, values) in enumerate(read):
         if sums.is_number:
-            sum_kernels.fill_number(values, float(centres[position]), matrix, at)
-            missing = np.isnan(values) if sums.n_missing else None
+            sum_kernels.fill_number(values[tile], float(centres[position]), matrix, at)
+            missing = np.isnan(values[tile]) if sums.n_missing else None
             at += 1
         else:
-            codes, categories = values
+            codes, categories = values[0][tile], values[1]
             known = np.flatnonzero(codes >= 0)
             matrix[known, at + codes[known]] = 1.0
             missing = codes < 0
@@ -139,10 +154,7 @@ def block_sums(
         if sums.n_missing:
             matrix[:, at] = missing
             at += 1
-    label, labels = _labels(outcome)
-    gram, by_label = sum_kernels.products(matrix, 1 + len(keys), label, len(labels))
-    present = frozenset() if groups is None else frozenset(_group_texts(groups).unique())
-    return Sums(start, n, centres, columns, keys, gram, dict(zip(labels, by_label, strict=True)), present)
+    return matrix
 
 
 def centres_of(table: pd.DataFrame) -> list[float]:

@@ -1,4 +1,7 @@
-"""Compiled loops behind ``linear_signs``: quick scores tile by tile, and exact ones where a quick score is unsure."""
+"""Compiled loops behind ``linear_signs``: quick scores tile by tile, and exact ones where a quick score is unsure.
+
+Scores are compared with their bounds as whole numbers, by their bits: processors do that for many at once.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +41,26 @@ def totals(rows, coef_by_column, intercept, single, weights, bound, tile, cell, 
     n = len(rows)
     k = len(intercept)
     spare = np.empty((tile, k), dtype=np.float32)
+    limits = bound.view(np.uint32)
     nothing = value[0] - value[0]
     for start in range(0, n, tile):
         count = min(tile, n - start)
         scores = spare[:count]
         np.dot(single[start : start + count], weights, scores)
+        bits = scores.view(np.uint32)
         for q in range(count):
             p = start + q
-            limit = bound[p]
-            score = scores[q]
+            limit = limits[p]
+            score = bits[q]
             total = out[cell[p]]
             v = value[p]
-            unsure = np.int32(0)
+            nearest = np.uint32(0xFFFFFFFF)
             for t in range(k):
-                total[t] += v if score[t] > limit else nothing
-                unsure += np.int32(np.abs(score[t]) <= limit)
-            if unsure or limit == np.inf:
+                total[t] += v if np.int32(score[t]) > np.int32(limit) else nothing
+                nearest = min(nearest, _size(score[t]))
+            if nearest <= _size(limit):
                 for t in range(k):
-                    near = np.abs(score[t]) <= limit or limit == np.inf
+                    near = _size(score[t]) <= _size(limit)
                     if near and _exact_score(rows[p], coef_by_column, intercept, t) > 0.0:
                         total[t] += v
 
@@ -66,23 +71,31 @@ def labels(rows, coef_by_column, intercept, single, weights, bound, tile, out):
     n = len(rows)
     k = len(intercept)
     spare = np.empty((tile, k), dtype=np.float32)
+    limits = bound.view(np.uint32)
     for start in range(0, n, tile):
         count = min(tile, n - start)
         scores = spare[:count]
         np.dot(single[start : start + count], weights, scores)
+        bits = scores.view(np.uint32)
         for q in range(count):
             p = start + q
-            limit = bound[p]
-            score = scores[q]
+            limit = limits[p]
+            score = bits[q]
             label = out[p]
-            unsure = np.int32(0)
+            nearest = np.uint32(0xFFFFFFFF)
             for t in range(k):
-                label[t] = score[t] > limit
-                unsure += np.int32(np.abs(score[t]) <= limit)
-            if unsure or limit == np.inf:
+                label[t] = np.int32(score[t]) > np.int32(limit)
+                nearest = min(nearest, _size(score[t]))
+            if nearest <= _size(limit):
                 for t in range(k):
-                    if np.abs(score[t]) <= limit or limit == np.inf:
+                    if _size(score[t]) <= _size(limit):
                         label[t] = _exact_score(rows[p], coef_by_column, intercept, t) > 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _size(bits):
+    """The bits of a score without its sign: as whole numbers they compare as the scores' absolute values do."""
+    return np.uint32(bits << np.uint32(1))
 
 
 @numba.njit(cache=True, nogil=True)
