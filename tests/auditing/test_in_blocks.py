@@ -108,7 +108,7 @@ def test_what_a_curve_in_blocks_cannot_do(table: pd.DataFrame, answers: pd.DataF
     for more in ({"checkpoint": tmp_path / "c"}, {"sample_weight": np.ones(400)}, {"groups": table["kind"]}):
         with pytest.raises(InputError, match="in memory"):
             frontier([table], "y", Judgments(answers), **SETTINGS, **more)
-    with pytest.raises(InputError, match="in memory"):
+    with pytest.raises(InputError, match="two passes"):
         frontier([table], "y", Judgments(answers))
 
 

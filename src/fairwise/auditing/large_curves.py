@@ -36,7 +36,7 @@ def large_frontier(
     from fairwise.learning.curve import at_point
 
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
-    check_large_settings(settings)
+    check_large_settings(settings, table, two_passes=True)
     learned = learn(table, judgments, client)
     judges = judgments.judges if by_judge else [PANEL]
     own = [rules_for(settings, learned, judgments.select([judge]) if by_judge else judgments) for judge in judges]
@@ -46,7 +46,8 @@ def large_frontier(
     for judge, rules, found, rates in zip(judges, own, solutions, counts, strict=True):
         for point, solution, count in zip(points, found, rates, strict=True):
             row = point_row(rules, solution, *point, settings["weighting"], learned.n_rows)
-            lines.append({"judge": judge, **row, **_group_rates(solution, count, learned.groups)})
+            rates_of_groups = {} if table.groups is None else _group_rates(solution, count, learned.groups)
+            lines.append({"judge": judge, **row, **rates_of_groups})
     return pd.DataFrame(lines)
 
 
@@ -55,4 +56,4 @@ def _group_rates(solution: Solution, count: Counts, groups: list[str]) -> dict[s
     given = count.label_1[:, 0] @ solution.weights
     with np.errstate(invalid="ignore"):
         rates = given / count.people[:, 0]
-    return {f"{RATE}{group}": float(rate) for group, rate in zip(groups, rates, strict=False)}
+    return {f"{RATE}{group}": float(rate) for group, rate in zip(groups, rates, strict=True)}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers, FloatArray
+    from fairwise.learning.problem import Problem
     from fairwise.learning.result import Solution
 
 
@@ -291,10 +292,17 @@ class PairwiseFairClassifier(ClassifierMixin, BaseEstimator):
             return {"rule": [], "value": [], "limit": [], "price": []}
         return {
             "rule": list(problem.groups.names),
-            "value": (problem.groups.matrix @ self._probability(problem.points.rows)).tolist(),
+            "value": self._rule_values(problem).tolist(),
             "limit": problem.groups.limits.tolist(),
             "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
         }
+
+    def _rule_values(self, problem: Problem) -> FloatArray:
+        assert problem.groups is not None
+        if self._threshold is not None:  # known only of people in memory
+            return problem.groups.matrix @ self._probability(problem.points.rows)
+        _, values = problem.evaluate(self._mixture.classifiers)
+        return np.asarray(self._mixture.weights @ values[:, problem.n_pairs :])
 
     def _twin(self) -> Self:
         twin = copy(self)

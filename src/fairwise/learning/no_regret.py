@@ -104,15 +104,14 @@ def _play(
         at = Multipliers(lambda_bound * _softmax_with_zero(theta), budgets)
         response = oracle.best_response(problem.cost(at.rows))
         calls += 1
-        labels = response.labels(problem.points.rows)
-        error, values = problem.evaluate_labels(labels)
+        error, values, key = problem.observe(response)
         slack = (at.slack_cost(problem) <= 0).astype(float)
-        average.add(at, float(error[0]), values[0].astype(float), slack)
-        theta += plan.pair_step * (values[0] - slack - problem.row_limits)
+        average.add(at, error, values.astype(float), slack)
+        theta += plan.pair_step * (values - slack - problem.row_limits)
         overspent = budgets_used(problem, slack) - budget_limits(problem)
         budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, tau_bound)
 
-        which = found.setdefault(labels.tobytes(), len(members))
+        which = found.setdefault(key, len(members))
         if which == len(members):
             members.append(response)
             counts.append(0)
@@ -179,6 +178,5 @@ def _softmax_with_zero(theta: FloatArray) -> FloatArray:
 
 def _bound_at(problem: Problem, oracle: Oracle, at: Multipliers) -> float:
     """Lagrangian value at ``at``, with one more oracle call."""
-    cost = problem.cost(at.rows)
-    labels = oracle.best_response(cost).labels(problem.points.rows)[0]
-    return lagrangian_bound(problem, at, problem.points.error_offset + float(cost @ labels))
+    error, values, _ = problem.observe(oracle.best_response(problem.cost(at.rows)))
+    return lagrangian_bound(problem, at, error + float(values @ at.rows))

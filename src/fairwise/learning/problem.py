@@ -177,6 +177,12 @@ class Problem:
         """
         return self.evaluate_labels(classifiers.labels(self.points.rows))
 
+    def observe(self, classifier: Classifiers) -> tuple[float, np.ndarray[Any, Any], bytes]:
+        """Error and row values ``(len(self),)`` of one classifier, and a key that it shares with its like."""
+        labels = classifier.labels(self.points.rows)
+        errors, values = self.evaluate_labels(labels)
+        return float(errors[0]), values[0], labels.tobytes()
+
     def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, np.ndarray[Any, Any]]:
         """The same from the labels ``(k, P)`` of all points."""
         pairs = self.differences(labels[:, self.judged])

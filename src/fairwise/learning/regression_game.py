@@ -207,7 +207,7 @@ def _tiles(rows):
 
 @numba.njit(cache=True, nogil=True)
 def _weigh(tiles, on_people, side_by_side, moments):
-    """``moments = Z_J.T on_people``: every person of a tile adds to a sum of its place in the tile, then those add up."""
+    """``moments = Z_J.T on_people``: each place in a tile has a sum of its own over all tiles; then those are added."""
     side_by_side[:] = 0.0
     for number in range(len(tiles)):
         charged = on_people[number * _TILE : (number + 1) * _TILE]

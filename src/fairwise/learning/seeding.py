@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fairwise.learning.blocks.oracles import LargeDescentOracle, LargeRegressionOracle
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.regression import RegressionOracle
 from fairwise.learning.promise import promise
@@ -21,12 +22,11 @@ _ROUNDS_FOR_DESCENT = 50  # the stronger oracle soon finds better ones itself
 
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     """Iterates of the dynamics, where the class is linear and a round is nearly free; otherwise none."""
-    regression = oracle.regression if isinstance(oracle, DescentOracle) else oracle
-    if not isinstance(regression, RegressionOracle) or problem.n_pairs == 0:
+    ground = _ground(problem, oracle)
+    if ground is None or problem.n_pairs == 0:
         return None
     problem = replace(problem, groups=None)  # these rounds know pairs only
-    n_rounds = _ROUNDS if regression is oracle else _ROUNDS_FOR_DESCENT
-    ground = Ground.of(problem, regression)
+    n_rounds = _ROUNDS if isinstance(oracle, RegressionOracle | LargeRegressionOracle) else _ROUNDS_FOR_DESCENT
     found: Classifiers | None = None
     for lambda_bound in _LAMBDA_BOUNDS:
         n_budgets = len(problem.soft_budgets)
@@ -40,3 +40,11 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
         rounds = play_games([problem], ground, [plan], lambda_bound, lambda_bound)[0].classifiers
         found = rounds if found is None else found.joined(rounds)
     return found
+
+
+def _ground(problem: Problem, oracle: Oracle) -> Ground | None:
+    if isinstance(oracle, DescentOracle | LargeDescentOracle):
+        oracle = oracle.regression
+    if isinstance(oracle, LargeRegressionOracle):
+        return oracle.ground
+    return Ground.of(problem, oracle) if isinstance(oracle, RegressionOracle) else None

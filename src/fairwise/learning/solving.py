@@ -62,7 +62,7 @@ def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solu
 def plain(problem: Problem, oracle: Oracle) -> Solution:
     """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
     best = oracle.best_response(problem.points.error_cost)
-    error = float(problem.points.errors(best.labels(problem.points.rows))[0])
+    error, _, _ = problem.observe(best)
     once = np.array([error])
     return Solution(
         classifiers=best,

@@ -9,8 +9,10 @@ import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
+from fairlearn.reductions import DemographicParity
+from sklearn.linear_model import LogisticRegression
 
-from fairwise import Judgments, LargeTable, PairwiseFairClassifier
+from fairwise import Judgments, LargeTable, PairwiseFairClassifier, frontier
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.learning.blocks import spans
 
@@ -207,17 +209,24 @@ def test_a_saved_model_is_the_same(make_crowd: Callable[..., Crowd], tmp_path: P
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"estimator": "linear"}, "estimator='linear' needs the whole table"),
-        ({"solver": "column-generation"}, "solver='column-generation' needs"),
-        ({"nu": 0.1}, "nu=0.1 needs"),
+        ({"estimator": "tree"}, "estimator='tree' needs the whole table in memory"),
+        ({"estimator": LogisticRegression()}, "needs the whole table in memory"),
+        ({"group_constraints": DemographicParity()}, "groups='column'"),
     ],
+    ids=str,
 )
-def test_what_needs_more_passes_is_refused(
+def test_what_cannot_be_done_in_blocks_is_refused(
     make_crowd: Callable[..., Crowd], change: dict[str, Any], error: str
 ) -> None:
     crowd = make_crowd()
     with pytest.raises(InputError, match=error):
         PairwiseFairClassifier(**{**SETTINGS, **change}).fit([crowd.table], "paid")
+
+
+def test_a_curve_takes_two_passes_or_is_refused(make_crowd: Callable[..., Crowd]) -> None:
+    crowd = make_crowd()
+    with pytest.raises(InputError, match="two passes"):
+        frontier([crowd.table], "paid", Judgments(crowd.answers), estimator="linear", favorable_label=1)
 
 
 def test_bad_tables_are_refused_with_where_and_what(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:

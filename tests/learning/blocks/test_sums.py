@@ -56,5 +56,5 @@ def test_products_are_those_of_the_matrix() -> None:
     matrix = np.column_stack([np.ones(90), *(columns[key].to_numpy(dtype=float) for key in whole.keys)])
     assert whole.gram == pytest.approx(matrix.T @ matrix)
     for label in ("no", "yes"):
-        assert whole.by_label[label] == pytest.approx(matrix[outcome == label].sum(axis=0))
+        assert whole.by_cell[label, ""] == pytest.approx(matrix[outcome == label].sum(axis=0))
     assert (whole.start, whole.n_rows) == (0, 90)

@@ -1,4 +1,4 @@
-"""The second pass over a table: how many people of each outcome and group each classifier gives label 1."""
+"""A pass over a table: how many people of each outcome and group each classifier gives label 1."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.learning.blocks.cells import CellReader
 from fairwise.learning.blocks.passes import over_spans
-from fairwise.learning.blocks.sums import group_codes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fairwise.learning.blocks.learned import Learned
     from fairwise.learning.blocks.spans import Span
     from fairwise.learning.blocks.table import LargeTable
-    from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.oracles.base import FloatArray, IntArray
     from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 
@@ -39,12 +36,10 @@ class Counts:
 
 def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, client: Any = None) -> Counts:
     """Read every row once more."""
-    work = _SecondPass(
-        list(table.features), table.outcome, table.groups, learned.groups, learned.encoder, learned.classes, classifiers
-    )
-    n_groups = max(1, len(learned.groups))
+    n_groups = len(learned.groups)
     people = np.zeros(2 * n_groups, dtype=np.int64)
     label_1 = np.zeros((2 * n_groups, len(classifiers)), dtype=np.int64)
+    work = _Counting(CellReader.of(table, learned), classifiers)
     for here, given in over_spans(table.spans(client), work, client):
         people += here
         label_1 += given
@@ -52,29 +47,21 @@ def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, c
 
 
 @dataclass(frozen=True, eq=False)
-class _SecondPass:
-    """The work of the second pass on one span."""
+class _Counting:
+    """The work of this pass on one span."""
 
-    features: list[str]
-    outcome: str
-    group_column: str | None
-    groups: list[str]
-    encoder: TableEncoder
-    classes: NDArray[Any]
+    read: CellReader
     classifiers: LinearClassifiers
 
     def __call__(self, span: Span) -> tuple[IntArray, IntArray]:
         from fairwise.learning.oracles import linear_signs
 
-        n_cells = 2 * max(1, len(self.groups))
+        n_cells = self.read.n_cells
         people = np.zeros(n_cells, dtype=np.int64)
         label_1 = np.zeros((n_cells, len(self.classifiers)), dtype=np.int64)
         for block in span.blocks():
-            cell = (block.table[self.outcome] == self.classes[1]).to_numpy(dtype=np.intp)
-            if self.group_column is not None:
-                cell += 2 * group_codes(block.table[self.group_column], self.groups)
+            rows, cell = self.read(block)
             people += np.bincount(cell, minlength=n_cells)
-            rows = self.encoder.encode(block.table[self.features])
             one = np.ones(len(rows), dtype=np.int32)
             coef, intercept = self.classifiers.coef, self.classifiers.intercept
             label_1 += linear_signs.totals(rows, coef, intercept, cell, one, n_cells)

@@ -1,4 +1,4 @@
-"""The paper's dynamics on a table that is read twice: before the games, and after them."""
+"""A fit to a table that is read in blocks: the paper's dynamics in two passes, anything else in as many as it takes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.groups import checked_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.blocks.counts import count
 from fairwise.learning.blocks.learned import learn
+from fairwise.learning.blocks.many_passes import large_oracle, large_problem
 from fairwise.learning.multipliers import Multipliers
 from fairwise.learning.no_regret import join, plan_of
 from fairwise.learning.oracles.regression import RegressionOracle, inverted
@@ -22,6 +24,9 @@ from fairwise.learning.problem import Points, Problem
 from fairwise.learning.regression_dynamics import Ground, play_games
 from fairwise.learning.result import Solution
 from fairwise.learning.settings import check_settings
+from fairwise.learning.solving import solve
+
+_LINEAR = ("linear-regression", "linear")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,25 +70,40 @@ def fit_in_blocks(
     settings: Mapping[str, Any], table: LargeTable, judgments: Judgments | None, client: Any = None
 ) -> tuple[Rules, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
-    check_large_settings(settings)
+    check_large_settings(settings, table)
     judgments = inputs.checked_judgments(judgments)
     learned = learn(table, judgments, client)
     rules = rules_for(settings, learned, judgments)
+    if not _in_two_passes(settings):
+        problem = large_problem(settings, table, learned, rules, client)
+        solution = solve(problem, large_oracle(settings, table, learned, problem, client), settings)
+        return replace(rules, problem=problem), solution, learned.n_rows
     played = play(settings, learned, rules, [rules.problem])
     solutions, _ = counted(settings, table, learned, [played], client)
     return rules, solutions[0][0], learned.n_rows
 
 
-def check_large_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse what needs more than two passes over the rows."""
+def check_large_settings(settings: Mapping[str, Any], table: LargeTable, *, two_passes: bool = False) -> None:
+    """Refuse what cannot be learned from sums and histograms over the rows, or not in two passes."""
     check_settings(settings)
-    allowed = {"estimator": "linear-regression", "solver": "no-regret", "nu": None, "group_constraints": None}
-    for name, value in allowed.items():
-        if settings[name] != value:
-            raise InputError(
-                f"{name}={settings[name]!r} needs the whole table in memory. A table that is read in blocks goes with "
-                "estimator='linear-regression', solver='no-regret', a number of rounds and no group_constraints."
-            )
+    moments = checked_moments(settings["group_constraints"])
+    if settings["estimator"] not in _LINEAR:
+        raise InputError(
+            f"estimator={settings['estimator']!r} needs the whole table in memory. A table that is read in blocks goes "
+            f"with {' or '.join(map(repr, _LINEAR))}."
+        )
+    if moments and table.groups is None:
+        raise InputError("group_constraints need each person's group: LargeTable(..., groups='column').")
+    if two_passes and not _in_two_passes(settings):
+        raise InputError(
+            "A curve over a table that is read in blocks is drawn in two passes, which needs "
+            "estimator='linear-regression', solver='no-regret', a number of rounds and no group_constraints."
+        )
+
+
+def _in_two_passes(settings: Mapping[str, Any]) -> bool:
+    allowed = {"estimator": "linear-regression", "solver": "no-regret", "nu": None}
+    return all(settings[name] == value for name, value in allowed.items()) and not settings["group_constraints"]
 
 
 def rules_for(settings: Mapping[str, Any], learned: Learned, judgments: Judgments | None) -> Rules:

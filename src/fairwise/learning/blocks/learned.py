@@ -45,6 +45,16 @@ class Learned:
     """The rows of everyone in a judgment that counts, indexed by the judgments' own ids."""
 
     groups: list[str]
+    """Their names, or one empty one."""
+
+    cell_people: FloatArray
+    """How many people there are of each group and outcome, ``(2 G,)``: cell ``2 g + y``."""
+
+    cell_means: FloatArray
+    """The mean encoded row of each cell with a 1 in front, ``(2 G, 1 + d)``; 0 where nobody is."""
+
+    sample: FloatArray
+    """The encoded rows of the first block."""
 
 
 def learn(table: LargeTable, judgments: Judgments | None, client: Any = None) -> Learned:
@@ -64,7 +74,7 @@ def learn(table: LargeTable, judgments: Judgments | None, client: Any = None) ->
             total = sums if total is None else total.plus(sums, names)
             found.append(who)
     assert total is not None
-    return _learned(table, total, wanted.collected(found, first.table[names], table.name))
+    return _learned(table, total, wanted.collected(found, first.table[names], table.name), first.table[names])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +157,8 @@ class Wanted:
         return people.iloc[order].set_axis(self.ids)
 
 
-def _learned(table: LargeTable, sums: Sums, judged: pd.DataFrame) -> Learned:
-    labels = list(sums.by_label)
+def _learned(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.DataFrame) -> Learned:
+    labels = sums.labels
     if len(labels) < 2:
         raise InputError(f"{table.name}: everyone has the same outcome, {labels[0]!r}: there is nothing to learn from.")
     try:
@@ -161,16 +171,24 @@ def _learned(table: LargeTable, sums: Sums, judged: pd.DataFrame) -> Learned:
     )
     encoder = TableEncoder(columns)
     change = _change(columns, sums)
-    of_class = [change @ sums.by_label[label] for label in classes.tolist()]
+    nobody = np.zeros(1 + len(sums.keys))
+    of_cell = np.array(
+        [change @ sums.by_cell.get((label, group), nobody) for group in sums.groups for label in classes.tolist()]
+    )
+    people = of_cell[:, 0]
+    of_class = of_cell[0::2].sum(axis=0), of_cell[1::2].sum(axis=0)
     return Learned(
         n_rows=sums.n_rows,
         encoder=encoder,
         gram=change @ sums.gram @ change.T,
         moments=(of_class[0] - of_class[1]) / sums.n_rows,
         classes=classes,
-        share_of_second=float(sums.by_label[classes.tolist()[1]][0] / sums.n_rows),
+        share_of_second=float(of_class[1][0] / sums.n_rows),
         judged=judged,
-        groups=sorted(sums.groups),
+        groups=sums.groups,
+        cell_people=people,
+        cell_means=of_cell / np.maximum(people, 1.0)[:, None],
+        sample=encoder.encode(first),
     )
 
 

@@ -58,8 +58,8 @@ def fill_number(values, centre, matrix, column):
 
 
 @numba.njit(cache=True, nogil=True)
-def add_products(matrix, k, label, gram, by_label):
-    """Add ``Z.T Z`` to ``gram`` (k, k) and each row to its label's in ``by_label``, where Z is the first k columns.
+def add_products(matrix, k, cell, gram, by_cell):
+    """Add ``Z.T Z`` to ``gram`` (k, k) and each row to its cell's in ``by_cell``, where Z is the first k columns.
 
     Both are as wide as ``matrix``, whose columns of zeros up to a multiple of :data:`WIDTH` let the inner loop run
     without a remainder.
@@ -72,4 +72,31 @@ def add_products(matrix, k, label, gram, by_label):
                 for j in range(width):
                     gram[i, j] += x * matrix[p, j]
         for j in range(width):
-            by_label[label[p], j] += matrix[p, j]
+            by_cell[cell[p], j] += matrix[p, j]
+
+
+@numba.njit(cache=True, nogil=True)
+def add_breakpoints(rows, cell, coef, intercept, edges, up, down):
+    """Count each row where its label changes along each coordinate; see ``breakpoints.Histogram``."""
+    n, d = rows.shape
+    n_edges = edges.shape[1]
+    for p in range(n):
+        score = intercept
+        for j in range(d):
+            score += rows[p, j] * coef[j]
+        for i in range(1 + d):
+            x = 1.0 if i == 0 else rows[p, i - 1]
+            if x == 0.0:
+                continue
+            at = -score / x
+            low, high = 0, n_edges  # how many edges are not beyond it
+            while low < high:
+                middle = (low + high) // 2
+                if edges[i, middle] <= at:
+                    low = middle + 1
+                else:
+                    high = middle
+            if x > 0.0:
+                up[i, cell[p], low] += 1
+            else:
+                down[i, cell[p], low] += 1

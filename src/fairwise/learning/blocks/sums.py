@@ -52,8 +52,8 @@ class NumberSums:
 class Sums:
     """Sums over rows ``start`` to ``start + n_rows``.
 
-    ``gram`` is ``Z.T Z`` over the raw features, 1 first and then ``keys``; ``by_label`` the sum of ``Z`` over the rows
-    of each outcome; ``groups`` the groups that occur.
+    ``gram`` is ``Z.T Z`` over the raw features, 1 first and then ``keys``; ``by_cell`` the sum of ``Z`` over the rows
+    of each outcome and group ("" where there are no groups).
     """
 
     start: int
@@ -62,8 +62,17 @@ class Sums:
     columns: list[NumberSums]
     keys: list[Key]
     gram: FloatArray
-    by_label: dict[Any, FloatArray]
-    groups: frozenset[str]
+    by_cell: dict[tuple[Any, str], FloatArray]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The outcomes that occur, in the order of their first rows."""
+        return list(dict.fromkeys(label for label, _ in self.by_cell))
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups that occur, sorted."""
+        return sorted({group for _, group in self.by_cell})
 
     def plus(self, other: Sums, names: Sequence[str]) -> Sums:
         """The sums over both."""
@@ -73,14 +82,15 @@ class Sums:
             for mine, theirs, name in zip(self.columns, other.columns, names, strict=True)
         ]
         keys = list(dict.fromkeys([*self.keys, *other.keys]))
-        labels = list(dict.fromkeys([*self.by_label, *other.by_label]))
+        cells = list(dict.fromkeys([*self.by_cell, *other.by_cell]))
+        labels = list(dict.fromkeys(label for label, _ in cells))
         if len(labels) > 2:
             listed = ", ".join(shown(label) for label in labels[:5])
             raise InputError(f"Only two outcomes are supported; the table has {listed} (the last in {where}).")
         _refuse_many_categories(keys, names)
         mine, theirs = self._widened(keys), other._widened(keys)
         nothing = np.zeros(1 + len(keys))
-        by_label = {label: mine.by_label.get(label, nothing) + theirs.by_label.get(label, nothing) for label in labels}
+        by_cell = {cell: mine.by_cell.get(cell, nothing) + theirs.by_cell.get(cell, nothing) for cell in cells}
         return Sums(
             self.start,
             self.n_rows + other.n_rows,
@@ -88,8 +98,7 @@ class Sums:
             columns,
             keys,
             mine.gram + theirs.gram,
-            by_label,
-            self.groups | other.groups,
+            by_cell,
         )
 
     def _widened(self, keys: list[Key]) -> Sums:
@@ -100,11 +109,11 @@ class Sums:
         at = np.array([0, *(place[key] for key in self.keys)], dtype=np.intp)
         gram = np.zeros((1 + len(keys), 1 + len(keys)))
         gram[np.ix_(at, at)] = self.gram
-        by_label = {}
-        for label, values in self.by_label.items():
-            by_label[label] = np.zeros(1 + len(keys))
-            by_label[label][at] = values
-        return Sums(self.start, self.n_rows, self.centres, self.columns, keys, gram, by_label, self.groups)
+        by_cell = {}
+        for cell, values in self.by_cell.items():
+            by_cell[cell] = np.zeros(1 + len(keys))
+            by_cell[cell][at] = values
+        return Sums(self.start, self.n_rows, self.centres, self.columns, keys, gram, by_cell)
 
 
 def block_sums(
@@ -123,16 +132,14 @@ def block_sums(
         if sums.n_missing:
             keys.append((position, MISSING, ""))
     _refuse_many_categories(keys, list(table.columns))
-    label, labels = _labels(outcome)
+    cell, cells = _cells(outcome, groups)
     k = 1 + len(keys)
     width = -(-k // sum_kernels.WIDTH) * sum_kernels.WIDTH
-    gram, by_label = np.zeros((k, width)), np.zeros((len(labels), width))
+    gram, by_cell = np.zeros((k, width)), np.zeros((len(cells), width))
     for start_of_tile in range(0, n, _TILE):
         tile = slice(start_of_tile, min(start_of_tile + _TILE, n))
-        sum_kernels.add_products(_raw(read, centres, tile, width), k, label[tile], gram, by_label)
-    present = frozenset() if groups is None else frozenset(_group_texts(groups).unique())
-    by_label = by_label[:, :k]
-    return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(labels, by_label, strict=True)), present)
+        sum_kernels.add_products(_raw(read, centres, tile, width), k, cell[tile], gram, by_cell)
+    return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
 def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
@@ -192,6 +199,17 @@ def _read(series: pd.Series[Any]) -> tuple[NumberSums, Any]:
     codes = merged[codes]
     kind = False if len(categories) else None
     return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
+
+
+def _cells(
+    outcome: pd.Series[Any], groups: pd.Series[Any] | None
+) -> tuple[np.ndarray[Any, Any], list[tuple[Any, str]]]:
+    """In which cell each row is, and outcome and group of each cell."""
+    label, labels = _labels(outcome)
+    if groups is None:
+        return label, [(value, "") for value in labels]
+    group, names = pd.factorize(_group_texts(groups))
+    return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
 
 
 def _labels(outcome: pd.Series[Any]) -> tuple[np.ndarray[Any, Any], list[Any]]:
