@@ -12,6 +12,7 @@ import pytest
 from fairwise.constraints.budgets import Budget
 from fairwise.errors import SolverError
 from fairwise.learning import master as module
+from fairwise.learning.highs import run
 from fairwise.learning.master import Master
 from fairwise.learning.multipliers import lagrangian_bound
 
@@ -182,17 +183,40 @@ def test_where_nothing_is_feasible_highs_says_so(pool: Callable[..., Listed]) ->
         master.solve(game.problem)
 
 
+@seeds
+@shapes
+def test_columns_that_left_come_back_when_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch,
+    pool: Callable[..., Listed],
+    direct_optimum: Direct,
+    seed: int,
+    shape: dict[str, Any],
+) -> None:
+    """A programme of very few columns at a time gives the optimum over all of them, for one gamma after another."""
+    monkeypatch.setattr(module, "_MANY_COLUMNS", 2)
+    monkeypatch.setattr(module, "_PER_ROW", 0)
+    game = pool(seed, **shape)
+    master = Master(game.problem)
+    master.add(game.errors, game.differences)
+    for gamma in (0.9, 0.0, 0.4, 0.1):
+        problem = game.problem.at(gamma)
+        found = master.solve(problem)
+        assert found.value == pytest.approx(direct_optimum(problem, game.errors, game.differences).value, abs=1e-8)
+        assert len(master._inside) < len(master)
+        assert_feasible(problem, found.weights, game.differences)
+
+
 def test_a_programme_that_highs_gives_up_on_is_an_error(
     monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed]
 ) -> None:
-    quiet = module._quiet_highs
+    quiet = module.quiet_highs
 
     def impatient() -> Any:
         lp = quiet()
         lp.setOptionValue("simplex_iteration_limit", 0)
         return lp
 
-    monkeypatch.setattr(module, "_quiet_highs", impatient)
+    monkeypatch.setattr(module, "quiet_highs", impatient)
     game = pool(0, eta=0.05)
     with pytest.raises(SolverError, match=r"could not be solved: HiGHS reports .*[Ii]teration limit"):
         solved(game.problem, game.errors, game.differences)
@@ -220,7 +244,7 @@ def test_a_failed_warm_start_gets_one_cold_one() -> None:
             return highspy.HighsSolution()
 
     once, twice = Stumbling(1), Stumbling(2)
-    module._run(once)
+    run(once)
     assert once.cold_starts == 1
     with pytest.raises(SolverError):
-        module._run(twice)
+        run(twice)

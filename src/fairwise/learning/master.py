@@ -11,7 +11,8 @@ where ``values`` are pair differences (limit gamma) and, behind them, the values
 
 Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
 With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
-Rows and cuts enter only when the current ``p`` breaks them. What is solved is exact either way.
+Rows and cuts enter only when the current ``p`` breaks them. Columns with a large reduced cost leave when there are very
+many, and come back when another solution makes it negative. What is solved is exact either way.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import highspy
 import numpy as np
 import scipy.sparse
 
 from fairwise.errors import SolverError
 from fairwise.learning.averages import budget_limits
+from fairwise.learning.highs import FEASIBLE, INFINITY, add_columns, add_rows, drop_columns, quiet_highs, run
 from fairwise.learning.multipliers import Multipliers
 from fairwise.learning.row_kernels import combined, mixed
 
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray, IntArray
     from fairwise.learning.problem import Problem
 
-_FEASIBLE = 1e-9
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
 _MAX_GROUPS = 32  # beyond, they share so many: more make the programme slow, fewer need more rounds of cuts
 _CUTS_AT_ONCE = 512
-_INFINITY = highspy.kHighsInf
+_MANY_COLUMNS = 256  # and four for each row: beyond, half of the columns leave the programme
+_PER_ROW = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,59 +113,107 @@ class Master:
         self._cuts: list[_Cut] = []
         self._known: set[bytes] = set()
         self._cut_matrix = scipy.sparse.csr_array((0, len(problem)))
+        self._errors = np.empty(0)
         self._values = np.empty((0, len(problem)), dtype=np.int8)
-        self._lp = _quiet_highs()
+        self._inside = np.empty(0, dtype=np.intp)  # which columns are in the programme, in its order
+        self._lp = quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
-        _add_columns(self._lp, np.zeros(len(self._groups)), [])
-        _add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
+        add_columns(self._lp, np.zeros(len(self._groups)), [])
+        add_rows(self._lp, np.array([1.0]), np.array([1.0]), [])
         self._budget_scale = np.zeros(self._n_budgets)
         np.maximum.at(self._budget_scale, self._groups.budget, self._groups.scale)
         self._budget_scale[self._budget_scale == 0] = 1.0  # a budget about nothing
         for budget, largest in enumerate(self._budget_scale):
             mine = np.flatnonzero(self._groups.budget == budget)
             entries = [(mine, self._groups.scale[mine] / largest)]
-            _add_rows(self._lp, np.array([-_INFINITY]), np.array([0.0]), entries)
+            add_rows(self._lp, np.array([-INFINITY]), np.array([0.0]), entries)
 
     def __len__(self) -> int:
         return len(self._values)
 
     def add(self, errors: FloatArray, values: np.ndarray[Any, Any]) -> None:
         """New columns: errors ``(k,)`` and the values of all rows ``(k, n_rows)``."""
+        first = len(self)
+        self._errors = np.concatenate([self._errors, errors])
         self._values = np.concatenate([self._values, values])
-        on_cuts = _on_columns(self._cut_matrix, values)
-        first_cut = 1 + self._n_budgets
-        entries = []
-        for column in on_cuts.T:
-            touched = np.flatnonzero(column)
-            entries.append((np.append(0, first_cut + touched), np.append(1.0, column[touched])))
-        _add_columns(self._lp, errors, entries)
+        self._enter(np.arange(first, len(self)))
 
     def solve(self, problem: Problem) -> MasterSolution:
         """Best mixture of the columns for this problem's gamma and limits."""
         self._set_bounds(problem)
         while True:
-            primal, dual = _run(self._lp)
-            weights = np.maximum(primal[len(self._groups) :], 0.0)
+            primal, dual = self._run()
+            weights = np.zeros(len(self))
+            weights[self._inside] = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
             reached = mixed(self._values, weights)
             cuts = self._broken_cuts(problem, reached, primal)
-            if not cuts:
+            multipliers = self._multipliers(dual, len(problem))
+            if cuts:
+                self._add_cuts(cuts, problem.row_limits)
+                continue
+            reduced = self._reduced_costs(multipliers, float(dual[0]))
+            missed = np.intersect1d(np.flatnonzero(reduced < -FEASIBLE), self._outside)
+            if not len(missed):
                 break
-            self._add_cuts(cuts, problem.row_limits)
+            self._enter(missed)
         value = float(self._lp.getInfo().objective_function_value)
-        return MasterSolution(value, weights, self._multipliers(dual, len(problem)))
+        self._leave(weights, reduced)
+        return MasterSolution(value, weights, multipliers)
+
+    @property
+    def _outside(self) -> IntArray:
+        return np.setdiff1d(np.arange(len(self)), self._inside)
+
+    def _run(self) -> tuple[FloatArray, FloatArray]:
+        try:
+            return run(self._lp)
+        except SolverError:
+            if not len(self._outside):
+                raise
+            self._enter(self._outside)  # a smaller gamma may need a column that another one did not
+            return run(self._lp)
+
+    def _enter(self, which: IntArray) -> None:
+        """Put columns into the programme."""
+        on_cuts = _on_columns(self._cut_matrix, self._values[which])
+        first_cut = 1 + self._n_budgets
+        entries = []
+        for column in on_cuts.T:
+            touched = np.flatnonzero(column)
+            entries.append((np.append(0, first_cut + touched), np.append(1.0, column[touched])))
+        add_columns(self._lp, self._errors[which], entries)
+        self._inside = np.append(self._inside, which)
+
+    def _leave(self, weights: FloatArray, reduced: FloatArray) -> None:
+        """Where there are very many, take the less promising half of the columns out; none that is used."""
+        most = max(_MANY_COLUMNS, _PER_ROW * (1 + self._n_budgets + len(self._cuts)))
+        if len(self._inside) <= most:
+            return
+        promise = np.where(weights[self._inside] > 0.0, -np.inf, reduced[self._inside])
+        out = np.sort(np.argsort(promise, kind="stable")[len(self._inside) // 2 :])
+        out = out[np.isfinite(promise[out])]
+        drop_columns(self._lp, len(self._groups) + out)
+        self._inside = np.delete(self._inside, out)
+
+    def _reduced_costs(self, at: Multipliers, convexity: float) -> FloatArray:
+        """``err(h) + lambda @ values(h)`` minus the dual of ``sum p = 1``, of every column."""
+        charged = np.flatnonzero(at.rows)
+        whole = np.array([0, len(charged)])
+        costs = combined(self._values, whole, charged, at.rows[charged])[0]
+        return np.asarray(self._errors + costs - convexity)
 
     def _set_bounds(self, problem: Problem) -> None:
         limits = budget_limits(problem) / self._budget_scale
         upper = np.concatenate([limits, self._cut_matrix @ problem.row_limits])
         rows = np.arange(1, 1 + len(upper), dtype=np.int32)
         if len(rows):
-            self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -_INFINITY), upper)
+            self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -INFINITY), upper)
 
     def _broken_cuts(self, problem: Problem, reached: FloatArray, primal: FloatArray) -> list[_Cut]:
         """Cuts that the mixture breaks and the programme does not hold yet, the worst first."""
         over = reached - problem.row_limits
-        hard = self._hard_rows[over[self._hard_rows] > _FEASIBLE]
+        hard = self._hard_rows[over[self._hard_rows] > FEASIBLE]
         hard = hard[np.argsort(-over[hard], kind="stable")][:_CUTS_AT_ONCE]
         candidates = [_Cut(np.array([k]), np.ones(1), None) for k in hard]
 
@@ -172,10 +221,10 @@ class Master:
         excess = groups.coefficients * np.maximum(over[groups.rows], 0.0)
         missing = np.bincount(groups.variable, excess, minlength=len(groups)) - primal[: len(groups)]
         for budget, soft in enumerate(problem.soft_budgets):
-            if soft.shares @ np.maximum(over[soft.rows], 0.0) <= soft.limit + _FEASIBLE * self._budget_scale[budget]:
+            if soft.shares @ np.maximum(over[soft.rows], 0.0) <= soft.limit + FEASIBLE * self._budget_scale[budget]:
                 missing[groups.budget == budget] = 0.0
         for g in np.argsort(-missing, kind="stable")[:_CUTS_AT_ONCE]:
-            if missing[g] > _FEASIBLE:
+            if missing[g] > FEASIBLE:
                 entries = np.arange(groups.starts[g], groups.starts[g + 1])
                 entries = entries[over[groups.rows[entries]] > 0]
                 candidates.append(_Cut(groups.rows[entries], groups.coefficients[entries], int(g)))
@@ -198,7 +247,7 @@ class Master:
             shape=(len(cuts), self._values.shape[1]),
         )
         self._cut_matrix = scipy.sparse.vstack([self._cut_matrix, block], format="csr")
-        on_columns = _on_columns(block, self._values)
+        on_columns = _on_columns(block, self._values[self._inside])
         entries = []
         for cut, values in zip(cuts, on_columns, strict=True):
             touched = np.flatnonzero(values)
@@ -207,7 +256,7 @@ class Master:
                 columns, coefficients = np.append(columns, cut.excess), np.append(coefficients, -1.0)
             entries.append((columns, coefficients))
         upper = np.asarray(block @ row_limits, dtype=float)
-        _add_rows(self._lp, np.full(len(cuts), -_INFINITY), upper, entries)
+        add_rows(self._lp, np.full(len(cuts), -INFINITY), upper, entries)
 
     def _multipliers(self, dual: FloatArray, n_rows: int) -> Multipliers:
         """HiGHS gives a ``<=`` row of a minimisation a dual of at most 0."""
@@ -220,58 +269,3 @@ class Master:
 def _on_columns(cuts: Any, values: np.ndarray[Any, Any]) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
     return np.asarray(combined(values, cuts.indptr, cuts.indices, cuts.data))
-
-
-def _quiet_highs() -> Any:
-    lp = highspy.Highs()
-    lp.setOptionValue("output_flag", False)
-    lp.setOptionValue("presolve", "off")  # it would throw the warm basis away
-    lp.setOptionValue("threads", 1)
-    lp.setOptionValue("primal_feasibility_tolerance", _FEASIBLE)
-    lp.setOptionValue("dual_feasibility_tolerance", _FEASIBLE)
-    return lp
-
-
-def _run(lp: Any) -> tuple[FloatArray, FloatArray]:
-    lp.run()
-    if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        lp.clearSolver()  # once more from a cold start, before giving up
-        lp.run()
-    status = lp.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(
-            f"The linear programme over the classifiers could not be solved: HiGHS reports "
-            f"{lp.modelStatusToString(status)!r}. Try a larger gamma or eta, or check for extreme sample weights."
-        )
-    solution = lp.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual)
-
-
-def _add_rows(
-    lp: Any,
-    lower: FloatArray,
-    upper: FloatArray,
-    entries: Sequence[tuple[IntArray, FloatArray]],
-) -> None:
-    starts, indices, values = _packed(entries, len(lower))
-    lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
-
-
-def _add_columns(
-    lp: Any,
-    costs: FloatArray,
-    entries: Sequence[tuple[IntArray, FloatArray]],
-) -> None:
-    starts, indices, values = _packed(entries, len(costs))
-    none, open_end = np.zeros(len(costs)), np.full(len(costs), _INFINITY)
-    lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
-
-
-def _packed(
-    entries: Sequence[tuple[IntArray, FloatArray]], length: int
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
-    if not entries:
-        return np.zeros(length, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
-    starts = np.cumsum([0, *(len(index) for index, _ in entries[:-1])]).astype(np.int32)
-    indices = np.concatenate([index for index, _ in entries]).astype(np.int32)
-    return starts, indices, np.concatenate([value for _, value in entries])
