@@ -224,14 +224,14 @@ def test_answers_that_ask_for_nothing_are_no_trouble(town: Town) -> None:
 
 
 def test_a_programme_that_highs_reports_as_failed(monkeypatch: pytest.MonkeyPatch, town: Town) -> None:
-    quiet = master._quiet_highs
+    quiet = master.quiet_highs
 
     def impatient() -> Any:
         lp = quiet()
         lp.setOptionValue("simplex_iteration_limit", 0)
         return lp
 
-    monkeypatch.setattr(master, "_quiet_highs", impatient)
+    monkeypatch.setattr(master, "quiet_highs", impatient)
     model = PairwiseFairClassifier("tree")
     with pytest.raises(SolverError, match="HiGHS reports"):
         model.fit(town.people, town.outcome, judgments=town.judgments)

@@ -1,0 +1,216 @@
+"""A fitted model and what one may do with it: predict, look inside, simplify, save."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairwise.errors import InputError
+from fairwise.learning import inputs
+from fairwise.learning.certificate import certify
+from fairwise.learning.keys import row_keys, uniforms
+from fairwise.learning.mixture import Mixture
+from fairwise.learning.prices import price_table
+from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.pairs import Weighting
+    from fairwise.learning.certificate import Certificate
+    from fairwise.learning.oracles.base import Classifiers, FloatArray
+    from fairwise.learning.preparation import Rules
+    from fairwise.learning.problem import Problem
+    from fairwise.learning.result import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit was made from, kept in memory for simplifying the model, never saved."""
+
+    prepared: Rules
+    solution: Solution
+
+
+class FittedMixture(ClassifierMixin, BaseEstimator):
+    """A randomised classifier, its certificate, and the rules it was learned under; a subclass fits it."""
+
+    gamma: float
+    eta: float | None
+    weighting: Weighting
+
+    def _learned(self, X: Any, prepared: Rules, solution: Solution) -> Self:
+        validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
+        self.classes_ = prepared.classes
+        self._encoder, self._seed = prepared.encoder, prepared.seed
+        self._threshold: float | None = None
+        self.__dict__.pop("derandomization_", None)
+        self._training: Training | None = Training(prepared, solution)
+        self._adopt(Mixture(solution.classifiers, solution.weights), solution.error)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
+        of_label_1 = self._probability(self._rows(X))
+        return np.stack([1.0 - of_label_1, of_label_1], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
+        rows = self._rows(X)
+        drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
+        labels: NDArray[Any] = self.classes_[drawn.astype(np.intp)]
+        return labels
+
+    @property
+    def classifiers_(self) -> Classifiers:
+        """The classifiers of the mixture."""
+        return self._fitted("_mixture").classifiers  # type: ignore[no-any-return]
+
+    @property
+    def weights_(self) -> FloatArray:
+        """How often each classifier decides."""
+        return self._fitted("_mixture").weights  # type: ignore[no-any-return]
+
+    @property
+    def prices_(self) -> pd.DataFrame:
+        """What each judgment costs and what became of it: judge, a, b, answer, price, violation, excess, status."""
+        return pd.DataFrame(self._fitted("_prices"))
+
+    @property
+    def trajectory_(self) -> pd.DataFrame:
+        """One row per round or iteration: error, max_violation, gap."""
+        columns = self._fitted("_trajectory")
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(columns["error"]), name="round"))
+
+    @property
+    def group_rules_(self) -> pd.DataFrame:
+        """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit)."""
+        return pd.DataFrame(self._fitted("_group_rules"))
+
+    def prune(self) -> Self:
+        """A model with at most one classifier more than pairs in force, no worse in error nor on any pair."""
+        check_is_fitted(self)
+        training = self._after_fit()
+        if self._threshold is not None:  # one rule already
+            return self._twin()
+        mixture, error = fewest_classifiers(training.prepared.problem, self._mixture)
+        return self._twin()._adopt(mixture, error)
+
+    def derandomize(self, mean_violation: float | None = None) -> Self:
+        """A model that decides everyone for certain, where chance is not acceptable.
+
+        Picks the most accurate rule among the classifiers of the mixture and all thresholds on its probability that
+        violates the pairs no more on average than ``mean_violation`` (None: than the mixture does). What this adds is
+        told in ``derandomization_`` of the model returned.
+        """
+        check_is_fitted(self)
+        training = self._after_fit()
+        prepared = training.prepared
+        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, mean_violation)
+        single = self._twin()
+        single._threshold = rule.threshold
+        single._adopt(rule.mixture, rule.error)
+        single.derandomization_ = Derandomization.between(rule, self.certificate_, single.certificate_)
+        return single
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model as plain arrays (a ``.skops`` file, no pickle)."""
+        from fairwise.learning.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], trusted: list[str] | None = None) -> Self:
+        """Read a model written by :meth:`save`; types that are neither plain nor scikit-learn's must be ``trusted``."""
+        from fairwise.learning.persistence import load
+
+        return load(cls, path, trusted)
+
+    def _adopt(self, mixture: Mixture, error: float) -> Self:
+        """Make this mixture the model, and measure it anew."""
+        training = self._after_fit()
+        self._mixture = mixture
+        probability = self._probability(training.prepared.judged_rows)
+        favorable = probability if training.prepared.problem.sign > 0 else 1.0 - probability
+        self.certificate_: Certificate = certify(
+            training.solution,
+            training.prepared.pairs,
+            error=error,
+            favorable=favorable,
+            gamma=float(self.gamma),
+            eta=self.eta,
+            weighting=self.weighting,
+        )
+        multipliers = np.zeros(len(training.prepared.pairs))
+        problem = training.prepared.problem
+        multipliers[problem.source] = training.solution.multipliers.rows[: problem.n_pairs]
+        prices = price_table(training.prepared.pairs, multipliers, favorable, float(self.gamma))
+        self._prices = {str(name): prices[name].tolist() for name in prices.columns}
+        self._trajectory = training.solution.trajectory
+        self._group_rules = self._measured_rules()
+        return self
+
+    def _measured_rules(self) -> dict[str, list[Any]]:
+        problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
+        if problem.groups is None:
+            return {"rule": [], "value": [], "limit": [], "price": []}
+        return {
+            "rule": list(problem.groups.names),
+            "value": self._rule_values(problem).tolist(),
+            "limit": problem.groups.limits.tolist(),
+            "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
+        }
+
+    def _rule_values(self, problem: Problem) -> FloatArray:
+        assert problem.groups is not None
+        if self._threshold is not None:  # known only of people in memory
+            return problem.groups.matrix @ self._probability(problem.points.rows)
+        _, values = problem.evaluate(self._mixture.classifiers)
+        return np.asarray(self._mixture.weights @ values[:, problem.n_pairs :])
+
+    def _twin(self) -> Self:
+        twin = copy(self)
+        twin._training = self._training
+        return twin
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        table = inputs.as_table(X, finite=self._encoder is not None)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return table if self._encoder is None else self._encoder.encode(table)
+
+    def _probability(self, rows: Any) -> FloatArray:
+        probability = self._mixture.probabilities(rows)
+        return probability if self._threshold is None else (probability >= self._threshold).astype(float)
+
+    def _forget(self) -> None:
+        """Nobody is in memory to simplify the model on."""
+        self._training = None
+
+    def _fitted(self, name: str) -> Any:
+        check_is_fitted(self)
+        return getattr(self, name)
+
+    def _after_fit(self) -> Training:
+        if self._training is None:
+            raise InputError(
+                "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "
+                "after fit, with a table in memory."
+            )
+        return self._training
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_mixture")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the training people: they are nobody's business but the fit's."""
+        return {**super().__getstate__(), "_training": None}
