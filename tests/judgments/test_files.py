@@ -40,7 +40,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     key = st.tuples(st.sampled_from(who), pairs, st.integers(1, 99), st.sampled_from(["uniform", "repeat", "ünsure"]))
     keys = draw(st.lists(key, max_size=6, unique_by=lambda k: (str(k[0]), frozenset(map(str, k[1])), k[2], k[3])))
     optional = {
-        "weight": st.floats(0, 1e300),
+        "weight": st.just(0.0) | st.floats(1e-100, 1e100),
         "seconds": st.none() | st.floats(0, 1e6),
         "answered_at": times,
         "selection_probability": st.none() | st.floats(0, 1, exclude_min=True),

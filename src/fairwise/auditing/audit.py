@@ -126,6 +126,7 @@ def audit(
     checks.one_of("weighting", weighting, ("answers", "panel"))
     n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
     confidence = checks.fraction("confidence", confidence, ends=False)
+    seed = checks.whole("seed", seed, 0)
     judged = judgments.person_ids()
     in_blocks = scores_in_blocks(scores)
     if in_blocks is not None:

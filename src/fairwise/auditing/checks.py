@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
 from numbers import Integral, Real
+from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Judgments
@@ -22,17 +26,18 @@ def fraction(name: str, value: Any, *, ends: bool = True) -> float:
     raise InputError(f"{name}={value!r} is not allowed: it must be a number {span}")
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number of at least ``least``, and at most ``most`` where that is given."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= (most or inf):
         return int(value)
-    raise InputError(f"{name}={value!r} is not allowed: it must be a whole number of at least {least}")
+    limit = "" if most is None else f" and at most {most:,}"
+    raise InputError(f"{name}={shortened(value)} is not allowed: it must be a whole number of at least {least}{limit}")
 
 
 def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
     """One of these words."""
     words = list(allowed)
-    if value not in words:
+    if not (isinstance(value, str) and value in words):
         raise InputError(f"{name}={value!r} is not allowed. Allowed: {', '.join(map(repr, words))}")
 
 
@@ -54,5 +59,5 @@ def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments)
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
             f"give favorable_label={allowed}"
         )
-    if favorable_label is not None and favorable_label not in given:
+    if favorable_label is not None and (np.ndim(favorable_label) > 0 or favorable_label not in given):
         raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}")

@@ -34,7 +34,7 @@ def point_row(
         eta=eta,
         weighting=weighting,
     )
-    low, high = wilson(solution.error * n_people, n_people, _CONFIDENCE)
+    low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     return {
         "gamma": gamma,
         "eta": np.nan if eta is None else eta,

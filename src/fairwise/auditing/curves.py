@@ -57,6 +57,7 @@ class _Run:
         if self.sample_weight is None:
             return float(len(self.people))
         weight = np.asarray(self.sample_weight, dtype=float)
+        weight = weight / weight.max()
         return float(weight.sum() ** 2 / (weight**2).sum())
 
     def curve(self, judge: Any, shared: Classifiers | None, step: Callable[[], None] = lambda: None) -> Rows:

@@ -125,6 +125,7 @@ def held_out(
     n_repeats = checks.whole("n_repeats", n_repeats, 1)
     n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
     confidence = checks.fraction("confidence", confidence, ends=False)
+    seed = checks.whole("seed", seed, 0)
     known = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
     takes = _takes_judgments(model)
@@ -257,7 +258,7 @@ def _asked(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> 
 
 
 def _design_weights(judgments: Judgments, answers: pd.DataFrame) -> FloatArray:
-    """``weight / selection_probability`` where the latter is known."""
+    """``weight / selection_probability`` where the latter is known, in units in which no quotient is endless."""
     weight = answers["weight"].to_numpy(dtype=float)
     if "selection_probability" not in judgments.frame:
         return weight
@@ -269,7 +270,7 @@ def _design_weights(judgments: Judgments, answers: pd.DataFrame) -> FloatArray:
         raise InputError(
             f"selection_probability is empty in {unknown.sum()} of the {len(chance)} rows that count: fill all, or none"
         )
-    weighted: FloatArray = weight / chance
+    weighted: FloatArray = weight * (chance.min() / chance)
     return weighted
 
 

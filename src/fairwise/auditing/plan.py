@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Study = Callable[[int, int, np.random.Generator], float]
 
 
+_MOST = 10_000_000  # judges, or pairs of each: more than there are people to ask
+_NO_CORRELATION = 1e-300  # below, its inverse is endless
+
+
 def plan(
     judges: int | Sequence[int] | None = None,
     pairs: int | Sequence[int] = 50,
@@ -74,13 +78,13 @@ def plan(
     confidence = checks.fraction("confidence", confidence, ends=False)
     correlation = checks.fraction("correlation", correlation)
     n_simulations = checks.whole("n_simulations", n_simulations, 0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checks.whole("seed", seed, 0))
     study = simulate or _beta_binomial(rate, correlation)
     z = _normal_quantile(confidence)
     lines = []
     for n_pairs in _sizes(pairs, "pairs"):
         effect = design_effect(n_pairs, correlation)
-        needed = max(1, ceil(z**2 * rate * (1 - rate) * effect / (n_pairs * wanted**2) - 1e-9))
+        needed = _needed(z**2 * rate * (1 - rate) * effect / n_pairs, wanted)
         for n_judges in [needed] if judges is None else _sizes(judges, "judges"):
             independent = n_judges * n_pairs / effect
             half_width = z * np.sqrt(rate * (1 - rate) / independent)
@@ -128,7 +132,7 @@ def judge_correlation(judgments: pd.DataFrame, value: str = "excess") -> float:
 def _beta_binomial(rate: float, correlation: float) -> Study:
     def study(judges: int, pairs: int, rng: np.random.Generator) -> float:
         rates: float | FloatArray
-        if correlation == 0:
+        if correlation < _NO_CORRELATION:
             rates = np.full(judges, rate)
         elif correlation == 1:
             rates = (rng.random(judges) < rate).astype(float)
@@ -157,5 +161,13 @@ def _normal_quantile(confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2))
 
 
+def _needed(variance: float, wanted: float) -> int:
+    """The least number of judges with ``variance / judges <= wanted^2``."""
+    judges = variance / wanted / wanted
+    if judges > _MOST:
+        raise InputError(f"wanted={wanted:g} is not allowed: it would need {judges:.1g} judges, and {_MOST:,} is most")
+    return max(1, ceil(judges - 1e-9))
+
+
 def _sizes(value: int | Sequence[int], name: str) -> list[int]:
-    return [checks.whole(name, size, 1) for size in (value if isinstance(value, Sequence) else [value])]
+    return [checks.whole(name, size, 1, _MOST) for size in (value if isinstance(value, Sequence) else [value])]

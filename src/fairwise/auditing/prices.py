@@ -60,8 +60,10 @@ def lorenz(values: Any) -> pd.DataFrame:
     [0.0, 0.75, 1.0, 1.0, 1.0]
     """
     largest_first = np.sort(np.asarray(values, dtype=float))[::-1]
-    if len(largest_first) and not largest_first[-1] >= 0:
-        raise InputError("A Lorenz curve needs numbers that are not negative.")
+    if not (np.isfinite(largest_first) & (largest_first >= 0)).all():
+        raise InputError("A Lorenz curve needs finite numbers that are not negative.")
+    if len(largest_first):  # in units of a power of two, so that the total is a number
+        largest_first = np.ldexp(largest_first, -int(np.frexp(largest_first[0])[1]))
     running = np.concatenate([[0.0], np.cumsum(largest_first)])
     share = np.arange(len(running)) / max(len(largest_first), 1)
     return pd.DataFrame({"share": share, "total": running / running[-1] if running[-1] > 0 else running})
@@ -151,6 +153,8 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
 
     rows = PairRows.from_judgments(judgments)
     known = judgments if judgments.people is not None else judgments.about(people)
+    if not len(rows):  # nothing is asked of anyone
+        return price_table(rows, np.zeros(0), np.zeros(0), float(model.gamma))
     of_label_1 = model.predict_proba(known.people_rows(rows.people))[:, 1]
     favorable = 1.0 - of_label_1 if model.favorable_label == model.classes_[0] else of_label_1
     return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))

@@ -33,6 +33,8 @@ class ViolationScorer:
         """Larger is better, as scikit-learn wants it."""
         del y
         rows = self.rows
+        if not len(rows):  # nothing is asked of anyone
+            return 0.0
         given = probabilities.second_class_probability(model, probabilities.judged_rows(self.judgments, rows.people, X))
         classes = probabilities.binary_classes(model)
         second = probabilities.favorable_is_second(self.favorable_label, classes, self.judgments)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+_MOST = 10**18  # people, pairs or dimensions: more than a formula in floats can tell apart
 Version = Literal["stated", "corrected", "sharper"]
 
 
@@ -82,7 +83,7 @@ def stated_fairness(n: int, m: int, d: int, eps: float) -> Bound:
     """
     _check(n=n, m=m, d=d, eps=eps)
     labelings = d * log(2 * e * n / d)
-    k = log(2 * n**2) / (8 * eps**2) + 1
+    k = (log(2) + 2 * log(n)) / (8 * eps**2) + 1
     k_pairs = 2 * log(2 * m) / eps**2 + 1
     log_failure = _log_sum(log(8) + labelings * k - n * eps**2 / 32, labelings * k_pairs - 8 * m * eps**2)
     return Bound("fairness loss", "stated", 2 * eps, log_failure)
@@ -116,7 +117,7 @@ def sharper_fairness(n: int, m: int, d: int, delta: float) -> Bound:
     """
     _check(n=n, m=m, d=d, delta=delta)
     half = n // 2
-    chance = log(4 / delta)
+    chance = log(4) - log(delta)
     deviation = (
         4 * sqrt(2 * d * log(e * half / d) / half)
         + sqrt(chance / (2 * n))
@@ -130,13 +131,13 @@ def sharper_fairness(n: int, m: int, d: int, delta: float) -> Bound:
 def stated_error(n: int, d: int, delta: float) -> Bound:
     """The paper's theorem on error: ``O(sqrt((d + ln(1/delta)) / n))``, here with 1 for the constant it leaves open."""
     _check(n=n, d=d, delta=delta)
-    return Bound("error", "stated", sqrt((d + log(1 / delta)) / n), log(delta), constant_known=False)
+    return Bound("error", "stated", sqrt((d - log(delta)) / n), log(delta), constant_known=False)
 
 
 def corrected_error(n: int, d: int, delta: float) -> Bound:
     """With constants: ``2 sqrt(2 d ln(en/d) / n) + sqrt(ln(2/delta) / 2n)``, for all mixtures, as error is linear."""
     _check(n=n, d=d, delta=delta)
-    deviation = 2 * sqrt(2 * d * log(e * n / d) / n) + sqrt(log(2 / delta) / (2 * n))
+    deviation = 2 * sqrt(2 * d * log(e * n / d) / n) + sqrt((log(2) - log(delta)) / (2 * n))
     return Bound("error", "corrected", deviation, log(delta))
 
 
@@ -188,7 +189,8 @@ def theorems(n: int, m: int, d: int, delta: float = 0.05) -> pd.DataFrame:
 
 def hoeffding(units: float, delta: float = 0.05) -> float:
     """``sqrt(ln(2/delta) / 2m)``: how far the mean of ``m`` independent numbers in [0, 1] is from its expectation."""
-    return sqrt(log(2 / checks.fraction("delta", delta, ends=False)) / (2 * units)) if units > 0 else inf
+    chance = log(2) - log(checks.fraction("delta", delta, ends=False))
+    return sqrt(chance / 2 / units) if units > 0 else inf
 
 
 def _log_sum(first: float, second: float) -> float:
@@ -198,7 +200,7 @@ def _log_sum(first: float, second: float) -> float:
 
 def _check(*, d: int, n: int, m: int = 1, eps: float = 1.0, delta: float = 0.5) -> None:
     for name, count in {"n": n, "m": m, "d": d}.items():
-        checks.whole(name, count, 1)
+        checks.whole(name, count, 1, _MOST)
     checks.fraction("delta", delta, ends=False)
     if checks.fraction("eps", eps) == 0:
         raise InputError("eps=0 is not allowed: it must be above 0")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -97,10 +98,11 @@ def krippendorff_alpha(
     """
     if level not in get_args(Level):
         raise InputError(f"level={level!r}; allowed: {' or '.join(map(repr, get_args(Level)))}")
-    if not 0 < confidence < 1:
+    if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise InputError(f"confidence={confidence!r}; allowed: above 0 and below 1")
-    if n_resamples < 0:
-        raise InputError(f"n_resamples={n_resamples!r}; allowed: 0 or more")
+    for name, number in (("n_resamples", n_resamples), ("seed", seed)):
+        if not (isinstance(number, Integral) and number >= 0):
+            raise InputError(f"{name}={number!r}; allowed: a whole number, 0 or more")
     panel = _Panel.of(orient(judgments.counted()), level)
     alpha, note = np.nan, "no pair was answered by two judges"
     if panel.n_pairs:

@@ -12,6 +12,7 @@ from fairwise.judgments.ids import encode, is_integer
 from fairwise.judgments.source import Source
 
 _ZONE = re.compile(r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers
 _LEAVE_OUT = "fill every row or leave the column out"
 
 
@@ -30,11 +31,14 @@ def answers(column: pd.Series, source: Source) -> pd.Series:
 
 
 def weights(column: pd.Series, source: Source) -> NDArray[np.float64]:
-    """Return the weights: finite, at least 0, none missing."""
+    """Return the weights: 0, or within a range in which they can be added and multiplied; none missing."""
     values, bad = _floats(column)
     source.refuse(
         bad | ~(values >= 0), "weight", column, f"is not a weight; allowed: a number, 0 or more; {_LEAVE_OUT}"
     )
+    extreme = (values > _HEAVIEST) | ((values > 0) & (values < _LIGHTEST))
+    allowed = f"allowed: 0, or from {_LIGHTEST:g} to {_HEAVIEST:g}"
+    source.refuse(extreme, "weight", column, f"is too extreme a weight to be added up; {allowed}")
     return values
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
+from fairwise.judgments import parquet
 from fairwise.judgments.ids import encode, some
 from fairwise.judgments.source import Source
 
@@ -164,8 +165,8 @@ def _read_parquet(path: Path, data: bytes) -> tuple[pd.DataFrame, Source]:
     if not data.startswith(_PARQUET_MARK):
         raise JudgmentsError(f"{path}: not a Parquet file")
     try:
-        frame = pd.read_parquet(io.BytesIO(data))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        frame = parquet.read(io.BytesIO(data))
+    except parquet.DAMAGES as error:
         raise JudgmentsError(f"{path}: a damaged Parquet file: {error}") from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()

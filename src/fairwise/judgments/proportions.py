@@ -1,6 +1,7 @@
 """A share of so many, with Wilson's interval."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -42,7 +43,7 @@ def wilson(count: ArrayLike, of: ArrayLike, confidence: float) -> tuple[Floats, 
     They are the shares q with |p - q| = z sqrt(q (1 - q) / n):
     (p + z²/2n ± z sqrt(p (1 - p)/n + z²/4n²)) / (1 + z²/n), never outside 0 and 1.
     """
-    if not 0 < confidence < 1:
+    if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise InputError(f"confidence={confidence!r}; allowed: above 0 and below 1")
     k, n = np.asarray(count, dtype=np.float64), np.asarray(of, dtype=np.float64)
     n = np.where(n > 0, n, np.nan)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError
+from fairwise.errors import JudgmentsError, shown
 from fairwise.judgments import columns
 from fairwise.judgments.ids import PeopleIds, encode, is_integer, plain, some
 from fairwise.judgments.source import Source
@@ -136,7 +136,7 @@ def _check_unique(
     more = f" ({int(again.sum()) - 1} more such rows)" if again.sum() > 1 else ""
     row = table.iloc[second]
     raise JudgmentsError(
-        f"{source.where(second)}: judge {given['judge'].iloc[second]!r} already answered about "
-        f"{row['a']!r} and {row['b']!r} in round {row['round']}, design {row['design']}, at "
+        f"{source.where(second)}: judge {shown(given['judge'].iloc[second])} already answered about "
+        f"{shown(row['a'])} and {shown(row['b'])} in round {row['round']}, design {row['design']}, at "
         f"{source.place(first)}; allowed: one row per judge, pair (in either order), round and design{more}"
     )

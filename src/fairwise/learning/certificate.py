@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.result import Solution
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -62,7 +64,9 @@ class Certificate:
         return "\n".join(lines)
 
     def _gap_in_words(self) -> str:
-        return f"gap {self.gap:.1e}" if self.gap >= 0 else "this model is below it because it breaks the rules"
+        if self.gap < -_ROUNDING:
+            return "this model is below it because it breaks the rules"
+        return f"gap {max(self.gap, 0.0):.1e}"
 
 
 def certify(
@@ -79,6 +83,7 @@ def certify(
     violations = rows.violations(favorable)
     excess = np.maximum(violations - gamma, 0.0)
     exact = solution.exact
+    error = min(max(error, 0.0), 1.0)  # it is a sum of rounded parts
     lower_bound = max(solution.bound, 0.0)  # no error is below 0
     return Certificate(
         kind="exact" if exact else "heuristic",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from decimal import Decimal
 from math import fsum
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +18,13 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
 
 MAX_CATEGORIES = 1000
+LARGEST_EXACT = 2**53
+TOO_FINE = (
+    f"Of whole numbers beyond {LARGEST_EXACT} (2**53) neighbours cannot be told apart. Leave the column out if it only "
+    "names people, or give it in larger units."
+)
 _MANY_ROWS = 20_000  # from so many on compiled code does the same in one pass
+_SMALLEST, _LARGEST = 2.0**-1074, float(np.finfo(float).max)
 _NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}  # as pandas calls them
 
 
@@ -127,17 +135,28 @@ def is_number(series: pd.Series[Any]) -> bool:
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
             "days) or leave the column out."
         )
-    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in _NUMBERS_AS_OBJECTS:
-        return True
+    if series.dtype == object:
+        kind = pd.api.types.infer_dtype(series, skipna=True)
+        if kind in _NUMBERS_AS_OBJECTS or (kind.startswith("mixed") and _all_numbers(series)):
+            return True
     if pd.api.types.is_complex_dtype(series):
         raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
     return pd.api.types.is_numeric_dtype(series)
 
 
+def _all_numbers(series: pd.Series[Any]) -> bool:
+    """Whether every value is a number, be they of several types."""
+    return all(isinstance(value, Real | Decimal) for value in series[series.notna()])
+
+
 def numbers_of(series: pd.Series[Any]) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
-    values = series.to_numpy(dtype=float, na_value=np.nan)
+    try:
+        values = series.to_numpy(dtype=float, na_value=np.nan)
+    except OverflowError as error:
+        raise InputError(f"Column {series.name!r} holds a number that is too large for a float: {error}.") from None
+    _refuse_inexact(series, values)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         where = series.index[infinite[0]]
@@ -147,23 +166,44 @@ def numbers_of(series: pd.Series[Any]) -> FloatArray:
     return values
 
 
+def _refuse_inexact(series: pd.Series[Any], values: FloatArray) -> None:
+    """A whole number that a float cannot hold would become its neighbour."""
+    if series.dtype != object and not pd.api.types.is_integer_dtype(series):
+        return
+    for position in np.flatnonzero(np.isfinite(values) & (np.abs(values) >= LARGEST_EXACT)).tolist():
+        given = series.iloc[position]
+        if isinstance(given, Integral) and int(given) != int(values[position]):
+            where = shown(series.index[position])
+            raise InputError(f"Column {series.name!r} is {given} for person {where}. {TOO_FINE}")
+
+
 def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled: bool) -> NumberColumn:
     known = ~np.isnan(values)
     marks_missing = not known.all()
     if not known.any():
         return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
     values, weights = values[known], weights[known]
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Summed exactly where it becomes a value: rounding must not depend on the order of people.
-        total = fsum(weights) if marks_missing else float(weights.sum())
-        mean = (fsum(values * weights) if marks_missing else float(values @ weights)) / total
+    # In units of a power of two near the largest, which rounds nothing, no sum and no square leaves the range of a
+    # float. Summed exactly where it becomes a value: rounding must not depend on the order of people.
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    units = np.ldexp(values, -exponent)
+    total = fsum(weights) if marks_missing else float(weights.sum())
+    mean = (fsum(units * weights) if marks_missing else float(units @ weights)) / total
     shift, scale = 0.0, 1.0
     if scaled:
-        shift = float(values.min())
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-        scale = scale_of(name, spread, float(np.abs(values).max()))
-    return NumberColumn(name, shift, scale, mean, marks_missing)
+        shift, most = float(values.min()), float(values.max())
+        _refuse_too_wide(name, shift, most)
+        spread = float(np.ldexp(np.sqrt(np.average((units - mean) ** 2, weights=weights)), exponent))
+        scale = scale_of(name, max(spread, _SMALLEST) if shift < most else 0.0, max(abs(shift), abs(most)))
+    return NumberColumn(name, shift, scale, float(np.ldexp(mean, exponent)), marks_missing)
+
+
+def _refuse_too_wide(name: str, least: float, most: float) -> None:
+    if not np.isfinite(most / 2 - least / 2) or most / 2 - least / 2 > _LARGEST / 2:
+        raise InputError(
+            f"Column {name!r} holds numbers too large to be scaled: the difference of {least:.1e} and {most:.1e} is no "
+            "float. Give it in larger units."
+        )
 
 
 def scale_of(name: str, spread: float, largest: float) -> float:
@@ -184,11 +224,19 @@ def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray
         from fairwise.learning.row_kernels import scaled
 
         scaled(values, column.fill, column.shift, column.scale, out)
-        return
-    missing = np.isnan(values)
-    out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
-    if column.marks_missing:
-        out[:, 1] = missing
+    else:
+        missing = np.isnan(values)
+        with np.errstate(over="ignore"):
+            out[:, 0] = (np.where(missing, column.fill, values) - column.shift) / column.scale
+        if column.marks_missing:
+            out[:, 1] = missing
+    endless = np.flatnonzero(~np.isfinite(out[:, 0]))
+    if len(endless):
+        who, value = series.index[endless[0]], values[endless[0]]
+        raise InputError(
+            f"Column {column.name!r} is {value:g} for person {shown(who)}, too far from the training people to be "
+            "measured in units of their spread."
+        )
 
 
 def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:

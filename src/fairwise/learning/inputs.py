@@ -12,6 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
+from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
+
+_HUGE = 100  # weights from 2**100 on, or below 2**-100
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +47,13 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
         return X
     if getattr(X, "dtype", None) is not None and X.dtype.kind in "OSU" and not _all_numbers(X):
         raise InputError("A plain array must hold numbers. Give a DataFrame to have categories and text encoded.")
-    matrix = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
-    matrix = np.asarray(matrix, dtype=float)
+    try:
+        given = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
+    except OverflowError as error:
+        raise InputError(f"Input X holds a whole number that is too large for a float: {error}.") from None
+    matrix = np.asarray(given, dtype=float)
+    if given.dtype.kind in "iu":
+        _refuse_inexact(given, matrix)
     broken = np.argwhere(~np.isfinite(matrix))
     if finite and len(broken):
         row, column = broken[0]
@@ -55,6 +63,13 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
             "DataFrame to have missing values handled, or a Pipeline that fills them."
         )
     return pd.DataFrame(matrix, copy=False)
+
+
+def _refuse_inexact(given: NDArray[Any], matrix: FloatArray) -> None:
+    """A whole number that a float cannot hold would become its neighbour."""
+    for row, column in np.argwhere(np.abs(matrix) >= LARGEST_EXACT):
+        if int(matrix[row, column]) != int(given[row, column]):
+            raise InputError(f"Input X is {given[row, column]} in row {row}, column {column}. {TOO_FINE}")
 
 
 def _all_numbers(values: Any) -> bool:
@@ -113,9 +128,14 @@ def _reordered(index: pd.Index, other: pd.Index) -> bool:
 
 
 def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
-    """Non-negative weights, at least one above 0; all 1 where none are given."""
+    """Non-negative weights, at least one above 0; all 1 where none are given.
+
+    Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
+    nothing and keeps their sums within the range of a float.
+    """
     if isinstance(sample_weight, pd.Series) and _reordered(sample_weight.index, table.index):
         raise InputError("sample_weight lists the same people in another order: use sample_weight.loc[people.index].")
+    _refuse_endless(sample_weight)
     try:
         checked = _check_sample_weight(sample_weight, table, dtype=np.float64, allow_all_zero_weights=True)
     except ValueError as error:
@@ -126,7 +146,18 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     if (weights < 0).any():
         row = int(np.flatnonzero(weights < 0)[0])
         raise InputError(f"sample_weight is {weights[row]} for row {row}: weights must not be negative.")
-    return weights
+    exponent = int(np.frexp(weights.max())[1])
+    return weights if abs(exponent) < _HUGE else np.ldexp(weights, -exponent)
+
+
+def _refuse_endless(sample_weight: Any) -> None:
+    """Name the first weight that is no finite number; what is no number at all is told by scikit-learn's check."""
+    weights = np.asarray(sample_weight)
+    if weights.ndim != 1 or weights.dtype.kind != "f":
+        return
+    for row in np.flatnonzero(~np.isfinite(weights))[:1]:
+        what = "NaN" if np.isnan(weights[row]) else "infinity"
+        raise InputError(f"sample_weight is {what} for row {row}: give every person a number of 0 or more.")
 
 
 def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[Any]:
@@ -160,7 +191,7 @@ def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgm
                 f"one: give favorable_label={allowed}."
             )
         return 1.0
-    matches = [value == favorable_label for value in classes.tolist()]
+    matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
     if not any(matches):
         raise InputError(f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {allowed}.")
     return 1.0 if matches[1] else -1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 _FORMAT = 1
+_MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
 # Compiled parts of scikit-learn's own models, which skops leaves to the reader to trust.
 _SCIKIT_LEARN = (
     "numpy.dtype",
@@ -93,10 +95,13 @@ def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None 
     """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
     allowed = [*_SCIKIT_LEARN, *_FAIRLEARN, *(trusted or [])]
     try:
+        _refuse_bombs(path)
         unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
         document = None if unknown else skops.io.load(path, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
+    except ModelFileError:
+        raise
     except Exception as error:  # a file from elsewhere can fail in any way inside skops
         raise ModelFileError(f"{path}: not a fairwise model file ({error}).") from error
     if unknown:
@@ -115,6 +120,13 @@ def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None 
         return _rebuilt(cls, document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({error!r}).") from error
+
+
+def _refuse_bombs(path: str | PathLike[str]) -> None:
+    """A small file may unpack to any size; what it says of itself is all that is ever read of it."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:
+            raise ModelFileError(f"{path}: more than {_MOST_BYTES >> 30} GiB when unpacked; not a fairwise model.")
 
 
 def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:

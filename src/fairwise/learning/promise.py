@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, inf, log, sqrt
+from reprlib import repr as shortened
 
 from fairwise.errors import InputError, shown
+
+_MOST = 1e100  # rounds, and any other number of a plan: far beyond what can be played, and its square is a number
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,22 @@ def promise(
     >>> promise(100, lambda_bound=10, tau_bound=1, nu=0.1).n_rounds
     92304
     """
-    given = {"n_pairs": n_pairs, "lambda_bound": lambda_bound, "tau_bound": tau_bound, "n_budgets": n_budgets}
-    for name, value in given.items():
-        if not 0 <= value < inf:
-            raise InputError(f"{name}={shown(value)} is not allowed: it must be a number that is not negative.")
-    for name, wanted in (("n_rounds", n_rounds), ("nu", nu)):
-        if wanted is not None and not 0 < wanted < inf:
-            raise InputError(f"{name}={shown(wanted)} is not allowed: it must be above 0.")
     if gain_range is None:
         gain_range = 3.0 if n_budgets else 2.0
+    given = {"n_pairs": n_pairs, "lambda_bound": lambda_bound, "tau_bound": tau_bound, "n_budgets": n_budgets}
+    for name, value in given.items():
+        if not 0 <= value <= _MOST:
+            allowed = f"it must be a number that is not negative and at most {_MOST:g}"
+            raise InputError(f"{name}={shortened(value)} is not allowed: {allowed}.")
+    for name, wanted in (("n_rounds", n_rounds), ("nu", nu), ("gain_range", gain_range)):
+        if wanted is not None and not 0 < wanted <= _MOST:
+            raise InputError(f"{name}={shortened(wanted)} is not allowed: it must be above 0 and at most {_MOST:g}.")
     per_root_round = lambda_bound * gain_range * sqrt(log(n_pairs + 1) / 2) + n_budgets * tau_bound
     if n_rounds is None:
         if nu is None:
             raise InputError("Give n_rounds or nu.")
+        if per_root_round / nu > sqrt(_MOST):
+            raise InputError(f"nu={shown(nu)} is not allowed: it would need more than {_MOST:g} rounds.")
         n_rounds = max(1, ceil((per_root_round / nu) ** 2))
     nu = per_root_round / sqrt(n_rounds)
     return Promise(

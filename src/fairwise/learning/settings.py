@@ -12,6 +12,7 @@ ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
 MAX_DEPTH = 5
+MAX_MULTIPLIER = 1e9  # of a bound on multipliers: beyond, errors drown in the prices of pairs
 DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
@@ -35,8 +36,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     if settings["max_thresholds"] is not None:
         _whole(settings, "max_thresholds", 1)
     _whole(settings, "n_rounds", 1)
-    _positive(settings, "lambda_bound")
-    _positive(settings, "tau_bound")
+    _positive(settings, "lambda_bound", MAX_MULTIPLIER)
+    _positive(settings, "tau_bound", MAX_MULTIPLIER)
     _positive(settings, "tol")
     if settings["nu"] is not None:
         _positive(settings, "nu")
@@ -51,7 +52,7 @@ def _classifies(estimator: Any) -> bool:
 
 
 def _one_of(settings: Mapping[str, Any], name: str, allowed: tuple[str, ...], more: str = "") -> None:
-    if settings[name] not in allowed:
+    if not (isinstance(settings[name], str) and settings[name] in allowed):
         raise InputError(f"{name}={shown(settings[name])} is not allowed. Allowed: {_listed(allowed)}{more}.")
 
 
@@ -69,10 +70,11 @@ def _number(settings: Mapping[str, Any], name: str, low: float, high: float, mor
         raise InputError(f"{name}={shown(value)} is not allowed: it must be a number from {low} to {high}{more}.")
 
 
-def _positive(settings: Mapping[str, Any], name: str) -> None:
+def _positive(settings: Mapping[str, Any], name: str, most: float | None = None) -> None:
     value = settings[name]
-    if not (_is_real(value) and 0 < value < float("inf")):
-        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number above 0.")
+    if not (_is_real(value) and 0 < value < float("inf") and (most is None or value <= most)):
+        limit = "" if most is None else f" and at most {most:g}"
+        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number above 0{limit}.")
 
 
 def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = None) -> None:
