@@ -1,34 +1,34 @@
-"""``python -m benchmarks [NAME ...]``: all rows, written to ``docs/benchmarks.md``; or some, only printed."""
+"""``python -m benchmarks [NAME ...]``: measure the shorter rows, or those named; ``--full`` measures all of them.
+
+Every run is compared with the ratios recorded last, and fails where one fell by more than half. Only ``--full`` writes
+``docs/benchmarks.md`` and, unless something fell, records its ratios.
+"""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
-from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING
+import sys
 
-from benchmarks import machine
-from benchmarks.row import table
-
-if TYPE_CHECKING:
-    from benchmarks.row import Row
+from benchmarks import guard, machine, page
+from benchmarks.runs import Run, measure
 
 NAMES = (
     "dynamics-speed",
     "panel-speed",
     "numpy-loop",
+    "group-constraints",
+    "gerryfair",
+    "full-lp",
     "against-dynamics",
     "linear-curve",
     "linear-frontier",
     "exact-trees",
+    "oracle-regret",
     "scaling",
     "growth",
     "large-table",
     "dask-workers",
     "startup",
-    "oracle-regret",
-    "group-constraints",
     "panel-curve",
     "audit-million",
     "large-panel",
@@ -42,17 +42,30 @@ NAMES = (
     "bundle",
     "console-pages",
 )
-_DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-_OPENING = """# Benchmarks
-
-What the learner must reach and what was measured, as `make bench` wrote it; run it again to replace this page. The
-people are those of COMPAS unless said otherwise, and every panel is simulated: no answers of real people are used.
-"""
+FULL_ONLY = {
+    "against-dynamics",
+    "linear-curve",
+    "linear-frontier",
+    "exact-trees",
+    "oracle-regret",
+    "scaling",
+    "dask-workers",
+    "startup",
+    "panel-curve",
+    "large-panel",
+    "answers-while-fitting",
+    "starters",
+    "active-design",
+    "active-pages",
+    "console-pages",
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--full", action="store_true", help="all rows; write the page")
+    parser.add_argument("--record", action="store_true", help="record the ratios of these rows, even if they fell")
     parser.add_argument("--list", action="store_true", help="list the names and stop")
     arguments = parser.parse_args()
     if arguments.list:
@@ -61,25 +74,33 @@ def main() -> None:
     unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(NAMES)}")
+    if arguments.full and arguments.names:
+        parser.error("--full is about all rows: name none")
     on = machine.description()
-    rows = {name: measure(name) for name in arguments.names or NAMES}
-    if not arguments.names:
-        _DOCUMENT.write_text(document(rows, on), encoding="utf-8")
-        print(f"wrote {_DOCUMENT.relative_to(Path.cwd())}" if _DOCUMENT.is_relative_to(Path.cwd()) else "written")
+    chosen = arguments.names or [name for name in NAMES if arguments.full or name not in FULL_ONLY]
+    runs = {name: told(name) for name in chosen}
+    print(f"{sum(run.seconds for run in runs.values()) / 60:.1f} minutes")
+    if arguments.full:
+        page.write(runs, on)
+    checked({name: run.row.ratios for name, run in runs.items()}, full=arguments.full, record=arguments.record)
 
 
-def measure(name: str) -> Row:
-    start = perf_counter()
-    row: Row = import_module(f"benchmarks.{name.replace('-', '_')}").run()
-    print(f"{name} ({perf_counter() - start:.0f} s)\n  bar       {row.bar}\n  measured  {row.measured}")
-    print(f"  reached   {row.verdict}\n\n{row.notes}\n", flush=True)
-    return row
+def told(name: str) -> Run:
+    run = measure(name)
+    print(f"{name} ({run.seconds:.0f} s, {run.gib})\n  bar       {run.row.bar}\n  measured  {run.row.measured}")
+    ratios = ", ".join(f"{ratio} {value:.3g}" for ratio, value in run.row.ratios.items())
+    print(f"  reached   {run.row.verdict}\n  ratios    {ratios}\n\n{page.notes(run)}\n", flush=True)
+    return run
 
 
-def document(rows: dict[str, Row], on: str) -> str:
-    lines = [[row.what, row.bar, row.measured, row.verdict] for row in rows.values()]
-    notes = "\n\n".join(f"## {name}\n\n{row.notes}" for name, row in rows.items())
-    return f"{_OPENING}\n{on}\n\n{table(['what', 'bar', 'measured', 'reached'], lines)}\n\n{notes}\n"
+def checked(ratios: guard.Ratios, *, full: bool, record: bool) -> None:
+    """Compare with what is recorded, record, and fail where something fell that was not to be recorded."""
+    complaints = guard.fallen(ratios, guard.read())
+    if record or (full and not complaints):
+        guard.record(ratios)
+    if complaints and not record:
+        again = f"python -m benchmarks {'--full' if full else 'NAME'} --record"
+        sys.exit("\n".join([*complaints, f"Run it on an idle machine; where it is meant to be so, record: {again}"]))
 
 
 if __name__ == "__main__":

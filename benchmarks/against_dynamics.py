@@ -64,6 +64,7 @@ def run() -> Row:
         f"Compared with each of the four runs instead, ours is lower for {every_share:.1%} of {len(everything)}, by "
         f"{every_gain:.4f} on average.\n\n"
         + table(["gamma", "mean realised violation", "mean error, dynamics", "mean error, ours", "ours lower"], lines),
+        ratios={"error saved / bar": gain / 0.03},
     )
 
 

@@ -106,4 +106,5 @@ def row_of(name: str, bar: int, result: Measured) -> Row:
         f"{len(result.accepted)} answers were acknowledged in {result.seconds:.1f} s, and exactly these were then in "
         f"the database: {'yes' if whole else 'no'}. The slowest took {result.slowest:.2f} s with its page. The "
         f"server spent {1000 * result.cpu_seconds / len(result.accepted):.1f} ms of processor time on each.",
+        ratios={"answers a second / bar": result.per_second / bar},
     )

@@ -69,6 +69,7 @@ def run() -> Row:
         f"An answer is the form sent, saved and the next page loaded: {len(without)} of them without, {len(beside)} "
         f"beside the fits; median {1000 * alone:.1f} and {1000 * together:.1f} ms. The fits meanwhile had "
         f"{busy:.0%} of the processor time of all cores.",
+        ratios={"p95 without fits / with": p95_alone / p95},
     )
 
 

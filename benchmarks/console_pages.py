@@ -71,6 +71,7 @@ def run() -> Row:
         "since. Agreement is computed beside the pages. All answers are read once, in a thread when the server starts: "
         f"{first[0]:.1f} s on SQLite, {first[1]:.1f} s on PostgreSQL.\n\n"
         + table(["page", "SQLite", "PostgreSQL"], lines),
+        ratios={"bar / slowest page": _BAR / slowest},
     )
 
 

@@ -59,6 +59,7 @@ def run() -> Row:
         reached=bool(same and died and ratio <= 0.7),
         notes="Workers of one thread each. The game between the passes is played by the client on one core, so the "
         f"ratio cannot reach 0.5. One worker: {_listed(took[1])} s; two: {_listed(took[2])} s.",
+        ratios={"one worker / two": 1 / ratio},
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from itertools import product
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from benchmarks import compas
-from benchmarks.row import Row, table
+from benchmarks.rivals import Duel, Measured, median_times_faster
+from benchmarks.row import Row
 from fairwise import PairwiseFairClassifier
 
 if TYPE_CHECKING:
@@ -27,82 +28,46 @@ CASES = tuple(product(ATTRIBUTES, MOMENTS, BOUNDS))
 _ROUNDING = 1e-6
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Error and largest violation of the randomised classifier on the training people, and what it took."""
-
-    error: float
-    violation: float
-    seconds: float
-    oracle_calls: int
-
-
-@dataclass(frozen=True)
-class Case:
-    """One rule, solved by both."""
-
-    rule: str
-    bound: float
-    us: Measured
-    them: Measured
-
-    @classmethod
-    def measure(cls, attribute: str, moment: Any, bound: float) -> Case:
-        them, gap = theirs(moment, bound, attribute)
-        return cls(f"{moment.__name__}, {attribute}", bound, ours(moment, bound, attribute, gap), them)
-
-    @property
-    def ratio(self) -> float:
-        return self.us.seconds / self.them.seconds
-
-    @property
-    def reached(self) -> bool:
-        us, them = self.us, self.them
-        return (
-            us.error <= them.error + _ROUNDING
-            and us.violation <= max(self.bound, them.violation) + _ROUNDING
-            and self.ratio <= 1 / 2
-            and us.oracle_calls <= them.oracle_calls
-        )
-
-    def line(self) -> list[str]:
-        us, them = self.us, self.them
-        return [
-            self.rule,
-            f"{self.bound:g}",
-            f"{us.error:.4f} / {them.error:.4f}",
-            f"{us.violation:.4f} / {them.violation:.4f}",
-            f"{us.oracle_calls} / {them.oracle_calls}",
-            self.times(),
-        ]
-
-    def times(self) -> str:
-        return f"{self.us.seconds:.2f} / {self.them.seconds:.2f}{'' if self.reached else ' **no**'}"
-
-
 def run() -> Row:
     ours(DemographicParity, BOUNDS[0], ATTRIBUTES[0], gap=1.0)  # load data and compiled code
     with threadpool_limits(1):
-        single = [Case.measure(*case) for case in CASES]
-    default = [Case.measure(*case) for case in CASES]
-    header = ["rule", "bound", "error", "violation", "oracle calls", "seconds, one thread", "seconds, default threads"]
-    lines = [[*one.line(), many.times()] for one, many in zip(single, default, strict=True)]
+        single = [duel(*case, "one thread") for case in CASES]
+    default = [duel(*case, "default threads") for case in CASES]
+    everything = (*single, *default)
+    calls = median((each.them.oracle_calls or 0) / (each.us.oracle_calls or 1) for each in everything)
     return Row(
         what="statistical rules only, logistic regression, to fairlearn's own gap",
         bar="error and violation not above ExponentiatedGradient's, ≤ 1/2 of its time, no more oracle calls",
         measured=f"one thread: {_summary(single)}; default threads: {_summary(default)}",
-        reached=all(case.reached for case in single + default),
-        notes="Ours / fairlearn's, same encoded people. Errors and violations are expectations over the draws, on "
-        "the training people; a violation is the rule's largest value, to be at most the bound (or fairlearn's, where "
-        "that is above it). Where more threads slow the fits down, they do so for both, and the ratio of times comes "
-        "close to that of oracle calls.\n\n" + table(header, lines),
+        reached=all(each.reached for each in everything),
+        notes="The same encoded people. Errors and violations are expectations over the draws, on the training people; "
+        "a violation is the rule's largest value, to be at most the bound (or fairlearn's, where that is above it). "
+        "Where more threads slow the fits down, they do so for both, and the ratio of times comes close to that of "
+        "oracle calls.",
+        ratios={
+            "times faster than ExponentiatedGradient": median_times_faster(everything),
+            "its oracle calls / ours": calls,
+        },
+        duels=everything,
     )
 
 
-def _summary(cases: list[Case]) -> str:
-    ratios = [case.ratio for case in cases]
-    reached = sum(case.reached for case in cases)
-    return f"{reached} of {len(cases)} cases, time ratio {np.median(ratios):.2f} (worst {max(ratios):.2f})"
+def duel(attribute: str, moment: Any, bound: float, threads: str) -> Duel:
+    them, gap = theirs(moment, bound, attribute)
+    us = ours(moment, bound, attribute, gap)
+    reached = (
+        us.error <= them.error + _ROUNDING
+        and us.violation <= max(bound, them.violation) + _ROUNDING
+        and us.seconds <= them.seconds / 2
+        and (us.oracle_calls or 0) <= (them.oracle_calls or 0)
+    )
+    return Duel(f"{moment.__name__} ≤ {bound:g}, {attribute}, {threads}", us, them, reached)
+
+
+def _summary(duels: list[Duel]) -> str:
+    slowest = min(each.times_faster for each in duels)
+    reached = sum(each.reached for each in duels)
+    return f"{reached} of {len(duels)} cases, {median_times_faster(duels):.1f} times faster (least {slowest:.1f})"
 
 
 def theirs(moment: Any, bound: float, attribute: str) -> tuple[Measured, float]:
@@ -143,4 +108,4 @@ def _measured(
         warnings.simplefilter("ignore")
         rule.load_data(compas.encoded(), outcome.to_numpy(), sensitive_features=people[attribute].to_numpy())
         violation = float(rule.gamma(lambda _: probability).max())
-    return Measured(float(np.abs(outcome.to_numpy() - probability).mean()), violation, took, oracle_calls)
+    return Measured(took, oracle_calls, float(np.abs(outcome.to_numpy() - probability).mean()), violation)

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks import compas, large_file
+from benchmarks import compas, large_file, log_axis
 from benchmarks.row import Row, busy_seconds, table
 from fairwise import LargeTable, PairwiseFairClassifier, frontier
+from fairwise.reporting.figures import palette
+from fairwise.reporting.figures.drawing import Drawing, Point, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from matplotlib.figure import Figure
+
+    Curve = tuple[Sequence[int], list[float]]
 
 _PEOPLE = (500_000, 1_000_000, 2_000_000, 4_000_000)
 _COLUMNS = (5, 10, 20, 40)
@@ -44,15 +50,52 @@ def run() -> Row:
         f"n and d: a table read in blocks, {_FEW:,} judgments (d at n = 1,000,000). K: n = 250,000. Judges: `frontier` "
         "by judge on COMPAS, 11 values of gamma, the paper's dynamics.\n\n"
         + table(["in", "sizes", "seconds", "exponent"], lines),
+        ratios={f"1 / exponent in {name}": 1 / value for name, value in grows.items()},
+        figures=(figure(curves),),
     )
 
 
-def _curve(sizes: Sequence[int], measure: Callable[[int], float]) -> tuple[Sequence[int], list[float]]:
+def figure(curves: dict[str, Curve]) -> Drawing:
+    """Both axes logarithmic, so that a power is a line and its exponent the slope."""
+
+    def paint(canvas: Figure) -> list[Point]:
+        for axes, (name, (sizes, times)) in zip(canvas.subplots(2, 2).flat, curves.items(), strict=True):
+            exponent, offset = _line(sizes, times)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            fitted = np.exp(offset) * np.array(sizes, dtype=float) ** exponent
+            axes.plot(sizes, fitted, color=palette.SOFT, linewidth=1.2)
+            axes.plot(sizes, times, marker="o", color=palette.ACCENT, markersize=5, linestyle="")
+            axes.margins(0.12)
+            log_axis.at(axes.xaxis, sizes)
+            log_axis.near(axes.yaxis, times)
+            axes.set_title(f"{name}: exponent {exponent:.2f}", fontsize=10)
+        canvas.supylabel("Seconds of processor time", fontsize=10, color=palette.MUTED)
+        return []
+
+    told = ", ".join(f"{_exponent(*curve):.2f} in {name}" for name, curve in curves.items())
+    return draw(
+        "benchmarks_growth",
+        "How the time of a fit grows",
+        f"Both axes are logarithmic; lines are powers fitted to the dots. Exponents: {told}.",
+        height=390,
+        simulated=False,
+        paint=paint,
+    )
+
+
+def _curve(sizes: Sequence[int], measure: Callable[[int], float]) -> Curve:
     return sizes, [measure(size) for size in sizes]
 
 
 def _exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+    return _line(sizes, times)[0]
+
+
+def _line(sizes: Sequence[int], times: Sequence[float]) -> tuple[float, float]:
+    """Slope and offset of the line through the logarithms."""
+    slope, offset = np.polyfit(np.log(sizes), np.log(times), 1)
+    return float(slope), float(offset)
 
 
 def _fit(folder: str, n: int, d: int, count: int) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from benchmarks.rivals import Duel
+    from fairwise.reporting.figures.drawing import Drawing
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,14 @@ class Row:
     reached: bool | None
     notes: str = ""
     """Markdown: how it was measured, and numbers that do not fit into the table."""
+
+    ratios: dict[str, float] = field(default_factory=dict)
+    """Named numbers of which larger is better, for the guard (:mod:`benchmarks.guard`)."""
+
+    duels: tuple[Duel, ...] = ()
+    """Problems that we and a rival solved."""
+
+    figures: tuple[Drawing, ...] = ()
 
     @property
     def verdict(self) -> str:

@@ -74,4 +74,5 @@ def run() -> Row:
         reached=all(one.is_right for one in found.values()),
         notes="All have the first page open and agree at once; the seconds are until the last has the page after it. "
         "50 pairs each are laid out for everyone, 6 of them from a pool of 20 anchors.",
+        ratios={f"starts a second, {name}": PEOPLE / one.seconds for name, one in found.items()},
     )
