@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from subprocess import CalledProcessError
 
 from benchmarks import guard, machine, page
 from benchmarks.runs import Run, measure
@@ -78,15 +79,23 @@ def main() -> None:
         parser.error("--full is about all rows: name none")
     on = machine.description()
     chosen = arguments.names or [name for name in NAMES if arguments.full or name not in FULL_ONLY]
-    runs = {name: told(name) for name in chosen}
+    tried = {name: told(name) for name in chosen}
+    runs = {name: run for name, run in tried.items() if run is not None}
     print(f"{sum(run.seconds for run in runs.values()) / 60:.1f} minutes")
     if arguments.full:
         page.write(runs, on)
     checked({name: run.row.ratios for name, run in runs.items()}, full=arguments.full, record=arguments.record)
+    if len(runs) < len(tried):
+        sys.exit(f"Could not be measured: {', '.join(name for name in tried if name not in runs)}")
 
 
-def told(name: str) -> Run:
-    run = measure(name)
+def told(name: str) -> Run | None:
+    """Measure and print a row; None where that failed, which must not lose what the others measured."""
+    try:
+        run = measure(name)
+    except CalledProcessError:
+        print(f"{name} failed, as told above\n", flush=True)
+        return None
     print(f"{name} ({run.seconds:.0f} s, {run.gib})\n  bar       {run.row.bar}\n  measured  {run.row.measured}")
     ratios = ", ".join(f"{ratio} {value:.3g}" for ratio, value in run.row.ratios.items())
     print(f"  reached   {run.row.verdict}\n  ratios    {ratios}\n\n{page.notes(run)}\n", flush=True)

@@ -154,6 +154,7 @@ def frontier(
         from fairwise.auditing.large_curves import large_frontier
 
         given = {"checkpoint": checkpoint, "sample_weight": sample_weight, "groups": groups}
+        given["sensitive_features"] = sensitive_features
         for name in (name for name, value in given.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
         return large_frontier(large, judgments, points, checked, by_judge=by == "judge", client=client)

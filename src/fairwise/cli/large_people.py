@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairwise.learning.blocks.table import LargeTable
 
 MANY_ROWS = 1_000_000
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared: bool) -> LargeTable | None:
@@ -42,6 +43,10 @@ def label_written(text: str | None, table: LargeTable) -> Any:
     if text is None:
         return None
     kind = table.kind_of(table.outcome)
+    if kind == "boolean":
+        if text.lower() not in _BOOLEANS:
+            raise InputError(f"{table.name}, column {table.outcome}: {text!r} is not one of the outcomes: true, false")
+        return _BOOLEANS[text.lower()]
     try:
         return {"integer": int, "number": float}.get(kind, str)(text)
     except ValueError:

@@ -52,7 +52,7 @@ class Certificate:
         else:
             lines += [
                 f"No proof of optimality: heuristic search over {self.hypothesis_class}.",
-                f"  Its search found nothing below {self.oracle_bound:.4f}; something better may exist.",
+                f"  Its search found nothing below {self.least_found:.4f}; something better may exist.",
             ]
         asked = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
         lines += [
@@ -62,6 +62,11 @@ class Certificate:
             f"Oracle calls                   {self.oracle_calls}",
         ]
         return "\n".join(lines)
+
+    @property
+    def least_found(self) -> float:
+        """What a heuristic search found nothing below: its own bound is no proof, and may be above this very model."""
+        return min(self.oracle_bound, self.error)
 
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:

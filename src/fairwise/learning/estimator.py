@@ -134,6 +134,7 @@ class PairwiseFairClassifier(FittedMixture):
         prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
         with joblib_on(client):
             solution = fitted_with_context(prepared.oracle, prepared.problem, settings)
+        self.n_people_ = len(prepared.people)
         return self._learned(X, prepared, solution)
 
     def _fit_large(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairwise.errors import InputError
 from fairwise.learning import inputs
+from fairwise.learning.blocks.table import is_in_parts
 from fairwise.learning.certificate import certify
 from fairwise.learning.keys import row_keys, uniforms
 from fairwise.learning.mixture import Mixture
@@ -184,6 +185,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_in_parts(X):
+            raise InputError(
+                "People are predicted for as a table in memory; a larger one part by part, such as "
+                "people.map_partitions(model.predict_proba) with dask."
+            )
         table = inputs.as_table(X, finite=self._encoder is not None)
         validate_data(self, X, reset=False, skip_check_array=True)
         return table if self._encoder is None else self._encoder.encode(table)

@@ -263,3 +263,116 @@ def test_people_whom_the_judgments_carry_must_look_the_same(make_crowd: Callable
     judgments = Judgments(crowd.answers, people=crowd.people.assign(age=20))
     with pytest.raises(JudgmentsError, match="column 'age'"):
         PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit([crowd.table], "paid", judgments=judgments)
+
+
+def test_files_whose_numbers_do_not_go_on_from_one_another_are_refused(
+    make_crowd: Callable[..., Crowd], tmp_path: Path
+) -> None:
+    """By name part10 comes before part2: counted through, everyone would be somebody else."""
+    table = make_crowd().table.reset_index(drop=True)
+    for part in range(12):
+        table[60 * part : 60 * part + 60].to_parquet(tmp_path / f"part{part}.parquet")
+    with pytest.raises(InputError, match=r"part10\.parquet: its people are numbered range\(600, 660\)"):
+        PairwiseFairClassifier(**SETTINGS).fit(tmp_path, "paid")
+
+
+def test_numbers_in_the_order_of_the_names_of_files_are_ids(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    crowd = make_crowd()
+    table = crowd.table.sort_index().reset_index(drop=True)
+    for part in range(3):
+        table[250 * part : 250 * part + 250].to_parquet(tmp_path / f"{part}.parquet")
+    answers = crowd.answers.assign(a=crowd.answers["a"] - 100, b=crowd.answers["b"] - 100)
+    models = [
+        PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit(source, "paid", judgments=Judgments(answers))
+        for source in (tmp_path, [table])
+    ]
+    assert models[0].certificate_ == models[1].certificate_
+
+
+def test_files_may_differ_in_harmless_types(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    table = make_crowd().table
+    first, rest = table[:100].assign(age=table["age"][:100].astype(float), city=None), table[100:]
+    first.to_parquet(tmp_path / "1.parquet")
+    rest.to_parquet(tmp_path / "2.parquet")
+    model = PairwiseFairClassifier(**SETTINGS).fit(tmp_path, "paid")
+    other = PairwiseFairClassifier(**SETTINGS).fit([pd.concat([first, rest])], "paid")
+    assert model.certificate_.error == other.certificate_.error
+    rest.drop(columns="age").to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet: there is no column 'age'"):
+        PairwiseFairClassifier(**SETTINGS).fit(tmp_path, "paid")
+
+
+@pytest.mark.parametrize("where", [slice(0, 200), slice(200, 400)])
+def test_a_chunk_of_gaps_may_be_of_any_type(make_crowd: Callable[..., Crowd], where: slice) -> None:
+    table = make_crowd().table
+    gaps = table["city"].copy()
+    gaps.iloc[where] = None
+    whole = table.assign(city=gaps)
+    chunks = [whole[start : start + 200] for start in range(0, 800, 200)]
+    untyped = [chunk.assign(city=np.nan) if chunk["city"].isna().all() else chunk for chunk in chunks]
+    assert any(chunk["city"].dtype == float for chunk in untyped)
+    models = [PairwiseFairClassifier(**SETTINGS).fit(given, "paid") for given in (untyped, chunks)]
+    assert models[0].certificate_ == models[1].certificate_
+    assert models[0]._encoder == models[1]._encoder
+
+
+def test_outcomes_of_several_types_are_refused_whichever_comes_first(make_crowd: Callable[..., Crowd]) -> None:
+    table = make_crowd().table
+    for mixed in ({0: 0, 1: "1"}, {0: "0", 1: 1}):
+        with pytest.raises(InputError, match="different kinds"):
+            PairwiseFairClassifier(**SETTINGS).fit([table.assign(paid=table["paid"].map(mixed).astype(object))], "paid")
+
+
+def test_a_table_that_changes_meanwhile_is_noticed(make_crowd: Callable[..., Crowd]) -> None:
+    table = make_crowd().table
+    lengths = iter([700, 700, 700, 500])
+    with pytest.raises(InputError, match="changed while they were read: 700 the first time, 500 now"):
+        PairwiseFairClassifier(**SETTINGS).fit(lambda: iter([table[: next(lengths)]]), "paid")
+    once = iter([table])
+    with pytest.raises(InputError, match=r"read only once|not a single row"):
+        PairwiseFairClassifier(**SETTINGS).fit(lambda: once, "paid")
+
+
+def test_a_group_is_the_same_whole_number_in_any_type(make_crowd: Callable[..., Crowd]) -> None:
+    table = make_crowd().table.assign(region=np.arange(700) % 3)
+    chunks = [table[:300], table[300:].assign(region=table["region"][300:].astype(float))]
+    parity = DemographicParity(difference_bound=0.1)
+    model = PairwiseFairClassifier(**{**SETTINGS, "n_rounds": 5}, group_constraints=parity).fit(
+        LargeTable(chunks, outcome="paid", drop=["region"], groups="region"), None
+    )
+    assert len(model.group_rules_) == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"groups": ["age"]}, "groups is the name of a column, not list"),
+        ({"columns": "age"}, "give a list of columns"),
+        ({"columns": ["age", "age"]}, "each once"),
+    ],
+    ids=str,
+)
+def test_names_of_columns_are_checked(make_crowd: Callable[..., Crowd], given: dict[str, Any], error: str) -> None:
+    with pytest.raises(InputError, match=error):
+        LargeTable([make_crowd().table], outcome="paid", **given)
+
+
+def test_nothing_that_was_given_is_ignored(make_crowd: Callable[..., Crowd]) -> None:
+    crowd = make_crowd()
+    source = LargeTable([crowd.table], outcome="paid")
+    with pytest.raises(InputError, match="has its outcome already"):
+        PairwiseFairClassifier(**SETTINGS).fit(source, "age")
+    with pytest.raises(InputError, match="sensitive_features="):
+        frontier(
+            source,
+            None,
+            Judgments(crowd.answers),
+            **SETTINGS,
+            favorable_label=1,
+            sensitive_features=crowd.people["age"],
+        )
+    with pytest.raises(InputError, match="not a client of dask"):
+        PairwiseFairClassifier(**SETTINGS).fit(source, None, client="tcp://127.0.0.1:8786")
+    model = PairwiseFairClassifier(**SETTINGS).fit(source, None)
+    with pytest.raises(InputError, match="part by part"):
+        model.predict([crowd.people])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.errors import InputError
 from fairwise.learning.blocks.cells import CellReader
 from fairwise.learning.blocks.passes import over_spans
 
@@ -43,6 +44,11 @@ def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, c
     for here, given in over_spans(table.spans(client), work, client):
         people += here
         label_1 += given
+    if not np.array_equal(people, learned.cell_people):
+        raise InputError(
+            f"{table.name}: its rows changed while they were read: {learned.n_rows} the first time, {people.sum()} now "
+            "(or other outcomes or groups)."
+        )
     return Counts(people.reshape(n_groups, 2), label_1.reshape(n_groups, 2, -1))
 
 

@@ -75,7 +75,8 @@ def learn(table: LargeTable, judgments: Judgments | None, client: Any = None) ->
         for sums, who in results:
             total = sums if total is None else total.plus(sums, names)
             found.append(who)
-    assert total is not None
+    if total is None:
+        raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
     return _learned(table, total, wanted.collected(found, first.table[names], table.name), first.table[names])
 
 
@@ -164,7 +165,7 @@ def _learned(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
     if len(labels) < 2:
         raise InputError(f"{table.name}: everyone has the same outcome, {labels[0]!r}: there is nothing to learn from.")
     try:
-        classes = np.unique(np.array(labels, dtype=object if isinstance(labels[0], str) else None))
+        classes = np.array(sorted(labels), dtype=object if isinstance(labels[0], str) else None)
     except TypeError:
         raise InputError("The outcomes are of different kinds, such as numbers and text. Give two values.") from None
     columns = tuple(

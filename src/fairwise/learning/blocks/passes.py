@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
+from fairwise.errors import InputError
 from fairwise.learning.blocks.spans import FrameSpan
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: An
     On a cluster a span that was lost with its worker is done again by another one, from the same rows.
     """
     if client is not None:
+        if not hasattr(client, "submit"):
+            raise InputError(f"client={client!r} is not a client of dask: give distributed.Client(address).")
         yield from _on_workers(spans, work, client)
         return
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -65,6 +68,20 @@ def _on_tables(work: Callable[[Span], Any], tables: list[Any], first: int, start
     return work(FrameSpan(tables, first, start, stop))
 
 
+def default_client() -> Any:
+    """The client that dask itself would use, if there is one: tables that it keeps can be had from nobody else."""
+    import sys
+
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client as found
+
+    try:
+        return found()
+    except ValueError:
+        return None
+
+
 def is_pending(span: Span) -> TypeGuard[FrameSpan]:
     """Whether its tables are still dask's plans."""
     return isinstance(span, FrameSpan) and any(hasattr(table, "dask") for table in span.tables)
@@ -76,6 +93,7 @@ def computed(span: Span, client: Any = None) -> Span:
         return span
     import dask
 
+    client = client or default_client()
     if client is not None:
         tables = client.gather(client.compute(span.tables))
     else:

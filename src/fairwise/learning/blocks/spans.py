@@ -63,11 +63,21 @@ class ParquetSpan:
             waiting.append(batch)
             count += len(batch)
             while count >= ROWS or (count and at + count == self.stop):
-                table = pa.Table.from_batches(waiting)
+                table = self._joined([pa.Table.from_batches([batch]) for batch in waiting])
                 block, rest = table.slice(0, ROWS), table.slice(ROWS)
                 yield Block(at, self._frame(block, at))
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
+
+    def _joined(self, tables: list[Any]) -> Any:
+        """One table, also where a column is of whole numbers in one file and of others in the next."""
+        import pyarrow as pa
+
+        try:
+            return pa.concat_tables(tables, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            files = " and ".join(dict.fromkeys(group.path for group in self.groups))
+            raise InputError(f"{files}: a column is of different types in different files: {error}") from None
 
     def _batches(self) -> Iterator[Any]:
         """What lies between start and stop, in batches of any length."""
@@ -77,6 +87,9 @@ class ParquetSpan:
             at = group.start
             try:
                 with pq.ParquetFile(group.path) as file:
+                    missing = [name for name in self.columns if name not in file.schema_arrow.names]
+                    if missing:
+                        raise InputError(f"{group.path}: there is no column {missing[0]!r}")
                     batches = file.iter_batches(ROWS, [group.number], list(self.columns), use_threads=False)
                     for batch in batches:
                         low, high = max(self.start - at, 0), min(self.stop - at, len(batch))
@@ -85,7 +98,11 @@ class ParquetSpan:
                             yield batch.slice(low, high - low)
                         if at >= self.stop:
                             return
+            except FileNotFoundError:
+                raise InputError(f"{group.path}: not there (workers need it at the same path)") from None
             except (OSError, ValueError) as error:
+                if isinstance(error, InputError):
+                    raise
                 raise InputError(f"{group.path}: cannot be read as Parquet: {error}") from None
 
     def _frame(self, table: Any, start: int) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, shown
+from fairwise.judgments.ids import text_of
 from fairwise.learning.blocks import sum_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
 
@@ -39,11 +40,17 @@ class NumberSums:
     high: float = 0.0
     low: float = 0.0
 
+    @property
+    def tells(self) -> bool:
+        """Whether a value was seen; a column in which everything is missing may be of numbers or of anything."""
+        return self.is_number is False or (self.is_number is True and self.least <= self.greatest)
+
     def plus(self, other: NumberSums, name: str, where: str) -> NumberSums:
-        if None not in (self.is_number, other.is_number) and self.is_number != other.is_number:
+        kinds = {sums.is_number for sums in (self, other) if sums.tells}
+        if len(kinds) > 1:
             raise InputError(f"Column {name!r} holds numbers in some rows and text in others ({where}).")
         high, low = sum_kernels.add_pairs(self.high, self.low, other.high, other.low)
-        known = self.is_number if other.is_number is None else other.is_number
+        known = kinds.pop() if kinds else self.is_number if other.is_number is None else other.is_number
         least, greatest = min(self.least, other.least), max(self.greatest, other.greatest)
         return NumberSums(known, self.n_missing + other.n_missing, least, greatest, float(high), float(low))
 
@@ -183,7 +190,8 @@ def _group_texts(groups: pd.Series[Any]) -> pd.Series[str]:
     missing = groups.isna().to_numpy()
     if missing.any():
         raise InputError(f"groups are missing for person {shown(groups.index[missing][0])}.")
-    return groups.astype(str)
+    codes, values = pd.factorize(groups)  # 1 and 1.0 are one group
+    return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
 
 def _read(series: pd.Series[Any]) -> tuple[NumberSums, Any]:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from fairwise.errors import InputError, shown
 from fairwise.learning.blocks import spans
+from fairwise.learning.blocks.passes import default_client
 from fairwise.learning.blocks.spans import FrameSpan, ParquetSpan, RowGroup
 
 if TYPE_CHECKING:
@@ -53,10 +54,14 @@ class LargeTable:
         drop: Sequence[str] = (),
         groups: str | None = None,
     ) -> None:
-        if not isinstance(outcome, str):
-            raise InputError(
-                f"With a table that is read in blocks the outcome is the name of a column, not {shown(outcome)}."
-            )
+        for what, name in (("outcome", outcome), ("id", id), ("groups", groups)):
+            if not isinstance(name, str) and (name is not None or what == "outcome"):
+                raise InputError(
+                    f"With a table that is read in blocks {what} is the name of a column, not {type(name).__name__}."
+                )
+        for what, names in (("columns", columns), ("drop", drop)):
+            if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
+                raise InputError(f"{what}={shown(names)}: give a list of columns, each once.")
         self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
         self._only, self._drop = None if columns is None else tuple(columns), tuple(drop)
         self._lengths: list[int] | None = None
@@ -88,21 +93,28 @@ class LargeTable:
         named = (self.outcome, *(self._only or ()), *self._drop)
         for name in (*named, *(name for name in (self.id, self.groups) if name is not None)):
             require_column(name, header, self.name)
+        twice = next((name for name in header if header.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"{self.name}: two columns are called {twice!r}.")
         others = {self.outcome, self.id, self._stored_index, *self._drop}
         return tuple(name for name in (header if self._only is None else self._only) if name not in others)
 
     def kind_of(self, column: str) -> str:
-        """Whether a column of a Parquet file holds whole numbers ("integer"), numbers ("number") or "text"."""
+        """What a column of a Parquet file holds: "integer", "number", "boolean" or "text"."""
         import pyarrow.types as kinds
 
         if column not in self.header:
             return "text"
         found = self._schema.field(column).type
+        if kinds.is_boolean(found):
+            return "boolean"
         return "integer" if kinds.is_integer(found) else "number" if kinds.is_floating(found) else "text"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are read, the index apart."""
+        if self.groups is not None and self.groups == (self.id or self._stored_index):
+            raise InputError(f"{self.name}: {self.groups!r} is everyone's id, and so cannot be their group.")
         more = (self.outcome,) if self.groups in {None, self.outcome, *self.features} else (self.outcome, self.groups)
         return (*self.features, *(str(name) for name in more))
 
@@ -139,6 +151,7 @@ class LargeTable:
         partitions = [delayed(_tidy)(part, self.columns, self.id, self.name) for part in self.source.to_delayed()]
         if self._lengths is None:  # where a block begins is known only from the lengths of all before it
             lengths = self.source.map_partitions(len)
+            client = client or default_client()
             self._lengths = list(lengths.compute() if client is None else client.compute(lengths).result())
         ends = np.cumsum(self._lengths).tolist()
         starts = [0, *ends[:-1]]
@@ -164,13 +177,20 @@ class LargeTable:
         if isinstance(self.source, str | PathLike):
             return [str(name) for name in self._schema.names]
         if is_dask(self.source):
-            return [str(name) for name in self.source.columns]
-        first = next(self._chunks(), None)
-        return [] if first is None else [str(name) for name in spans.checked(first).columns]
+            names = list(self.source.columns)
+        else:
+            first = next(self._chunks(), None)
+            if first is None:
+                raise InputError(f"{self.name}: not a single row")
+            names = list(spans.checked(first).columns)
+        for name in names:
+            if not isinstance(name, str):
+                raise InputError(f"{self.name}: columns must be named by text, not {shown(name)}.")
+        return names
 
     @cached_property
     def _files(self) -> list[Path]:
-        path = Path(self.source)
+        path = Path(self.source).absolute()  # workers may run in another folder
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not files:
             raise InputError(f"{path}: a folder without any .parquet file")
@@ -201,29 +221,54 @@ class LargeTable:
 
     def _numbering(self, n_rows: int) -> range:
         """Ids that are numbers in a row, as pandas wrote them down; otherwise rows are counted from 0."""
-        written = self._index_written
-        if len(written) == 1 and isinstance(written[0], dict) and written[0].get("kind") == "range":
-            start, step = int(written[0]["start"]), int(written[0]["step"])
-            return range(start, start + step * n_rows, step)
-        return range(n_rows)
+        first, *others = (_range_written(_opened(path)) for path in self._files)
+        if first is None:
+            return range(n_rows)
+        whole = range(first.start, first.start + first.step * n_rows, first.step)
+        at = len(first)
+        for path, own in zip(self._files[1:], others, strict=True):
+            if own is None or (len(own) and own not in (whole[at : at + len(own)], range(len(own)))):
+                raise InputError(
+                    f"{path}: its people are numbered {own or 'otherwise'}, which does not go on from the files before "
+                    "it (in the order of their names). Write the ids as a column: LargeTable(..., id='column')."
+                )
+            at += len(own)
+        return whole
 
     @property
     def _index_written(self) -> list[Any]:
-        return list((self._schema.pandas_metadata or {}).get("index_columns", ()))
+        return _index_columns(self._schema)
 
 
 def large_table(people: Any, outcome: Any) -> LargeTable | None:
     """People given in a form that is read in blocks, as such a table; None for tables in memory."""
     if isinstance(people, LargeTable):
+        if outcome is not None and not (isinstance(outcome, str) and outcome == people.outcome):
+            raise InputError(f"{people!r} has its outcome already: give None for y.")
         return people
-    in_chunks = isinstance(people, list) and bool(people) and isinstance(people[0], pd.DataFrame)
-    if in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable):
-        return LargeTable(people, outcome=outcome)
-    return None
+    return LargeTable(people, outcome=outcome) if is_in_parts(people) else None
+
+
+def is_in_parts(people: Any) -> bool:
+    """Whether this is a form in which people are read in blocks."""
+    in_chunks = isinstance(people, list | tuple) and bool(people) and isinstance(people[0], pd.DataFrame)
+    return in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable)
 
 
 def is_dask(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] == "dask" and hasattr(source, "map_partitions")
+
+
+def _index_columns(schema: Any) -> list[Any]:
+    return list((schema.pandas_metadata or {}).get("index_columns", ()))
+
+
+def _range_written(file: Any) -> range | None:
+    """Ids that are numbers in a row, as pandas wrote them down beside the rows of this file."""
+    match _index_columns(file.schema_arrow):
+        case [{"kind": "range", "start": start, "step": step}]:
+            return range(int(start), int(start) + int(step) * file.metadata.num_rows, int(step))
+    return None
 
 
 def _opened(path: Path) -> Any:
@@ -241,7 +286,7 @@ def _tidy(chunk: Any, columns: Sequence[str], id_column: str | None, name: str) 
     """Its columns as asked for, indexed by id."""
     from fairwise.datasets.table_file import require_column
 
-    for column in columns:
+    for column in columns if id_column is None else (*columns, id_column):
         require_column(column, [str(known) for known in spans.checked(chunk).columns], name)
     tidy: pd.DataFrame = (chunk if id_column is None else chunk.set_index(id_column))[list(columns)]
     return tidy
