@@ -209,7 +209,7 @@ def test_columns_that_left_come_back_when_they_are_needed(
 def test_a_programme_that_highs_gives_up_on_is_an_error(
     monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed]
 ) -> None:
-    quiet = module.quiet_highs
+    quiet = highs.quiet_highs
 
     def impatient() -> Any:
         lp = quiet()
