@@ -12,7 +12,7 @@ import pytest
 from fairwise.constraints.budgets import Budget
 from fairwise.errors import SolverError
 from fairwise.learning import master as module
-from fairwise.learning.highs import run
+from fairwise.learning.highs import quiet_highs, run
 from fairwise.learning.master import Master
 from fairwise.learning.multipliers import lagrangian_bound
 
@@ -209,7 +209,7 @@ def test_columns_that_left_come_back_when_they_are_needed(
 def test_a_programme_that_highs_gives_up_on_is_an_error(
     monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed]
 ) -> None:
-    quiet = highs.quiet_highs
+    quiet = quiet_highs
 
     def impatient() -> Any:
         lp = quiet()
