@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo test check bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
@@ -16,8 +16,41 @@ check: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The shorter rows, about ten minutes on two idle cores: prints, checks the guard, writes nothing.
 bench: .venv/.ready
 	$(BIN)/python -m benchmarks
+
+# Everything: writes docs/benchmarks.md and its figures, and records the ratios for the guard.
+bench-full: .venv/.ready
+	$(BIN)/python -m benchmarks --full
+
+# A study is answered while everything breaks that can; writes its part of docs/faults.md. At most twenty minutes.
+faults: .venv/.ready
+	$(BIN)/python -m faults
+
+# The same document's part about load. locust has packages of its own, apart from those of the project.
+load: .venv/.ready .venv-load/.ready
+	$(BIN)/python -m faults load
+
+.venv-load/.ready: faults/requirements-load.txt
+	$(PYTHON) -m venv .venv-load
+	$(BIN)/uv pip sync --quiet --system-certs --python .venv-load/bin/python --require-hashes faults/requirements-load.txt
+	@touch $@
+
+# A hundred thousand bad requests, files and command lines, counted; `make test` tries the first few thousand of them.
+fuzz: .venv/.ready
+	FAIRWISE_FUZZ=25 $(BIN)/pytest -n 2 tests/security -k fuzz
+
+# Every defence of docs/threat_model.md is switched off in a copy of the code, and its test must fail.
+defences: .venv/.ready
+	$(BIN)/python tests/security/defences.py
+
+sbom: .venv/.ready
+	$(BIN)/python scripts/bill_of_materials.py docs/sbom.json docs/licences.md
+
+# Known holes in the packages that Fairwise runs with; asks a database of them, and so needs the network.
+audit-dependencies: .venv/.ready
+	$(BIN)/uv tool run --system-certs pip-audit --require-hashes --disable-pip --requirement requirements.lock
 
 # Set up once: the locked packages, then this project, then its compiled loops into numba's cache.
 .venv/.installed: requirements-dev.lock pyproject.toml
@@ -41,4 +74,4 @@ lock:
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-load .venv-peers .mypy_cache .ruff_cache .pytest_cache

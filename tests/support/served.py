@@ -41,12 +41,12 @@ class Served:
 
 
 @contextmanager
-def listening(app: Any) -> Iterator[str]:
+def listening(app: Any, **options: Any) -> Iterator[str]:
     """An app on a free port of this machine, in a thread of its own; returns its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", **options))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

@@ -6,6 +6,7 @@ import typer
 
 import fairwise
 from fairwise.cli.audit import audit
+from fairwise.cli.backup import backup, restore
 from fairwise.cli.bots import bots
 from fairwise.cli.check import check
 from fairwise.cli.demo import demo
@@ -28,7 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, check, fit, predict, frontier, audit, report, reproduce, plan, serve, bots, export):
+_learning = (demo, check, fit, predict, frontier, audit, report, reproduce)
+_asking = (plan, serve, bots, export, backup, restore)
+for command in (*_learning, *_asking):
     app.command()(debuggable(command))
 app.add_typer(study)
 

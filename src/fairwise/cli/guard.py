@@ -39,6 +39,9 @@ class Guarded(TyperGroup):
             raise self._end(ctx, f"interrupted; {stop}" if str(stop) else "interrupted", INTERRUPTED) from None
         except FairwiseError as error:
             raise self._end(ctx, str(error), 1) from None
+        except OSError as error:  # the system's own refusal: a name too long, a disk that is full
+            where = f"{str(error.filename)[:200]}: " if error.filename else ""
+            raise self._end(ctx, f"{where}{error.strerror or error}", 1) from None
         except MemoryError as error:
             raise self._end(ctx, f"not enough memory: {error}".rstrip(": "), 1) from None
         except Exception as error:  # noqa: BLE001 - whatever it is, users get one line

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from fairwise.cli.bundle import reopen, verify
+from fairwise.cli.forget import forget
 from fairwise.cli.guard import debuggable
 from fairwise.cli.output import print_json
 from fairwise.cli.parsing import behind, mixture, names
@@ -171,5 +172,6 @@ study.command("new")(debuggable(new))
 study.command("links")(debuggable(links))
 study.command("room")(debuggable(room))
 study.command("participants")(debuggable(participants))
+study.command("forget")(debuggable(forget))
 study.command("verify")(debuggable(verify))
 study.command("reopen")(debuggable(reopen))

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fairwise.datasets.plain_csv import read_plain
 from fairwise.errors import InputError
+from fairwise.judgments import parquet
 from fairwise.judgments.ids import some
 from fairwise.judgments.source import Source
 
@@ -37,10 +38,13 @@ _OTHER_FORMATS = {
 }
 
 
-def read_table(path: Path, check_header: HeaderCheck = lambda _: None) -> tuple[pd.DataFrame, Source]:
+def read_table(
+    path: Path, check_header: HeaderCheck = lambda _: None, most_cells: int = parquet.MOST_CELLS
+) -> tuple[pd.DataFrame, Source]:
     """Return the table in a ``.csv`` (every cell as text) or ``.parquet`` file, and where its rows are.
 
-    `check_header` may refuse the columns' names before the rows are read.
+    `check_header` may refuse the columns' names before the rows are read; `most_cells` is for Parquet, of which a few
+    bytes may be any number of rows.
     """
     kind = path.suffix.lower()
     if kind not in {".csv", ".tsv", ".parquet"}:
@@ -50,7 +54,9 @@ def read_table(path: Path, check_header: HeaderCheck = lambda _: None) -> tuple[
             raise InputError(f"{path}: a folder, not a file")
         with path.open("rb") as file:
             return (
-                _read_parquet(path, file, check_header) if kind == ".parquet" else _read_csv(path, file, check_header)
+                _read_parquet(path, file, check_header, most_cells)
+                if kind == ".parquet"
+                else _read_csv(path, file, check_header)
             )
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
@@ -58,13 +64,15 @@ def read_table(path: Path, check_header: HeaderCheck = lambda _: None) -> tuple[
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _read_parquet(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd.DataFrame, Source]:
+def _read_parquet(
+    path: Path, file: BinaryIO, check_header: HeaderCheck, most_cells: int
+) -> tuple[pd.DataFrame, Source]:
     if file.read(4) != _PARQUET:
         raise InputError(f"{path}: not a Parquet file")
     file.seek(0)
     try:
-        frame = pd.read_parquet(file)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        frame = parquet.read(file, most_cells)
+    except parquet.DAMAGES as error:
         raise InputError(f"{path}: a damaged Parquet file: {error}") from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()

@@ -114,6 +114,9 @@ class StudySettings(Checked):
     contact: Contact = ""
     """Whom participants may write to; shown on every page that may raise a question."""
 
+    retention_days: Annotated[int, Field(ge=0, le=36500)] = 0
+    """After so many days texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
+
     design: Design = Design()
     """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
 

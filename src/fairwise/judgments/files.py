@@ -75,7 +75,9 @@ def _read_csv(path: Path, data: bytes) -> tuple[pd.DataFrame, Source]:
     text = _decoded(path, data)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        header = next(row for row in reader if row)
+        header = next((row for row in reader if row), None)
+        if header is None:  # nothing but a byte order mark, say
+            raise JudgmentsError(f"{path}: the file is empty; needed: a header and one row per answer")
         _check_header(path, header)
         lines: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
         batches: list[pa.RecordBatch] = []

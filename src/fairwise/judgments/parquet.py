@@ -20,4 +20,5 @@ def read(file: BinaryIO, most_cells: int = MOST_CELLS) -> pd.DataFrame:
             raise ValueError(f"{known.num_rows:,} rows of {known.num_columns:,} columns are more than can be read")
         table = parquet.read()
     table.validate(full=True)  # text that is no text would otherwise show later, wherever it is first looked at
-    return table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
+    return frame

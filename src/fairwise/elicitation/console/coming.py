@@ -157,7 +157,7 @@ class ComingPages(ConsolePages):
         return self._to("/coming?done=room-opened")
 
     async def close_room(self, request: Request) -> Response:
-        code = request.path_params["code"]
+        code = rooms.read_code(request.path_params["code"])
         if await self._read(partial(rooms.find_room, code=code)) is None:
             raise HTTPException(404)
         await self._noted(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))

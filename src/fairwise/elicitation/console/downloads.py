@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from fastapi.responses import Response, StreamingResponse
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from fairwise.elicitation.folder import StudyFolder
 
@@ -105,17 +106,32 @@ class DownloadPages(ConsolePages):
                 make(Making(study, connection, finished_only, with_excluded), path)
             return path, path.stat().st_size
 
-        path, size = await self._beside(made)
+        try:
+            path, size = await self._beside(made)
+        except BaseException:
+            folder.cleanup()
+            raise
         headers = {
             "content-disposition": f'attachment; filename="{_file_name(study, name)}"',
             "content-length": str(size),
         }
-        return StreamingResponse(_streamed(folder, path), media_type=media_type, headers=headers)
+        return _Taken(folder, _streamed(path), media_type=media_type, headers=headers)
 
 
-def _streamed(folder: TemporaryDirectory[str], path: Path) -> Iterator[bytes]:
-    """The file in pieces; the folder goes when the last was sent, or nobody wants more."""
-    with folder, path.open("rb") as file:
+class _Taken(StreamingResponse):
+    """A file whose folder goes when it was sent, also if whoever asked for it hung up before the first byte."""
+
+    def __init__(self, folder: TemporaryDirectory[str], pieces: Iterator[bytes], **options: Any) -> None:
+        super().__init__(pieces, **options)
+        self._folder = folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._folder:
+            await super().__call__(scope, receive, send)
+
+
+def _streamed(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             yield chunk
 

@@ -71,14 +71,14 @@ class Host:
             files = _state(self.path)
             if files == self._files or not self.has_study:
                 return False
-            self._files = files
             try:
                 found = StudyFolder.open(self.path)
                 self.store.claim(found.fingerprint)
             except InputError as error:
                 _log.error("The study was changed and cannot be served like that: %s", error)
+                self._files = files
                 return False
-            self.study = found
+            self.study, self._files = found, files
             return True
 
     def close(self) -> None:

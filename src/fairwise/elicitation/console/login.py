@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.console import passwords
+from fairwise.elicitation.console.attempts import Attempts
 from fairwise.elicitation.console.routes import COOKIE, ConsolePages, Route
 from fairwise.elicitation.store import operators
 
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from fairwise.elicitation.console.host import Host
     from fairwise.elicitation.console.rendering import Rendering
 
-# Wrong passwords, of one account and from one address. Kept in memory, so addresses are written nowhere.
-_OF_ONE_NAME = RateLimitItemPerMinute(10, 15)
-_FROM_ONE_ADDRESS = RateLimitItemPerMinute(30, 15)
 _WRONG = "There is no account with this name and password"
 _TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"
 
@@ -47,7 +42,7 @@ class LoginPages(ConsolePages):
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._attempts = Attempts(host.path, host.keys)
 
     async def ask(self, request: Request) -> Response:
         if request.state.operator is not None:
@@ -61,15 +56,13 @@ class LoginPages(ConsolePages):
     async def log_in(self, request: Request) -> Response:
         name, password = request.state.form.text("name", 100), request.state.form.fields.get("password", "")
         address = request.client.host if request.client else ""
-        limits = ((_OF_ONE_NAME, "name", name.lower()), (_FROM_ONE_ADDRESS, "address", address))
-        if not all(self._limiter.test(item, kind, value) for item, kind, value in limits):
+        if not await self._beside(self._attempts.begin, name, address):
             return await self._ask(request, _TOO_MANY, name, 429)
         found = await self._read(partial(operators.credentials, name=name))
         kept = None if found is None else found[1]
         if not await self._beside(passwords.is_right, password[: passwords.LONGEST + 1], kept) or found is None:
-            for item, kind, value in limits:
-                self._limiter.hit(item, kind, value)
             return await self._ask(request, _WRONG, name, 422)
+        await self._beside(self._attempts.forgive, name, address)
         return await self._begin(request, found[0])
 
     async def _begin(self, request: Request, operator_id: int) -> Response:

@@ -222,6 +222,12 @@ class RecruitmentPart(SettingsPart):
                         "number",
                         "Those who left are not counted. 0: any number.",
                     ),
+                    Field(
+                        "retention_days",
+                        "Days after which texts, names and panel's ids are deleted",
+                        "number",
+                        "From when someone finished; names and ids once the study is closed. 0: never.",
+                    ),
                 ),
             ),
             Group(

@@ -28,6 +28,7 @@ MOST_BYTES = 200 * 1024 * 1024
 HOURS_KEPT = 12
 _FOLDER = ".uploads"
 _LOOK, _SAMPLE = "look.json", "sample.parquet"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")  # longer ones are names of no folder, and an error of the system's
 _KINDS = ("csv", "tsv", "parquet")
 # Enough to find two people who differ, and little enough to be read for every preview.
 _SAMPLE_ROWS = 60
@@ -36,6 +37,7 @@ _LONGEST_EXAMPLE = 40
 MOST_COLUMNS = 500
 # So many are read and laid out in half a minute; nobody should have to wait longer for a page.
 MOST_PEOPLE = 200_000
+_MOST_CELLS = 2 * MOST_PEOPLE * MOST_COLUMNS  # before a file is read; what is too much of which is said afterwards
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Uploads:
         return self._folder / name
 
     def discard(self, name: str) -> None:
-        if re.fullmatch(r"[\w-]+", name):
+        if _NAME.fullmatch(name):
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def discard_all(self) -> None:
@@ -115,7 +117,7 @@ class Uploads:
 
     def find(self, name: str) -> UploadedPeople | None:
         folder = self._folder / name
-        if not re.fullmatch(r"[\w-]+", name) or not (folder / _LOOK).is_file():
+        if not _NAME.fullmatch(name) or not (folder / _LOOK).is_file():
             return None
         kept = json.loads((folder / _LOOK).read_text(encoding="utf-8"))
         columns = tuple(ColumnLook(**{**one, "examples": tuple(one["examples"])}) for one in kept["columns"])
@@ -129,7 +131,7 @@ class Uploads:
             raise InputError(f"{shown}: tables are taken from files that end in .csv, .tsv or .parquet")
         file = (folder / "received").rename(folder / f"people.{kind}")
         try:
-            frame, _ = read_table(file)
+            frame, _ = read_table(file, most_cells=_MOST_CELLS)
         except InputError as error:
             raise InputError(told(error, file, shown)) from None
         if len(frame.columns) > MOST_COLUMNS:

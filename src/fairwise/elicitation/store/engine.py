@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Engine, make_url
@@ -35,7 +36,9 @@ def database_url(address: str | Path) -> URL:
 def writing_engine(url: URL) -> Engine:
     """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns."""
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        engine = sa.create_engine(url, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        event.listen(engine, "handle_error", _leave_read_only)
+        return engine
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -62,6 +65,12 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         f"busy_timeout = {_BUSY_MILLISECONDS}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _leave_read_only(context: sa.engine.ExceptionContext) -> None:
+    """Connect anew after a write was refused: whoever was connected while it was read-only would stay so for ever."""
+    if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction):
+        context.is_disconnect = True
 
 
 def _hidden(address: str) -> str:

@@ -17,30 +17,44 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection, Engine
 
 _LOCK = 0x66616972  # any number will do, as long as it is always the same
 
 
 def migrate(engine: Engine) -> None:
     """Upgrade in one transaction; several processes that start together wait for each other."""
+    with tables_of(engine, "head"):
+        pass
+
+
+@contextmanager
+def tables_of(engine: Engine, version: str) -> Iterator[Connection]:
+    """Upgrade to a version, and do in the same transaction whatever is done with the connection."""
     with _scripts() as config, _without_cascades(engine), engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
         config.attributes["connection"] = connection
         current = MigrationContext.configure(connection).get_current_revision()
-        try:
-            if current is not None:
-                ScriptDirectory.from_config(config).get_revision(current)
-        except CommandError:
+        if current is not None and not is_known(current):
             raise InputError(
                 f"The database was made by a newer Fairwise, with tables of version {current!r}: update Fairwise."
-            ) from None
-        command.upgrade(config, "head")
+            )
+        command.upgrade(config, version)
+        yield connection
         if engine.dialect.name == "sqlite":
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
             if broken is not None:
                 raise InputError(f"The database is damaged: {broken[0]} refers to a row of {broken[2]} that is gone.")
+
+
+def is_known(version: str) -> bool:
+    """Whether this Fairwise knows of this version of the tables."""
+    with _scripts() as config:
+        try:
+            return ScriptDirectory.from_config(config).get_revision(version) is not None
+        except CommandError:
+            return False
 
 
 def newest_version() -> str | None:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from fairwise.elicitation.store.moments import not_before
 from fairwise.elicitation.store.problems import AlreadyFinished, NotShownAgain, NotYet, Unknown
 from fairwise.elicitation.store.rounds import FIRST, SECOND
 from fairwise.elicitation.store.standing import STATE, refuse_unless_open
-from fairwise.elicitation.store.tables import answers, appearances, participants
+from fairwise.elicitation.store.tables import answers, appearances, participants, repeats
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
+
+    Said = tuple[str, str, int | None]
 
 
 @dataclass(frozen=True)
@@ -94,18 +97,27 @@ _LISTED = (
     .order_by(appearances.c.position)
 )
 _APPEARANCE = (
-    sa.select(appearances.c.id, appearances.c.position, participants.c.stage, STATE.label("state"))
+    sa.select(
+        appearances.c.id,
+        appearances.c.position,
+        participants.c.stage,
+        participants.c.consented_at,
+        STATE.label("state"),
+    )
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
     .where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))
     .with_for_update(of=appearances)  # several processes on PostgreSQL take turns at one pair
 )
 _VERSIONS = (
-    sa.select(answers.c.version, answers.c.nonce, answers.c.answer, answers.c.why, answers.c.confidence)
+    sa.select(answers.c.nonce, answers.c.answer, answers.c.why, answers.c.confidence)
     .where(answers.c.appearance_id == sa.bindparam("appearance_id"))
     .order_by(answers.c.version)
 )
 _INSERT = sa.insert(answers)
+_REPEATS = sa.select(repeats.c.version).where(
+    repeats.c.appearance_id == sa.bindparam("appearance_id"), repeats.c.nonce == sa.bindparam("nonce")
+)
 
 
 def shown(connection: Connection, token_hash: bytes, position: int, places: int = 0) -> Shown:
@@ -148,11 +160,12 @@ def record(
         raise NotShownAgain
     if found.stage != "pairs" and not again:
         raise NotYet
-    versions = connection.execute(_VERSIONS, {"appearance_id": found.id}).all()
+    rows = connection.execute(_VERSIONS, {"appearance_id": found.id})
+    versions = [(row.nonce.partition("+")[0], (row.answer, row.why, row.confidence)) for row in rows]
     position = int(found.position)
     said = (str(new.answer), new.why, new.confidence)
-    of_this_form = [version for version in versions if version.nonce.partition("+")[0] == new.nonce]
-    if any(version[2:] == said for version in (*of_this_form, *versions[-1:])):
+    of_this_form = [what for nonce, what in versions if nonce == new.nonce]
+    if said in of_this_form or _repeated(connection, found.id, new.nonce, said, [what for _, what in versions]):
         return position
     # One form with two different answers: someone pressed another button before the first reply came.
     nonce = f"{new.nonce}+{len(of_this_form)}" if of_this_form else new.nonce
@@ -166,8 +179,22 @@ def record(
             "why": new.why,
             "confidence": new.confidence,
             "seconds": new.seconds,
-            "answered_at": new.at,
+            "answered_at": not_before(found.consented_at, new.at),
             "round": SECOND if again else FIRST,
         },
     )
     return position
+
+
+def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said, versions: Sequence[Said]) -> bool:
+    """Whether a form says what is current already, or did so when it was sent for the first time.
+
+    It is remembered, since sent again after another answer it would undo that answer.
+    """
+    if not versions:
+        return False
+    form = {"appearance_id": appearance_id, "nonce": nonce}
+    known = set(connection.execute(_REPEATS, form).scalars())
+    if versions[-1] == said and len(versions) not in known:
+        connection.execute(sa.insert(repeats), {**form, "version": len(versions)})
+    return any(versions[number - 1] == said for number in (*known, len(versions)))

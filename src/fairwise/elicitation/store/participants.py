@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.elicitation.store.invitations import invitation
 from fairwise.elicitation.store.jobs import cancel_all
+from fairwise.elicitation.store.moments import not_before
 from fairwise.elicitation.store.problems import (
     Full,
     NotInvited,
@@ -269,9 +270,9 @@ def finish(
         sa.insert(closings),
         {"participant_id": who.id, "rules": rules, "expressible": expressible, "comments": comments},
     )
-    connection.execute(
-        sa.update(participants).where(participants.c.id == who.id).values(stage="finished", finished_at=at)
-    )
+    me = participants.c.id == who.id
+    ended = not_before(connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one(), at)
+    connection.execute(sa.update(participants).where(me).values(stage="finished", finished_at=ended))
 
 
 def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:

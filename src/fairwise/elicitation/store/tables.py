@@ -3,6 +3,7 @@
 ::
 
     participants  1 -- n  appearances  1 -- n  answers (versions; the largest is current)
+    appearances   1 -- n  repeats (forms that said once more what a version says)
     participants  1 -- 1  closings
     rooms         1 -- n  participants
     answer_models 1 -- n  appearances (those that were chosen by it)
@@ -144,6 +145,14 @@ answers = Table(
     UniqueConstraint("appearance_id", "version"),
     UniqueConstraint("appearance_id", "nonce"),
     _one_of("answer", tuple(str(answer) for answer in Answer)),
+)
+
+repeats = Table(
+    "repeats",
+    metadata,
+    Column("appearance_id", ForeignKey("appearances.id", ondelete="CASCADE"), primary_key=True),
+    Column("nonce", String(32), primary_key=True),
+    Column("version", Integer, primary_key=True),  # of the answers
 )
 
 closings = Table(

@@ -78,11 +78,17 @@ class Writer:
 
     def _together(self, jobs: list[Job]) -> bool:
         """All in one transaction; False if one of them failed, so that nothing has happened."""
+        begun = False
         try:
             with self._engine.begin() as connection:
+                begun = True
                 results = [change(connection) for change, _ in jobs]
-        except Exception:  # noqa: BLE001 - whose fault it was shows when each is run alone
-            return False
+        except Exception as error:  # noqa: BLE001 - whose fault it was shows when each is run alone
+            if begun or not isinstance(error, DBAPIError):
+                return False
+            for _, future in jobs:  # it was nobody's, and to try each alone would let them wait for hours
+                future.set_exception(StoreUnavailable(str(error.orig)))
+            return True
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
         return True

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.languages import marked
@@ -23,6 +23,8 @@ from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.web.answering import answering
 from fairwise.elicitation.web.arriving import ArrivalPages
 from fairwise.elicitation.web.assets import read_static_files
+from fairwise.elicitation.web.health import add_health
+from fairwise.elicitation.web.impatience import TooSlow
 from fairwise.elicitation.web.language_choice import LanguageChoice, language_of
 from fairwise.elicitation.web.pages import pages_of
 from fairwise.elicitation.web.participant import ParticipantPages
@@ -56,7 +58,7 @@ _WORDS = {
         marked("Nothing that was saved is lost. Wait a minute, then reload."),
     ),
 }
-_STATUS = {Unknown: 404, TooLarge: 413, StoreUnavailable: 503}
+_STATUS = {Unknown: 404, TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 _OTHERWISE = (marked("Something went wrong"), marked("Nothing that was saved is lost. Go back and try again."))
 
 
@@ -125,9 +127,9 @@ def participant_app(folder: StudyFolder, prefix: str) -> FastAPI:
 
 
 def add_files(app: FastAPI) -> None:
-    """Styles and scripts, and a page for those who watch whether the server is there."""
+    """Styles and scripts, and pages for those who watch whether the server is there."""
     app.add_route("/static/{name}", _static(read_static_files()), methods=["GET"])
-    app.add_route("/health", _health, methods=["GET"])
+    add_health(app)
 
 
 def _static(files: Mapping[str, tuple[bytes, str]]) -> Callable[[Request], Awaitable[Response]]:
@@ -141,7 +143,3 @@ def _static(files: Mapping[str, tuple[bytes, str]]) -> Callable[[Request], Await
         )
 
     return serve
-
-
-async def _health(_request: Request) -> Response:
-    return PlainTextResponse("ok")

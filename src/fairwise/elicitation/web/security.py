@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+
+from fairwise.elicitation.web.impatience import impatient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,7 +77,9 @@ class Guard:
             await self._refuse(scope, refused)(scope, receive, reply.send)
             return
         try:
-            await self._app(scope, _limited(receive, most), reply.send)
+            await self._app(scope, _limited(impatient(receive), most), reply.send)
+        except ClientDisconnect:
+            return  # nobody is there to be answered, and nothing went wrong here
         except Exception:
             _log.exception("A page failed")  # without its address, which is a key
             if reply.begun:
@@ -103,7 +108,9 @@ def _refused(method: str, headers: Headers, most: int) -> int | None:
     if method not in ("GET", "HEAD") and not from_here(headers):
         return 403
     length = headers.get("content-length", "0")
-    return None if length.isdigit() and int(length) <= most else 413
+    # A digit of another script is no number here, and one of thousands of digits not worth reading.
+    known = length.isascii() and length.isdigit() and len(length) < 16
+    return None if known and int(length) <= most else 413
 
 
 def _limited(receive: Receive, most: int) -> Receive:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
+import time
 from contextlib import closing, suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -18,6 +21,7 @@ from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.editions import SETTINGS
 from fairwise.elicitation.folder import SECRET
 from fairwise.elicitation.store.operators import has_owner
+from fairwise.elicitation.web.impatience import ImpatientProtocol
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
+_PARENT = "FAIRWISE_WORKERS_OF"
 
 
 def database_of(folder: Path, url: str | None) -> str | Path:
@@ -36,6 +41,8 @@ def database_of(folder: Path, url: str | None) -> str | Path:
 def app_from_environment() -> Site:
     """What each worker process runs; the parent says by the environment which study it is."""
     folder = Path(os.environ[_FOLDER])
+    if _PARENT in os.environ:
+        Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()
     return Site(folder, database_of(folder, os.environ.get(_DATABASE)), os.environ.get(_PREFIX, ""))
 
 
@@ -65,6 +72,7 @@ def run_server(
         config = uvicorn.Config(
             "fairwise.elicitation.web.server:app_from_environment",
             factory=True,
+            http=ImpatientProtocol,
             host=host,
             port=taken,
             workers=workers,
@@ -81,6 +89,7 @@ def run_server(
 
 def _run(config: uvicorn.Config, listener: socket.socket) -> None:
     if config.workers > 1:
+        os.environ[_PARENT] = str(os.getpid())
         Multiprocess(config, sockets=[listener]).run()
         return
     server = uvicorn.Server(config)
@@ -88,6 +97,13 @@ def _run(config: uvicorn.Config, listener: socket.socket) -> None:
         server.run(sockets=[listener])
     if not server.started:
         raise SystemExit(1)  # and the log has said why
+
+
+def _end_with(parent: int) -> None:
+    """Stop as soon as the parent is gone: workers left alone would keep the port, and nobody would look after them."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _refuse_other_folders(folder: Path) -> None:

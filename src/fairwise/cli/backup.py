@@ -1,0 +1,81 @@
+"""``fairwise backup`` and ``fairwise restore``: a study in one file, from which it can go on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairwise.cli.output import check_folder, check_target, print_json, write_whole
+from fairwise.cli.screen import Json, say, working
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study, served or not.")],
+    out: Annotated[Path, typer.Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
+    database: Annotated[
+        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
+    ] = None,
+    with_secret: Annotated[
+        bool,
+        typer.Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a study and its database into one file with checksums, also while it is served.
+
+    Example:
+
+    fairwise backup my-study --out my-study-monday.zip
+    """
+    from fairwise.elicitation.backups.taking import take_backup
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.web.server import database_of
+    from fairwise.reporting.words import counted
+
+    check_target(out, (".zip",), [])
+    study = StudyFolder.open(folder)
+    rows: dict[str, int] = {}
+    with working("Writing the backup"):
+        write_whole(
+            out,
+            lambda draft: rows.update(
+                take_backup(draft, study, database_of(folder, database), with_secret=with_secret)
+            ),
+        )
+    if as_json:
+        print_json({"out": out, "rows": rows, "with_secret": with_secret})
+        return
+    say(f"Wrote {out}: {counted(rows['participants'], 'participant')}, {counted(rows['answers'], 'answer')}.")
+    if not with_secret:
+        say(f"{folder / 'secret.key'} is not in it; keep a copy in a safe place of its own.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    database: Annotated[
+        str | None,
+        typer.Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a study of a backup again, with its answers, links, rooms and accounts, after checking all of it.
+
+    Example:
+
+    fairwise restore my-study-monday.zip my-study-again
+    """
+    from fairwise.elicitation.backups.restoring import restore_backup
+    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.reporting.words import counted
+
+    check_folder(folder.resolve().parent)
+    with working("Restoring the study"):
+        found = restore_backup(file, folder, database, DATABASE_FILE)
+    if as_json:
+        print_json({"backup": file, "study": folder, "rows": found.rows, "secret": found.has_secret})
+        return
+    people, answers = counted(found.rows["participants"], "participant"), counted(found.rows["answers"], "answer")
+    say(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
+    if not found.has_secret:
+        say(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")

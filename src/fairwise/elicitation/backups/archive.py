@@ -1,0 +1,125 @@
+"""The file: a zip archive with the study's files, a file of rows for each table, and a list of checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+MANIFEST, STUDY, TABLES, ROWS = "backup.json", "study/", "tables/", ".jsonl"
+FORMAT = 1
+# Nothing that leads out of a folder, and nothing hidden.
+_NAME = re.compile(r"(study/(jobs/[0-9]+/)?[a-z][A-Za-z0-9._-]*|tables/[a-z_]+\.jsonl)")
+_FIELDS = {"fairwise": str, "made_at": str, "fingerprint": str, "tables_version": str, "rows": dict, "files": dict}
+_CHUNK = 1 << 20
+# Whatever zip files can do to those who read them.
+_DAMAGES = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, OverflowError)
+
+
+class BackupWriter:
+    """Adds one file after the other; the list of them comes last."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._sums: dict[str, str] = {}
+
+    def add(self, name: str, parts: Iterable[bytes]) -> None:
+        seen = hashlib.sha256()
+        with self._archive.open(name, "w", force_zip64=True) as file:
+            for part in parts:
+                seen.update(part)
+                file.write(part)
+        self._sums[name] = seen.hexdigest()
+
+    def end(self, about: Mapping[str, Any]) -> None:
+        manifest = {"format": FORMAT, **about, "files": self._sums}
+        self._archive.writestr(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Backup:
+    """A file of which every byte was checked."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    archive: zipfile.ZipFile
+
+    def study_files(self) -> list[str]:
+        """Names of the study's own files, within its folder."""
+        return [name.removeprefix(STUDY) for name in self.manifest["files"] if name.startswith(STUDY)]
+
+    def study_file(self, name: str) -> bytes:
+        return self.archive.read(STUDY + name)
+
+    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, one at a time."""
+        with self.archive.open(f"{TABLES}{table}{ROWS}") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    row = None
+                if not isinstance(row, dict):
+                    raise InputError(f"{self.path}: {table}{ROWS}, line {number} is not a row")
+                yield row
+
+
+@contextmanager
+def checked_backup(path: Path) -> Iterator[Backup]:
+    """Open a backup after every file in it was read and compared with the list."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = _checked(archive, path)
+            yield Backup(path, manifest, archive)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except _DAMAGES as error:
+        raise InputError(f"{path}: not a backup, or damaged: {error}") from None
+
+
+def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
+    names = archive.namelist()
+    manifest = _manifest(archive.read(MANIFEST) if MANIFEST in names else b"", path)
+    listed: dict[str, str] = manifest["files"]
+    strange = [name for name in names if name != MANIFEST and not _NAME.fullmatch(name)]
+    if strange or len(names) != len(set(names)):
+        raise InputError(f"{path}: {(strange or names)[0]!r} does not belong in a backup")
+    for what, those in (("is missing", listed.keys() - set(names)), ("was added", set(names) - {*listed, MANIFEST})):
+        if those:
+            raise InputError(f"{path}: {min(those)} {what}")
+    for name, expected in listed.items():
+        seen = hashlib.sha256()
+        with archive.open(name) as file:
+            while part := file.read(_CHUNK):
+                seen.update(part)
+        if seen.hexdigest() != expected:
+            raise InputError(f"{path}: {name} is damaged, or was changed after the backup was made")
+    if manifest["rows"].keys() != {name[len(TABLES) : -len(ROWS)] for name in listed if name.startswith(TABLES)}:
+        raise InputError(f"{path}: {MANIFEST} counts the rows of other tables than there are")
+    return manifest
+
+
+def _manifest(data: bytes, path: Path) -> Mapping[str, Any]:
+    try:
+        manifest = json.loads(data)
+    except (ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise InputError(f"{path}: has no readable {MANIFEST}; not a backup")
+    if manifest["format"] != FORMAT:
+        raise InputError(f"{path}: a backup of format {manifest['format']!r}, but this version reads format {FORMAT}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(manifest.get(name), kind):
+            raise InputError(f"{path}: {MANIFEST} has no {name!r}, or something else under this name")
+    return manifest

@@ -1,0 +1,41 @@
+"""What is kept for so many days only: texts that people wrote, and who they are to a panel or to the operator."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fairwise.elicitation.store.standing import standing
+from fairwise.elicitation.store.tables import answers, appearances, closings, invitations, participants
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+def forget_old(connection: Connection, days: int, now: datetime) -> int:
+    """Delete what is older than so many days; returns how many rows had something to delete.
+
+    Days count from when someone finished, or agreed, if they did not finish. Who they are goes only once the study is
+    closed: until then the same person would be let in twice. Their judgments stay.
+    """
+    ended = sa.func.coalesce(participants.c.finished_at, participants.c.consented_at)
+    old = sa.select(participants.c.id).where(ended < now - timedelta(days=days))
+    theirs = sa.select(appearances.c.id).where(appearances.c.participant_id.in_(old))
+    texts = dict.fromkeys(("rules", "expressible", "comments"), "")
+    wrote = sa.or_(*(closings.c[name] != "" for name in texts))
+    changes = [
+        sa.update(answers).where(answers.c.appearance_id.in_(theirs), answers.c.why != "").values(why=""),
+        sa.update(closings).where(closings.c.participant_id.in_(old), wrote).values(texts),
+    ]
+    if standing(connection).state == "closed":
+        links = sa.select(participants.c.token_hash).where(participants.c.id.in_(old))
+        known = sa.or_(participants.c.panel_id.is_not(None), participants.c.panel_session.is_not(None))
+        changes += [
+            sa.update(participants).where(participants.c.id.in_(old), known).values(panel_id=None, panel_session=None),
+            sa.update(invitations).where(invitations.c.token_hash.in_(links), invitations.c.name != "").values(name=""),
+        ]
+    return sum(connection.execute(change).rowcount for change in changes)

@@ -1,0 +1,71 @@
+"""Stopping a server: what is under way is finished, the database is closed, and nobody is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import httpx2
+import psutil
+import pytest
+from faults.ledger import kept
+from served_process import served
+from visits import hidden
+
+if TYPE_CHECKING:
+    from fairwise.elicitation.folder import StudyFolder
+
+
+def first_pair(client: httpx2.Client) -> httpx2.Response:
+    """From the link to the first pair."""
+    page = client.post("/consent", data={**hidden(client.get("/")), "decision": "agree"})
+    while "/pair/" not in page.url.path:
+        page = client.post(page.url.path, data={**hidden(page), "answer": "same"})
+    return page
+
+
+def refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_a_request_under_way_is_finished_and_the_database_closed(study: StudyFolder) -> None:
+    with served(study.path, "--no-jobs") as (url, process):
+        port = int(url.rpartition(":")[2])
+        with httpx2.Client(base_url=url, trust_env=False, follow_redirects=True) as client:
+            page = first_pair(client)
+        body = urlencode({**hidden(page), "answer": "same"}).encode()
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            head = f"POST {page.url.path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
+            line.sendall(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body[:20])
+            time.sleep(0.3)  # it has arrived, half of it
+            process.send_signal(signal.SIGTERM)
+            while not refused(port):
+                time.sleep(0.02)
+            line.sendall(body[20:])
+            reply = line.recv(2**16)
+        process.wait(20)
+    assert reply.startswith(b"HTTP/1.1 303")
+    assert b"saved" in reply
+    assert not (study.path / "study.sqlite-wal").exists()  # SQLite takes it away when the last connection is closed
+    assert len(kept(study.path / "study.sqlite")) == 1
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_their_parent(study: StudyFolder, postgres: str) -> None:
+    """Killed without a chance to say goodbye, a server can be started again on the same port."""
+    with served(study.path, "--no-jobs", "--workers", "2", "--database", postgres) as (url, process):
+        workers = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(20)
+        _, alive = psutil.wait_procs(workers, timeout=20)
+        assert alive == []
+        assert refused(int(url.rpartition(":")[2]))

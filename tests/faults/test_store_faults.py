@@ -1,0 +1,142 @@
+"""What the store and the site do while a database cannot be used, and afterwards."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
+from starlette.testclient import TestClient
+from visits import hidden, visiting
+
+from fairwise.elicitation.console.host import Host
+from fairwise.elicitation.console.site import Site
+from fairwise.elicitation.store.moments import not_before
+from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.store.tables import repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from fairwise.elicitation.folder import StudyFolder
+
+_COUNT = sa.text("UPDATE counters SET value = value + 1")
+
+
+def test_many_who_wait_are_told_together_that_it_cannot_be_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tried alone would wait for a lock of its own: hundreds of them for an hour."""
+    store = Store.open(tmp_path / "study.sqlite", "f")
+    begins, begun, go = [], Event(), Event()
+
+    def locked() -> Any:
+        begins.append(1)
+        raise OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked"))
+
+    def slow(_: Connection) -> bool:
+        begun.set()
+        return go.wait(20)
+
+    first = store._writer.submit(slow)
+    assert begun.wait(20)
+    waiting = [store._writer.submit(lambda c: c.execute(_COUNT)) for _ in range(5)]
+    with monkeypatch.context() as patched:
+        patched.setattr(store._writing, "begin", locked)
+        go.set()
+        assert first.result(20)
+        assert [type(future.exception(20)) for future in waiting] == [StoreUnavailable] * 5
+    assert len(begins) == 1
+    store.change_now(lambda c: c.execute(_COUNT))
+    store.close()
+
+
+def test_an_old_form_that_said_nothing_new_undoes_no_later_answer(
+    study: StudyFolder, new_database: Callable[[], str | Path]
+) -> None:
+    with visiting(study, new_database()) as visit:
+        mine = visit.begin()
+        pair = f"{mine}/pair/1"
+        first, second, third, fourth = (hidden(visit.get(pair)) for _ in range(4))
+        for form, said in ((first, "same"), (second, "same"), (third, "no_constraint"), (second, "same")):
+            visit.post(pair, **form, answer=said)
+        assert visit.exported() == ["no_constraint"]
+        visit.post(pair, **fourth, answer="same")  # another form is another answer
+        assert visit.exported() == ["same"]
+        visit.post(pair, **second, answer="b_at_least_a")  # as is another button of the old one
+        assert visit.exported() == ["b_at_least_a"]
+        visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
+        assert visit.rows(repeats) == 0
+
+
+def test_after_having_been_read_only_it_can_be_written_to(postgres: str) -> None:
+    store = Store.open(postgres, "f")
+
+    def read_only(wanted: bool) -> None:
+        with psycopg.connect(postgres, autocommit=True) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            change = "SET default_transaction_read_only = on" if wanted else "RESET default_transaction_read_only"
+            connection.execute(f"ALTER DATABASE postgres {change}")
+            if wanted:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+
+    def count(connection: Connection) -> int:
+        return int(connection.execute(_COUNT.columns()).rowcount)
+
+    try:
+        read_only(True)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="read-only"):
+                store.change_now(count)
+        read_only(False)
+        store.change_now(count)  # those connected in between must not stay as they were
+    finally:
+        read_only(False)
+        store.close()
+
+
+def test_a_site_that_cannot_ask_how_it_stands_serves_on(study: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unavailable(_: Host) -> bool:
+        raise StoreUnavailable
+
+    monkeypatch.setattr(Host, "refresh", unavailable)
+    monkeypatch.setattr(Host, "is_due", True)
+    with TestClient(Site(study.path, study.path / "study.sqlite")) as client:
+        assert client.get("/").status_code == 200
+
+
+def test_a_change_of_the_study_is_not_forgotten_while_the_database_is_away(
+    study: StudyFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host(study.path, study.path / "study.sqlite")
+    text = (study.path / "task.md").read_text()
+    (study.path / "task.md").write_text(f"{text}\n\nMore.")
+
+    def unavailable(_store: Store, _fingerprint: str) -> None:
+        raise StoreUnavailable
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "claim", unavailable)
+        with pytest.raises(StoreUnavailable):
+            host.refresh()
+    assert host.refresh()
+    host.close()
+
+
+@pytest.mark.parametrize("zone", [UTC, None])
+def test_nothing_happened_before_it_was_agreed_to(zone: Any) -> None:
+    agreed = datetime(2026, 1, 2, 3, tzinfo=UTC)
+    before, after = agreed - timedelta(hours=1), agreed + timedelta(hours=1)
+    assert not_before(agreed.replace(tzinfo=zone), before) == agreed
+    assert not_before(agreed.replace(tzinfo=zone), after) == after

@@ -1,0 +1,253 @@
+"""Switch off every defence of docs/threat_model.md, one at a time, in a copy of the code: its test must fail.
+
+``make defences`` runs it; a list of those whose test did not notice is printed, and the end is 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB, CONSOLE, STORE = "elicitation/web/", "elicitation/console/", "elicitation/store/"
+BUNDLES = "elicitation/bundles/"
+
+
+@dataclass(frozen=True)
+class Defence:
+    """What stops a threat, how it is taken away, and the test that must notice."""
+
+    name: str
+    test: str
+    """Under ``tests/``."""
+
+    changes: tuple[tuple[str, str, str], ...]
+    """A file under ``src/fairwise/``, a text that is in it once, and what takes its place."""
+
+
+def one(name: str, test: str, file: str, before: str, after: str) -> Defence:
+    return Defence(name, test, ((file, before, after),))
+
+
+E, C, S = "elicitation/", "elicitation/console/", "security/"
+DEFENCES = (
+    one("links are long", f"{E}test_signing.py::test_new_keys_have_enough_bits_and_never_repeat",
+        "elicitation/signing.py", "_TOKEN_BYTES = 18", "_TOKEN_BYTES = 3"),
+    one("only hashes are kept", f"{E}test_web.py::test_only_hashes_of_tokens_are_kept",
+        "elicitation/signing.py", "return hashlib.sha256(token.encode()).digest()", "return token.encode()"),
+    one("a pair is found with its participant", f"{E}test_web.py::test_nobody_sees_or_answers_for_somebody_else",
+        f"{STORE}pairs.py",
+        '.where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))',
+        '.where(appearances.c.key == sa.bindparam("key"), sa.bindparam("token_hash") == sa.bindparam("token_hash"))'),
+    one("forms are signed", f"{E}test_web.py::test_a_form_without_its_token_is_refused",
+        f"{WEB}asking.py", 'if not self._keys.is_form(request.path_params["token"], form.text("csrf", 200)):', "if False:"),
+    one("forms come from here", f"{E}test_web.py::test_a_form_from_another_site_is_refused",
+        f"{WEB}security.py", "and not from_here(headers):", "and False:"),
+    one("forms of the console are signed for the session", f"{C}test_login.py::test_nothing_without_a_login_and_no_owners_thing_for_a_viewer",
+        f"{CONSOLE}routes.py", 'if not self._host.keys.is_form(self._subject(request), form.text("csrf", 200)):', "if False:"),
+    one("no frames", f"{S}test_pages.py::test_every_page_keeps_frames_and_foreign_scripts_out",
+        f"{WEB}security.py", """f"{POLICY}; frame-ancestors 'none'",""", "POLICY,"),
+    one("nothing from elsewhere is loaded", f"{S}test_pages.py::test_every_page_keeps_frames_and_foreign_scripts_out",
+        f"{WEB}security.py", "default-src 'none'; style-src", "default-src *; style-src"),
+    one("participants' pages are escaped", f"{E}test_web.py::test_every_text_is_escaped",
+        f"{WEB}environment.py", "autoescape=True", "autoescape=False"),
+    one("the console's pages are escaped", f"{S}test_pages.py::test_nothing_that_anybody_wrote_acts_on_any_page",
+        f"{CONSOLE}rendering.py", "autoescape=True", "autoescape=False"),
+    one("reports are escaped", "reporting/test_page.py::test_text_of_others_is_text",
+        "reporting/page.py", "autoescape=True,", "autoescape=False,"),
+    Defence("Markdown is sanitised", f"{E}test_texts.py", (
+        ("elicitation/texts.py", "    return nh3.clean(\n        parser.renderer.render(tokens, parser.options, {}),",
+         "    return (lambda html, **_: html)(\n        parser.renderer.render(tokens, parser.options, {}),"),
+        ("elicitation/texts.py", '{"html": False}', '{"html": True}'),
+    )),
+    one("reports are in a sandbox", f"{S}test_pages.py::test_every_page_keeps_frames_and_foreign_scripts_out",
+        f"{CONSOLE}fits.py", '"sandbox allow-scripts; default-src', '"default-src'),
+    one("no referrer", f"{E}test_web.py::test_headers_that_keep_strangers_out",
+        f"{WEB}security.py", '"referrer-policy": "same-origin"', '"referrer-policy": "unsafe-url"'),
+    one("no caches", f"{E}test_web.py::test_headers_that_keep_strangers_out",
+        f"{WEB}security.py", '"cache-control": "no-store"', '"cache-control": "public"'),
+    one("participants' cookies are out of reach", f"{E}test_web.py::test_cookies_are_out_of_reach",
+        f"{WEB}arriving.py", "httponly=True", "httponly=False"),
+    one("operators' cookies are out of reach", f"{C}test_login.py::test_logging_in_and_out",
+        f"{CONSOLE}login.py", 'samesite="strict"', 'samesite="lax"'),
+    one("sessions have new names", f"{C}test_login.py::test_a_token_that_was_planted_is_not_kept",
+        f"{CONSOLE}login.py", "token, now = self._host.keys.new(), datetime.now(UTC)",
+        "token, now = request.cookies.get(COOKIE) or self._host.keys.new(), datetime.now(UTC)"),
+    one("sessions end", f"{C}test_login.py::test_sessions_end",
+        f"{STORE}operators.py", "(sessions.c.begun_at < at - LONGEST) | (sessions.c.used_at < at - IDLE)", "sa.false()"),
+    one("names are not told by time", f"{S}test_login.py::test_a_name_that_nobody_has_takes_the_same_work",
+        f"{CONSOLE}passwords.py", "    try:\n        return _hasher.verify", "    if kept is None:\n        return False\n    try:\n        return _hasher.verify"),
+    one("so many wrong passwords", f"{C}test_login.py::test_guessing_is_stopped",
+        f"{CONSOLE}attempts.py", "if number >= most:", "if False:"),
+    one("many at once are counted", f"{S}test_login.py::test_many_at_once_are_not_each_the_first",
+        f"{CONSOLE}attempts.py", 'connection.executemany("INSERT INTO attempts', 'print("INSERT INTO attempts'),
+    one("processes count together", f"{S}test_login.py::test_processes_count_together_and_names_and_addresses_are_kept_nowhere",
+        f"{CONSOLE}attempts.py", "home / FILE", 'home / f"{id(self)}{FILE}"'),
+    one("sent twice counts once", f"{E}test_web.py::test_double_clicks_replays_and_other_tabs",
+        f"{STORE}pairs.py", "if said in of_this_form or _repeated(connection, found.id, new.nonce, said, [what for _, what in versions]):", "if False:"),
+    one("commits wait for the disk", f"{E}test_store.py::test_commits_wait_for_the_disk",
+        f"{STORE}engine.py", '"synchronous = FULL"', '"synchronous = OFF"'),
+    one("a GET changes nothing", f"{E}test_web.py::test_a_get_never_changes_anything",
+        f"{WEB}participant.py", '        await self._who_at(request, "pairs")\n        saved =',
+        '        await self._write(request, participants.move_on, leaving="pairs", to="second_look")\n        saved ='),
+    one("large requests", f"{E}test_web.py::test_too_much_is_refused_before_it_is_read",
+        f"{WEB}security.py", "if received > most:", "if False:"),
+    one("no more fields than a page has", f"{E}test_web.py::test_what_is_no_form_is_refused",
+        f"{WEB}forms.py", "        raise HTTPException(415)", "        return Form({})"),
+    one("slow heads", f"{S}test_slow_and_huge.py::test_a_head_that_never_ends_is_hung_up_on",
+        f"{WEB}impatience.py", "self.transport.close()", "pass"),
+    one("the server is impatient", f"{S}test_slow_and_huge.py::test_the_server_is_impatient",
+        f"{WEB}server.py", "            http=ImpatientProtocol,\n", ""),
+    one("slow bodies", f"{S}test_slow_and_huge.py::test_a_body_that_drips_is_refused",
+        f"{WEB}security.py", "_limited(impatient(receive), most)", "_limited(receive, most)"),
+    one("no tracebacks", f"{E}test_web.py::test_a_failure_shows_no_traceback",
+        f"{WEB}security.py", "await self._refuse(scope, 500)(scope, receive, reply.send)", "raise"),
+    one("nobody is told who takes part", f"{S}test_pages.py::test_who_takes_part_cannot_be_found_out_by_asking",
+        f"{WEB}arriving.py", "            return self._not_invited(request, Arrival.by_personal_link(token))\n        raise Unknown",
+        "            return self._not_invited(request, Arrival.by_personal_link(token))\n        return HTMLResponse(token)"),
+    one("times are signed", f"{E}test_signing.py::test_time_is_measured_in_milliseconds_and_only_for_its_pair",
+        "elicitation/signing.py", "/ 1000 if stamped == key else None", "/ 1000"),
+    one("what is withdrawn is deleted", f"{E}test_web.py::test_withdrawing_deletes_everything",
+        f"{STORE}participants.py", "gone = connection.execute(sa.delete(participants).where(participants.c.token_hash == token_hash))",
+        "gone = connection.execute(sa.select(participants).where(participants.c.token_hash == token_hash))"),
+    one("also in the files", f"{C}test_erasing.py::test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up",
+        f"{STORE}erasure.py", 'connection.execute("VACUUM")', 'connection.execute("SELECT 1")'),
+    one("the note about it names nobody", f"{C}test_erasing.py::test_what_is_noted_says_only_that_somebody_was_erased",
+        f"{CONSOLE}one_participant.py", '"erased a participant", "",', '"erased a participant", about(number),'),
+    one("viewers are no owners", f"{C}test_login.py::test_nothing_without_a_login_and_no_owners_thing_for_a_viewer",
+        f"{CONSOLE}routes.py", 'if route.role == "owner" and not request.state.operator.is_owner:', "if False:"),
+    one("strangers are no viewers", f"{C}test_login.py::test_nothing_without_a_login_and_no_owners_thing_for_a_viewer",
+        f"{CONSOLE}routes.py", 'if route.role != "anyone":', "if False:"),
+    one("viewers see nobody's name", f"{C}test_watching.py::test_a_viewer_never_sees_who_anyone_is",
+        f"{CONSOLE}templates/one_participant.html", "{% if operator.is_owner and one.way.name %}", "{% if one.way.name %}"),
+    one("nobody begins as another", f"{E}test_arriving.py::test_someone_elses_arrival_cannot_be_made_up",
+        f"{WEB}arriving.py", """if not self._keys.is_form(f"consent {version} {start_key}", signature):""", "if False:"),
+    one("an id counts once", f"{E}test_arriving.py::test_another_session_under_the_same_id_is_not_let_in",
+        f"{STORE}participants.py", "if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:", "if False:"),
+    one("a shared machine", f"{E}test_arriving.py::test_on_a_shared_machine_the_next_person_is_not_shown_the_last_ones_answers",
+        f"{WEB}arriving.py", "if arrival is None or arrival.came_by not in PANELS or arrival.who == came.panel_id:", "if True:"),
+    one("paid for answers", f"{E}test_arriving.py::test_from_the_panel_and_back",
+        f"{WEB}participant.py", 'address = ways.get(who.stage, "")', "address = recruitment.completion_url"),
+    one("the way back is https", f"{E}test_settings.py::test_bad_settings_are_one_line",
+        "elicitation/recruitment_settings.py", 'if parts.scheme == "http" and host not in _ON_THIS_MACHINE:', "if False:"),
+    one("gaps in it are escaped", f"{S}test_pages.py::test_the_way_back_is_the_studys_own",
+        "elicitation/recruitment_settings.py", 'quote(values[gap[1]], safe="")', "values[gap[1]]"),
+    one("quotas", f"{E}test_arriving.py::test_of_many_at_once_as_many_are_let_in_as_may",
+        f"{STORE}participants.py", "if is_full(connection, consent.most, since=consent.at - consent.lease):", "if False:"),
+    one("a try is judged once", f"{E}test_arriving.py::test_a_try_is_judged_once",
+        f"{STORE}participants.py", "            participants.c.check_tries == before,\n", ""),
+    one("who withdrew is known again", f"{E}test_arriving.py::test_who_withdrew_does_not_come_again_under_the_same_id",
+        f"{STORE}participants.py", "return Withdrew() if mark is not None", "return Withdrew() if False"),
+    one("a language keeps the way", f"{E}test_arriving.py::test_changing_the_language_changes_nothing_else",
+        f"{WEB}arriving.py", 'return f"{self._prefix}{arrival.address}"', 'return f"{self._prefix}/"'),
+    one("a text agreed to is the one that was read",
+        f"{E}test_bundle_checks.py::test_whoever_reads_a_text_that_is_changed_meanwhile_reads_it_again",
+        f"{WEB}arriving.py", "if version != self._edition(request).consent_version:", "if False:"),
+    one("only our own files are served", f"{S}test_pages.py::test_only_our_own_files_are_served",
+        f"{WEB}app.py", '        if request.path_params["name"] not in files:\n            raise HTTPException(404)\n', ""),
+    # Tables and texts of others
+    one("formulas are defused", f"{C}test_downloads.py::test_formulas_are_defused",
+        "elicitation/export.py", """return f"'{text}" if _LIKE_A_FORMULA.match(text) else text""", "return text"),
+    one("a name is only a name", f"{C}test_making.py::test_a_name_is_only_a_name",
+        f"{CONSOLE}uploaded_people.py", 'rename(folder / f"people.{kind}")', "rename(folder / sent_name)"),
+    one("uploads are for owners' forms", f"{C}test_making.py::test_forms_of_others_are_refused_before_anything_is_written",
+        f"{CONSOLE}making.py", "lambda form: self._refuse_others(request, form)", "lambda form: None"),
+    one("uploads have a size", f"{C}test_making.py::test_a_stream_that_does_not_say_how_long_it_is",
+        f"{WEB}security.py", "if received > most:", "if False:"),
+    one("text is text", f"{S}test_fuzz_files.py::test_text_that_is_no_text",
+        "judgments/parquet.py", "table.validate(full=True)", "table.validate()"),
+    one("Parquet bombs", f"{S}test_slow_and_huge.py::test_a_parquet_bomb_is_refused_before_it_is_read",
+        "judgments/parquet.py", "if known.num_rows * known.num_columns > most_cells:", "if False:"),
+    one("outcomes are not shown", f"{E}test_new_study.py::test_the_outcome_is_refused_among_what_is_shown",
+        "elicitation/new_study.py", "        _refuse_hidden(people, name, outcome)\n", "        pass\n"),
+    one("nor under another name", f"{E}test_new_study.py::test_the_outcome_under_another_name_is_refused",
+        "elicitation/new_study.py", "if (_split(people[name]) == _split(results[outcome])).all():", "if False:"),
+    # Models of others
+    one("unknown types are not opened", "learning/test_persistence.py::test_a_type_that_is_not_known_to_be_safe_is_refused_by_name",
+        "learning/persistence.py", "unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)",
+        "unknown, allowed = set(), skops.io.get_untrusted_types(file=path)"),
+    one("models have a size", f"{S}test_slow_and_huge.py::test_a_model_that_swells_is_refused_before_it_is_unpacked",
+        "learning/persistence.py", "if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:", "if False:"),
+    # Bundles
+    one("only a study's own files are handed on", f"{E}test_bundle_checks.py::test_only_what_belongs_there_is_written",
+        f"{BUNDLES}archive.py", "ours = [study.path / name for name in sorted(study_files(study.settings.languages))]",
+        "ours = sorted(study.path.iterdir())"),
+    one("and taken", f"{E}test_bundle_checks.py::test_what_does_not_belong_there_is_refused_and_not_written",
+        f"{BUNDLES}verify.py", "strange = sorted(files.keys() - study_files(StudySettings.read(folder / SETTINGS).languages))", "strange = []"),
+    one("a database with something in it", f"{E}test_bundle_checks.py::test_a_database_with_anything_in_it_is_refused",
+        f"{BUNDLES}reopen.py", "    _check_empty(connection, database)\n", ""),
+    one("names that lead elsewhere", f"{E}test_bundles.py::test_names_that_lead_elsewhere_are_refused",
+        f"{BUNDLES}archive.py", """or not set(parts).isdisjoint({"", ".", ".."})""", "or False"),
+    one("zip bombs", f"{E}test_bundles.py::test_a_bomb_is_refused_before_it_is_unpacked",
+        f"{BUNDLES}archive.py", "if sum(entry.file_size for entry in entries) > MOST_BYTES:", "if False:"),
+    one("checksums", f"{E}test_bundles.py::test_tampering_is_refused_and_named",
+        f"{BUNDLES}archive.py", "    if changed:\n", "    if False:\n"),
+    one("what follows from the seed", f"{E}test_bundle_checks.py::test_what_cannot_be_is_refused",
+        f"{BUNDLES}verify.py", "    _check_schedule(path, study, people, shown)\n", ""),
+    one("every cell", f"{E}test_bundle_checks.py::test_every_cell_is_checked",
+        f"{BUNDLES}checked_tables.py", "if not kind.fits(cell)}", "if False}"),
+    # Privacy and operations
+    Defence("the log says nothing of people", f"{S}test_privacy.py::test_neither_the_log_nor_any_file_says_who_was_there", (
+        (f"{WEB}server.py", "access_log=False,", "access_log=True,"),
+        (f"{WEB}server.py", 'log_level="warning"', 'log_level="info"'),
+    )),
+    one("addresses are kept nowhere", f"{S}test_privacy.py::test_neither_the_log_nor_any_file_says_who_was_there",
+        f"{CONSOLE}attempts.py", 'self._keys.mark("login from", address)', "address.encode()"),
+    one("what is old goes", f"{S}test_privacy.py::test_texts_and_names_go_in_time_and_judgments_stay",
+        f"{STORE}retention.py", "return sum(connection.execute(change).rowcount for change in changes)", "return 0"),
+    one("by itself", f"{S}test_privacy.py::test_the_server_does_it_by_itself",
+        f"{CONSOLE}site.py", "                    await asyncio.get_running_loop().run_in_executor(None, work)", "                    pass"),
+    one("numbers are for whoever has the token", f"{S}test_privacy.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",
+        f"{WEB}metrics.py", "return len(token) >= _SHORTEST_TOKEN and", "return True or"),
+    one("numbers are about nobody", f"{S}test_privacy.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",
+        f"{WEB}metrics.py", "route, seconds = _pattern(app, scope),", 'route, seconds = scope["path"],'),
+    one("fits listen to this machine", f"{S}test_listening.py::test_fits_listen_on_this_machine_alone",
+        "jobs/workers.py", 'host="127.0.0.1"', 'host="0.0.0.0"'),
+)  # fmt: skip
+
+
+def without(defence: Defence, source: Path) -> None:
+    """Take a defence away in a copy of the code."""
+    for name, before, after in defence.changes:
+        file = source / "fairwise" / name
+        text = file.read_text(encoding="utf-8")
+        if text.count(before) != 1:
+            raise SystemExit(f"{defence.name}: {before!r} is not in {name} once")
+        file.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def noticed(defence: Defence, folder: Path) -> bool:
+    """Whether the test fails without the defence."""
+    source = folder / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    try:
+        without(defence, source)
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}"]
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        done = subprocess.run(
+            [*command, f"tests/{defence.test}"], cwd=ROOT, env=environment, capture_output=True, check=False
+        )
+        return done.returncode == 1
+    finally:
+        shutil.rmtree(source)
+
+
+def main() -> None:
+    wanted = [defence for defence in DEFENCES if not sys.argv[1:] or any(word in defence.name for word in sys.argv[1:])]
+    missed = []
+    with tempfile.TemporaryDirectory() as folder:
+        for defence in wanted:
+            seen = noticed(defence, Path(folder))
+            print("seen failing" if seen else "NOT NOTICED ", defence.name, f"({defence.test})", flush=True)
+            missed += [] if seen else [defence.name]
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} defences are missed by their tests when they are gone")
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    main()

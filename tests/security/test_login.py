@@ -1,0 +1,71 @@
+"""Guessing passwords: the same work for every name, and no more than so many tries, by however many at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+from attacked import FORM, HEADERS
+from operating import Operating, operating
+from raw_asgi import Asked, send
+
+from fairwise.elicitation.console import passwords
+from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
+    with operating(make_study().path, tmp_path / "study.sqlite") as opened:
+        opened.set_up()
+        yield opened
+
+
+def test_a_name_that_nobody_has_takes_the_same_work(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes: list[str] = []
+
+    class Counting:
+        def __init__(self, real: Any) -> None:
+            self._real = real
+
+        def hash(self, password: str) -> Any:
+            return self._real.hash(password)
+
+        def verify(self, kept: str, password: str) -> Any:
+            hashes.append(kept.rsplit("$", 2)[0])  # the kind of hash, and how much work it is
+            return self._real.verify(kept, password)
+
+    monkeypatch.setattr(passwords, "_hasher", Counting(passwords._hasher))
+    replies = [console.log_in(name, "a wrong password") for name in ("Ada", "Nobody")]
+    assert len(hashes) == 2
+    assert hashes[0] == hashes[1]
+    pages = [reply.text.replace("Ada", "…").replace("Nobody", "…") for reply in replies]
+    assert pages[0] == pages[1]
+
+
+def test_many_at_once_are_not_each_the_first(console: Operating) -> None:
+    csrf = console.site.host.keys.form("console ")
+    body = urlencode({"csrf": csrf, "name": "Ada", "password": "a wrong password"}).encode()
+    asked = Asked("POST", "/admin/login", (*HEADERS, (b"content-type", FORM)), body)
+
+    async def all_at_once() -> list[int]:
+        return [reply.status for reply in await asyncio.gather(*(send(console.site, asked) for _ in range(25)))]
+
+    assert sorted(asyncio.run(all_at_once())) == [422] * OF_ONE_NAME + [429] * (25 - OF_ONE_NAME)
+
+
+def test_processes_count_together_and_names_and_addresses_are_kept_nowhere(console: Operating) -> None:
+    home, keys = console.site.host.path, console.site.host.keys
+    one, other = Attempts(home, keys), Attempts(home, keys)
+    tries = [each.begin("Somebody Known", "203.0.113.9") for _ in range(OF_ONE_NAME) for each in (one, other)]
+    assert sum(tries) == OF_ONE_NAME
+    other.forgive("Somebody Known", "203.0.113.9")
+    assert one.begin("somebody known", "203.0.113.9")
+    kept = (home / FILE).read_bytes()
+    assert b"203.0.113.9" not in kept
+    assert b"omebody" not in kept

@@ -1,0 +1,273 @@
+"""What is kept of whom, and for how long; what the log says, and what those are told who watch the server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+from attacked import get
+from fits import done_job
+from operating import PASSWORD, Operating, operating
+from raw_asgi import send
+from visits import Visit, hidden
+from watching import take_part
+
+from fairwise.elicitation import export
+from fairwise.elicitation.console.routes import COOKIE
+from fairwise.elicitation.console.site import Site
+from fairwise.elicitation.forgetting import forget_in_time
+from fairwise.elicitation.store.standing import set_state
+from fairwise.elicitation.store.tables import answers, closings, invitations, participants
+from fairwise.elicitation.web.metrics import TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fairwise.elicitation.folder import StudyFolder
+
+WORDS = "words that only I would write"
+NAME = "Somebody Known"
+ADDRESS = "203.0.113.77"
+SECRET = "a token of sixteen letters"
+PANEL = {"panel": "prolific", "completion_url": "https://panel.example/{id}"}
+
+
+@pytest.fixture
+def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
+    with operating(make_study(ask_why=True, retention_days=30).path, tmp_path / "study.sqlite") as opened:
+        opened.set_up()
+        yield opened
+
+
+# The log, and addresses
+
+
+@pytest.mark.slow
+def test_neither_the_log_nor_any_file_says_who_was_there(make_study: Callable[..., StudyFolder]) -> None:
+    """A whole visit to `fairwise serve`, with things that go wrong; then every byte that it wrote is searched."""
+    home = make_study(ask_why=True, recruitment=PANEL).path
+    command = [
+        sys.executable,
+        "-c",
+        "from fairwise.cli import main; main()",
+        "serve",
+        str(home),
+        "--port",
+        "0",
+        "--no-jobs",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = ""
+        try:
+            while "/admin/setup/" not in first and (line := process.stdout.readline()):
+                first += line
+            mine = visited(re.findall(r"Open (http://127.0.0.1:\d+)/", first)[0])
+        finally:
+            process.send_signal(signal.SIGINT)
+            said = process.stdout.read()
+    token = mine.removeprefix("/p/")
+    assert len(token) > 20
+    for secret in (token, WORDS, NAME, PASSWORD, ADDRESS, "idOfMine99", "sessionOfMine99", "browser like mine", "/p/"):
+        assert secret not in said, secret
+        assert secret not in first, secret
+    files = {file.name: file.read_bytes() for file in home.rglob("*") if file.is_file()}
+    assert WORDS.encode() in files["study.sqlite"]  # what is to be kept is found like that
+    for name, content in files.items():
+        for secret in (ADDRESS, token, PASSWORD, "browser like mine", "127.0.0.1", NAME):
+            assert secret.encode() not in content, (name, secret)
+
+
+def until_there(client: httpx2.Client) -> None:
+    """The server says where it will be a moment before it is there."""
+    for _ in range(600):
+        try:
+            client.get("/healthz")
+        except httpx2.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+
+
+def visited(address: str) -> str:
+    """Somebody from a panel answers, and asks for what is not there; returns the path of their pages."""
+    headers = {"x-forwarded-for": ADDRESS, "sec-fetch-site": "same-origin", "user-agent": "a browser like mine"}
+    with httpx2.Client(base_url=address, headers=headers, follow_redirects=True, trust_env=False) as client:
+        until_there(client)
+        visit = Visit(client)  # type: ignore[arg-type]
+        page = visit.get("/?PROLIFIC_PID=idOfMine99&SESSION_ID=sessionOfMine99")
+        page = visit.post("/consent", **hidden(page), decision="agree")
+        mine = page.url.path.rpartition("/")[0]
+        while "/pair/" not in page.url.path:
+            page = visit.post(page.url.path, **hidden(page), answer="same")
+        visit.answer(mine, 1, why=WORDS)
+        for path in (f"{mine}/nowhere", f"{mine}/pair/x", "/%00", "/admin/participants"):
+            visit.get(path)
+        client.post(f"{mine}/pair/1", content=b"x" * 500_000)
+        client.post(f"{mine}/pair/1", content=b"--x", headers={"content-type": "multipart/form-data; boundary=x"})
+        wrong = {"csrf": hidden(visit.get("/admin/login"))["csrf"], "name": NAME, "password": PASSWORD}
+        assert client.post("/admin/login", data=wrong).status_code == 422
+    return mine
+
+
+# How long things are kept
+
+
+def aged(console: Operating, days: int) -> None:
+    then = datetime.now(UTC) - timedelta(days=days)
+    for column in ("finished_at", "consented_at"):
+        change = sa.update(participants).where(participants.c[column].is_not(None)).values({column: then})
+        console.site.host.store.change_now(lambda c, change=change: c.execute(change))  # type: ignore[misc]
+
+
+def forget(console: Operating) -> int:
+    host = console.site.host
+    assert host.study is not None
+    return forget_in_time(host.study.settings, host.store, host.database)
+
+
+def who_and_what(console: Operating) -> tuple[set[Any], ...]:
+    columns = (answers.c.why, closings.c.rules, participants.c.panel_id, invitations.c.name)
+    return tuple(
+        console.site.host.store.read_now(lambda c, column=column: set(c.execute(sa.select(column)).scalars()))  # type: ignore[misc]
+        for column in columns
+    )
+
+
+def test_texts_and_names_go_in_time_and_judgments_stay(console: Operating, tmp_path: Path) -> None:
+    made = console.post("/coming/links", once="once", names=NAME, count="")
+    link = re.findall(r"https://study.example(/p/[\w-]+)", made.text)[0]
+    take_part(console, 4, link=link, why=WORDS, closing=WORDS)
+    name_panel = sa.update(participants).values(panel_id="idOfMine99", panel_session="s")
+    console.site.host.store.change_now(lambda c: c.execute(name_panel))
+    kept = ({WORDS}, {WORDS}, {"idOfMine99"}, {NAME})
+    aged(console, 29)
+    assert forget(console) == 0
+    assert who_and_what(console) == kept
+    aged(console, 31)
+    assert forget(console) > 0
+    assert who_and_what(console) == ({""}, {""}, {"idOfMine99"}, {NAME})  # who it is, only when nobody can come again
+    console.site.host.store.change_now(lambda c: set_state(c, "closed"))
+    assert forget(console) > 0
+    assert who_and_what(console) == ({""}, {""}, {None}, {""})
+    assert forget(console) == 0
+    assert len(console.site.host.store.read_now(export.judgments).frame) == 4
+    for file in tmp_path.glob("study.sqlite*"):
+        for secret in (WORDS, NAME, "idOfMine99"):
+            assert secret.encode() not in file.read_bytes()
+
+
+def test_the_server_does_it_by_itself(make_study: Any, tmp_path: Path) -> None:
+    study, database = make_study(ask_why=True, retention_days=30), tmp_path / "study.sqlite"
+    with operating(study.path, database) as console:
+        take_part(console, 1, why=WORDS)
+        aged(console, 31)
+    with operating(study.path, database) as console:
+        for _ in range(1000):
+            if who_and_what(console)[0] == {""}:
+                break
+            console.client.get("/healthz")
+        assert who_and_what(console)[0] == {""}
+
+
+def test_nothing_goes_where_nothing_was_said_about_it(make_study: Any, tmp_path: Path) -> None:
+    with operating(make_study(ask_why=True).path, tmp_path / "study.sqlite") as console:
+        take_part(console, 1, why=WORDS)
+        aged(console, 30_000)
+        assert forget(console) == 0
+        assert who_and_what(console)[0] == {WORDS}
+
+
+# For those who watch the server
+
+
+def test_alive_and_ready(console: Operating) -> None:
+    assert (console.client.get("/healthz").text, console.client.get("/readyz").text) == ("ok", "ready")
+    older = sa.text("UPDATE alembic_version SET version_num = '0001'")
+    console.site.host.store.change_now(lambda c: c.execute(older))
+    assert console.client.get("/readyz").status_code == 503
+    assert console.client.get("/healthz").status_code == 200
+
+
+def test_not_ready_without_the_database(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairwise.elicitation.store.problems import StoreUnavailable  # noqa: PLC0415
+
+    def gone(*_: Any) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(type(console.site.host.store), "read_now", gone)
+    assert console.client.get("/readyz").status_code == 503
+    assert console.client.get("/healthz").status_code == 200
+
+
+def test_ready_before_there_is_a_study(tmp_path: Path) -> None:
+    with operating(tmp_path / "new", tmp_path / "new.sqlite") as console:
+        assert console.client.get("/readyz").text == "ready"
+
+
+def test_numbers_are_about_nobody_and_for_whoever_has_the_token(
+    console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = take_part(console, 4, why=WORDS, closing=WORDS)
+    study = console.site.host.study
+    assert study is not None
+    done_job(console.site.host.store, study.path, dict.fromkeys(study.person_ids, 0.5))
+    console.client.get("/nowhere/at/all")
+    known = {"authorization": f"Bearer {SECRET}"}
+    assert console.client.get("/metrics", headers=known).status_code == 404  # nobody has set one
+    for short in ("", "short"):
+        monkeypatch.setenv(TOKEN, short)
+        assert console.client.get("/metrics", headers={"authorization": f"Bearer {short}"}).status_code == 404
+    monkeypatch.setenv(TOKEN, SECRET)
+    for wrong in ({}, {"authorization": "Bearer x"}, {"authorization": f"Bearer {SECRET}x"}, {"authorization": SECRET}):
+        assert console.client.get("/metrics", headers=wrong).status_code == 404
+    page = console.client.get("/metrics", headers=known)
+    assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+    numbers = {name: float(value) for name, value in re.findall(r"^([^#\s].*) (\S+)$", page.text, flags=re.MULTILINE)}
+    assert numbers["fairwise_answers"] == 4
+    assert numbers["fairwise_participants_begun"] == numbers["fairwise_participants_finished"] == 1
+    assert numbers['fairwise_jobs{state="done"}'] == 1
+    assert numbers['fairwise_jobs{state="waiting"}'] == 0
+    posts = [value for name, value in numbers.items() if 'method="POST",route="/p/{token}/pair/{position}"' in name]
+    assert posts == [4]
+    assert any('route="other",status="404"' in name for name in numbers)
+    counts = [value for name, value in numbers.items() if re.match(r"fairwise_request_seconds_count.*/pair/", name)]
+    every = [value for name, value in numbers.items() if re.match(r'.*_seconds_bucket.*/pair/.*le="\+Inf"', name)]
+    assert counts == every
+    assert counts[0] >= 8  # four pages of pairs, four answers
+    for secret in (mine.removeprefix("/p/"), WORDS, "known-as", "nowhere", "Ada"):
+        assert secret not in page.text
+
+
+def test_a_site_measures_what_fails_too(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN, SECRET)
+    with operating(make_study().path, tmp_path / "study.sqlite") as console:
+        assert isinstance(console.site, Site)
+        mine = Visit(console.client).begin()
+        with monkeypatch.context() as broken:
+            broken.setattr(type(console.site.host.store), "read_now", lambda *_: 1 / 0)
+            assert console.client.get(f"{mine}/pair/1").status_code == 500
+        page = console.client.get("/metrics", headers={"authorization": f"Bearer {SECRET}"}).text
+    assert 'route="/p/{token}/pair/{position}",status="500"} 1' in page
+
+
+def test_a_download_that_nobody_takes_leaves_no_file(
+    console: Operating, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asked hung up at once: what was made for them goes all the same, and not only when memory is tidied."""
+    (tmp_path / "made").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "made"))
+    cookie = f"{COOKIE}={console.client.cookies[COOKIE]}"
+    asyncio.run(send(console.site, get("/admin/downloads/texts.csv", cookie)))
+    assert list((tmp_path / "made").iterdir()) == []

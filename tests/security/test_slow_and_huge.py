@@ -1,0 +1,149 @@
+"""What takes for ever or fills the memory is refused: heads and bodies that drip, files that swell."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from operating import operating
+from served import listening
+from visits import visiting
+
+from fairwise import PairwiseFairClassifier
+from fairwise.datasets.table_file import read_table
+from fairwise.elicitation.console import uploaded_people
+from fairwise.elicitation.web import impatience, server
+from fairwise.elicitation.web.app import create_app
+from fairwise.errors import InputError, ModelFileError
+from fairwise.judgments import parquet
+from fairwise.learning import persistence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import uvicorn
+
+
+def test_a_head_that_never_ends_is_hung_up_on(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impatience, "HEADER_SECONDS", 0.3)
+    app = create_app(make_study(), tmp_path / "study.sqlite")
+    with listening(app, http=impatience.ImpatientProtocol) as address:
+        port = int(address.rpartition(":")[2])
+        for sent in (b"", b"GET / HTTP/1.1\r\nhost: x\r\nx-a: "):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+                line.sendall(sent)
+                assert line.recv(1000) == b""  # it ends, and not because we gave up
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+            for _ in range(2):  # the second head of a connection, too
+                line.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+                assert b"200 OK" in line.recv(10000)
+            line.sendall(b"GET /healthz HTT")
+            assert line.recv(1000) == b""
+
+
+def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: Any) -> None:
+    configs: list[uvicorn.Config] = []
+    monkeypatch.setattr(server, "_run", lambda config, _listener: configs.append(config))
+    from contextlib import nullcontext  # noqa: PLC0415
+
+    options: dict[str, Any] = {"host": "127.0.0.1", "port": 0, "workers": 1, "prefix": ""}
+    monkeypatch.setenv("FAIRWISE_STUDY", "")
+    monkeypatch.setenv("FAIRWISE_PREFIX", "")
+    server.run_server(make_study().path, None, **options, announce=lambda _: None, beside=nullcontext())
+    assert configs[0].http is impatience.ImpatientProtocol
+    assert configs[0].limit_concurrency
+
+
+def test_a_body_that_drips_is_refused(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impatience, "BODY_SECONDS", 0.2)
+
+    async def dripping() -> list[int]:
+        statuses: list[int] = []
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0.05)
+            return {"type": "http.request", "body": b"x", "more_body": True}
+
+        async def take(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        kind = (b"content-type", b"application/x-www-form-urlencoded")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": "POST",
+            "path": "/consent",
+            "query_string": b"",
+            "headers": [kind],
+        }
+        scope |= {"scheme": "https", "client": None, "server": ("x", 443), "root_path": "", "state": {}}
+        await asyncio.wait_for(visit.client.app(scope, receive, take), 60)  # type: ignore[arg-type]
+        return statuses
+
+    with visiting(make_study(), tmp_path / "study.sqlite") as visit:
+        assert asyncio.run(dripping()) == [408]
+
+
+def test_a_slow_reader_of_a_reply_is_no_slow_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a body is whole, waiting for the other side to hang up may take as long as it takes."""
+    monkeypatch.setattr(impatience, "BODY_SECONDS", 0.05)
+
+    async def ask() -> str:
+        messages: Iterator[dict[str, Any]] = iter(
+            [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+        )
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0.02)
+            return next(messages)
+
+        hear = impatience.impatient(receive)
+        await hear()
+        await asyncio.sleep(0.1)
+        return str((await hear())["type"])
+
+    assert asyncio.run(ask()) == "http.disconnect"
+
+
+# Files that swell
+
+
+def bomb(rows: int) -> bytes:
+    """A column of one word, repeated: a few bytes, whatever the number."""
+    made, zeros = io.BytesIO(), pa.array(np.zeros(rows, np.int32))
+    pq.write_table(pa.table({"person": pa.DictionaryArray.from_arrays(zeros, ["x"])}), made)
+    return made.getvalue()
+
+
+def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = bomb(1_000_000)
+    assert len(small) < 10_000
+    path = tmp_path / "people.parquet"
+    path.write_bytes(small)
+    with pytest.raises(InputError, match="more than can be read"):
+        read_table(path, most_cells=999_999)
+    assert parquet.MOST_CELLS < 10**10
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(uploaded_people, "_MOST_CELLS", 999_999)
+    with operating(tmp_path / "empty", tmp_path / "empty.sqlite") as console:
+        console.set_up()
+        data = {"csrf": console.csrf()}
+        reply = console.client.post("/admin/new", data=data, files={"people": ("people.parquet", small)})
+    assert (reply.status_code, "more than can be read" in reply.text) == (422, True)
+
+
+def test_a_model_that_swells_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persistence, "_MOST_BYTES", 1 << 20)
+    path = tmp_path / "model.skops"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * (1 << 21))
+    with pytest.raises(ModelFileError, match="when unpacked"):
+        PairwiseFairClassifier.load(path)

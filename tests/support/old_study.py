@@ -1,0 +1,64 @@
+"""A study as the first version of the tables kept it, and what is left of it in any later one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from fairwise.elicitation.store.engine import database_url, writing_engine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHEN = "2026-01-02 03:04:05.000006"
+HASH = b"\x00\xff'--" * 6
+
+
+def old_rows(fingerprint: str) -> dict[str, list[dict[str, Any]]]:
+    """What a study of the first version may hold: someone who finished, someone on the way, someone who withdrew."""
+    who = {"consent_version": "v", "consented_at": WHEN, "check_tries": 1}
+    pair = {"a": "p1", "b": "p2", "design": "uniform", "selection_probability": 0.25}
+    said = {"why": "ü\n'", "confidence": 3, "seconds": 1.5, "answered_at": WHEN}
+    return {
+        "participants": [
+            {"id": 1, "number": 1, "token_hash": HASH + b"1", "stage": "finished", "finished_at": WHEN, **who},
+            {"id": 7, "number": 3, "token_hash": HASH + b"3", "stage": "pairs", "finished_at": None, **who},
+        ],
+        "appearances": [
+            {"id": n, "participant_id": 1 if n < 4 else 7, "position": 1 + (n - 1) % 3, "key": f"k{n}", **pair}
+            for n in range(1, 7)
+        ],
+        "answers": [
+            {"id": n, "appearance_id": appearance, "version": version, "nonce": f"n{n}", "answer": answer, **said}
+            for n, (appearance, version, answer) in enumerate(
+                [(1, 1, "same"), (1, 2, "no_constraint"), (2, 1, "a_at_least_b"), (3, 1, "same"), (4, 1, "same")], 1
+            )
+        ],
+        "closings": [{"participant_id": 1, "rules": "r", "expressible": "e", "comments": "c"}],
+        "withdrawals": [{"id": 1, "day": "2026-01-02"}],
+        "study": [{"id": 1, "fingerprint": fingerprint}],
+    }
+
+
+def everything(address: str | Path) -> dict[str, list[dict[str, Any]]]:
+    """The columns of the first version, as they are now."""
+    engine = writing_engine(database_url(address))
+    found = {}
+    with engine.connect() as connection:
+        for name, rows in old_rows("").items():
+            columns = ", ".join(rows[0])
+            order = next(iter(rows[0]))
+            there = connection.execute(sa.text(f"SELECT {columns} FROM {name} ORDER BY {order}")).mappings()
+            found[name] = [{column: plain(value) for column, value in row.items()} for row in there]
+    engine.dispose()
+    return found
+
+
+def plain(value: Any) -> Any:
+    """The same, whichever database it comes from."""
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if hasattr(value, "hour"):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return str(value) if hasattr(value, "isoformat") else value
