@@ -213,7 +213,7 @@ def test_a_saved_model_is_the_same(make_crowd: Callable[..., Crowd], tmp_path: P
         ({"estimator": LogisticRegression()}, "needs the whole table in memory"),
         ({"group_constraints": DemographicParity()}, "groups='column'"),
     ],
-    ids=str,
+    ids=["tree", "logistic", "parity"],
 )
 def test_what_cannot_be_done_in_blocks_is_refused(
     make_crowd: Callable[..., Crowd], change: dict[str, Any], error: str
