@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from operating import PASSWORD
+from playwright.sync_api import expect
 from served import browsing, press
 
 from fairwise.elicitation.bots.address import checked_address
@@ -144,7 +145,7 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
 
         page.goto(f"{address}/admin")
         looked_at(page)
-        assert re.search(r"Finished\s+5\b", page.locator("main").inner_text())
+        expect(page.locator("main")).to_contain_text(re.compile(r"Finished\s+5\b"), use_inner_text=True)
         press(page, page.get_by_role("link", name="Participants", exact=True))
         looked_at(page)
         press(page, page.get_by_role("link", name="2", exact=True))
