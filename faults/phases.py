@@ -85,25 +85,26 @@ async def no_more_bytes(scene: Scene) -> int:
     """No file of the server may grow, by a limit of its process."""
     if scene.disk is None:
         return 0
-    times = scene.times(3)
-    for _ in range(times):
-        await scene.crowd.answers(30)
-        resource.prlimit(scene.server.pid, resource.RLIMIT_FSIZE, (_FEW_BYTES, resource.RLIM_INFINITY))
-        await scene.a_while(4)
-        resource.prlimit(scene.server.pid, resource.RLIMIT_FSIZE, _UNLIMITED)
-        await scene.crowd.answers(30)
-    return times
+
+    def limit(wanted: bool) -> None:
+        most = (_FEW_BYTES, resource.RLIM_INFINITY) if wanted else _UNLIMITED
+        resource.prlimit(scene.server.pid, resource.RLIMIT_FSIZE, most)
+
+    return await _now_and_then(scene, limit)
 
 
 async def read_only(scene: Scene) -> int:
     """The database can be read and not written to."""
-    set_to = scene.server.read_only if scene.postgres is None else scene.postgres.read_only
+    return await _now_and_then(scene, (scene.postgres or scene.server).read_only)
+
+
+async def _now_and_then(scene: Scene, spoil: Callable[[bool], None]) -> int:
     times = scene.times(3)
     for _ in range(times):
         await scene.crowd.answers(30)
-        await asyncio.to_thread(set_to, True)
+        await asyncio.to_thread(spoil, True)
         await scene.a_while(4)
-        await asyncio.to_thread(set_to, False)
+        await asyncio.to_thread(spoil, False)
         await scene.crowd.answers(30)
     return times
 

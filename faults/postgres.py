@@ -43,18 +43,22 @@ class Postgres:
         self._server.ensure_postgres_running()
 
     def read_only(self, wanted: bool) -> None:
-        """For whoever connects from now on; those who are connected are sent away."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute("SET default_transaction_read_only = off")
-            change = "SET default_transaction_read_only = on" if wanted else "RESET default_transaction_read_only"
-            connection.execute(f"ALTER DATABASE postgres {change}")
-            if wanted:
-                connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                )
+        set_read_only(self.url, wanted)
 
     def new_database(self, name: str) -> str:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return self.url.replace("/postgres?", f"/{name}?")
+
+
+def set_read_only(url: str, wanted: bool) -> None:
+    """For whoever connects from now on; those who are connected are sent away."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        change = "SET default_transaction_read_only = on" if wanted else "RESET default_transaction_read_only"
+        connection.execute(f"ALTER DATABASE postgres {change}")
+        if wanted:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )

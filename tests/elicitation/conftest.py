@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pytest
-
-from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
+from small_study import study_maker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,27 +13,6 @@ if TYPE_CHECKING:
     from fairwise.elicitation.folder import StudyFolder
 
 
-OUTCOME = "a_result_that_must_never_be_seen"
-
-
 @pytest.fixture(scope="session")
 def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyFolder]:
-    """A small study about twelve people, with any settings; its outcomes cannot be mistaken for anything else."""
-    table = pd.DataFrame(
-        {
-            "person": [f"known-as-{k}" for k in range(12)],
-            "age": range(20, 32),
-            "town": [f"<b>Town {k % 3}</b> & =1+1" for k in range(12)],
-            OUTCOME: [f"outcome-{k % 2}-never" for k in range(12)],
-        }
-    )
-    source = tmp_path_factory.mktemp("people") / "people.csv"
-    table.to_csv(source, index=False)
-
-    def make(**choices: Any) -> StudyFolder:
-        folder = tmp_path_factory.mktemp("studies") / "study"
-        wanted = {"title": "A study", "treated_well": "to be let in", "pairs": 4, **choices}
-        people = PeopleFile.read(source, "person")
-        return new_study(folder, people, ["age", "town"], wanted, outcome=OUTCOME)
-
-    return make
+    return study_maker(tmp_path_factory)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 import sqlalchemy as sa
+from faults.postgres import set_read_only
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 from visits import hidden, visiting
@@ -80,29 +80,18 @@ def test_an_old_form_that_said_nothing_new_undoes_no_later_answer(
 def test_after_having_been_read_only_it_can_be_written_to(postgres: str) -> None:
     store = Store.open(postgres, "f")
 
-    def read_only(wanted: bool) -> None:
-        with psycopg.connect(postgres, autocommit=True) as connection:
-            connection.execute("SET default_transaction_read_only = off")
-            change = "SET default_transaction_read_only = on" if wanted else "RESET default_transaction_read_only"
-            connection.execute(f"ALTER DATABASE postgres {change}")
-            if wanted:
-                connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                )
-
     def count(connection: Connection) -> int:
         return int(connection.execute(_COUNT.columns()).rowcount)
 
     try:
-        read_only(True)
+        set_read_only(postgres, True)
         for _ in range(2):
             with pytest.raises(StoreUnavailable, match="read-only"):
                 store.change_now(count)
-        read_only(False)
+        set_read_only(postgres, False)
         store.change_now(count)  # those connected in between must not stay as they were
     finally:
-        read_only(False)
+        set_read_only(postgres, False)
         store.close()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog
+from listed_programme import least_error
 
 from fairwise import Judgments, PairwiseFairClassifier
 
@@ -101,16 +101,7 @@ def optimum(
         matrix.append(np.concatenate([np.zeros(k), [float(pair in own[judge]) / asked for pair in pairs]]))
         limits.append(limit)
     errors = (labels != outcome).mean(axis=1)
-    found = linprog(
-        np.concatenate([errors, np.zeros(len(pairs))]),
-        A_ub=np.array(matrix),
-        b_ub=np.array(limits),
-        A_eq=np.concatenate([np.ones(k), np.zeros(len(pairs))])[None, :],
-        b_eq=[1.0],
-        bounds=[(0, None)] * k + [(0, 1)] * len(pairs),
-    )
-    assert found.x is not None
-    return float(errors @ found.x[:k])
+    return least_error(errors, matrix, limits, len(pairs))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import linprog
+from listed_programme import least_error
 from sklearn.linear_model import LogisticRegression
 from torturing import Case
 
@@ -141,16 +141,7 @@ def optimum(fit: Fit, labellings: Any) -> float:
     errors = np.abs(labellings - fit.labels()) @ fit.weights()
     if not matrix:
         return float(errors.min())
-    found = linprog(
-        np.concatenate([errors, np.zeros(len(pairs))]),
-        A_ub=np.array(matrix),
-        b_ub=np.array(limits),
-        A_eq=np.concatenate([np.ones(k), np.zeros(len(pairs))])[None, :],
-        b_eq=[1.0],
-        bounds=[(0, None)] * k + [(0, 1)] * len(pairs),
-    )
-    assert found.x is not None
-    return float(errors @ found.x[:k])
+    return least_error(errors, matrix, limits, len(pairs))
 
 
 def every_labelling(fit: Fit) -> Any:

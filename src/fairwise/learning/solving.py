@@ -14,7 +14,7 @@ from fairwise.learning.settings import DEEPEST_PROVEN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairwise.learning.oracles.base import Oracle
+    from fairwise.learning.oracles.base import Classifiers, Oracle
     from fairwise.learning.problem import Points, Problem
 
 
@@ -63,9 +63,14 @@ def plain(problem: Problem, oracle: Oracle) -> Solution:
     """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
     best = oracle.best_response(problem.points.error_cost)
     error, _, _ = problem.observe(best)
+    return alone(problem, best, error, oracle)
+
+
+def alone(problem: Problem, classifier: Classifiers, error: float, oracle: Oracle | type[Oracle]) -> Solution:
+    """One classifier that an oracle gave for the costs of errors, as a mixture of one."""
     once = np.array([error])
     return Solution(
-        classifiers=best,
+        classifiers=classifier,
         weights=np.ones(1),
         error=error,
         multipliers=Multipliers.zero(problem),

@@ -22,18 +22,16 @@ if TYPE_CHECKING:
 class Histogram:
     """How many people of each cell have their breakpoint between two edges, ``(1 + d, cells, edges + 1)``.
 
-    Along coordinate ``j``, where ``x_j > 0`` a person gets label 1 at steps beyond the breakpoint (``up``), where
-    ``x_j < 0`` at steps before it (``down``). Whole numbers: exact in any order.
+    Encoded features are never negative, so along any coordinate a person gets label 1 at steps beyond the breakpoint.
+    Whole numbers: exact in any order.
     """
 
-    up: IntArray
-    down: IntArray
+    people: IntArray
 
     def costs(self, cost: FloatArray) -> FloatArray:
         """What the people who can change cost at each edge ``(1 + d, edges)``; ``cost`` ``(cells,)`` is a person's."""
-        up, down = (np.einsum("jce,c->je", counts, cost) for counts in (self.up, self.down))
-        after = down.sum(axis=1, keepdims=True) - np.cumsum(down, axis=1)
-        return np.asarray((np.cumsum(up, axis=1) + after)[:, :-1])
+        between = np.einsum("jce,c->je", self.people, cost)
+        return np.asarray(np.cumsum(between, axis=1)[:, :-1])
 
 
 def histogram(
@@ -42,11 +40,10 @@ def histogram(
     """Read every row once; ``edges`` ``(1 + d, E)`` are sorted along each coordinate, the intercept's first."""
     work = _Sorting(CellReader.of(table, learned), classifier, edges)
     shape = (len(edges), 2 * len(learned.groups), edges.shape[1] + 1)
-    up, down = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for here_up, here_down in over_spans(table.spans(client), work, client):
-        up += here_up
-        down += here_down
-    return Histogram(up, down)
+    people = np.zeros(shape, dtype=np.int64)
+    for here in over_spans(table.spans(client), work, client):
+        people += here
+    return Histogram(people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +54,13 @@ class _Sorting:
     classifier: LinearClassifiers
     edges: FloatArray
 
-    def __call__(self, span: Span) -> tuple[IntArray, IntArray]:
+    def __call__(self, span: Span) -> IntArray:
         from fairwise.learning.blocks.sum_kernels import add_breakpoints
 
         shape = (len(self.edges), self.read.n_cells, self.edges.shape[1] + 1)
-        up, down = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        people = np.zeros(shape, dtype=np.int64)
         for block in span.blocks():
             rows, cell = self.read(block)
             coef, intercept = self.classifier.coef[0], float(self.classifier.intercept[0])
-            add_breakpoints(np.ascontiguousarray(rows), cell, coef, intercept, self.edges, up, down)
-        return up, down
+            add_breakpoints(np.ascontiguousarray(rows), cell, coef, intercept, self.edges, people)
+        return people

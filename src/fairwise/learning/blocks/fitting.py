@@ -16,15 +16,13 @@ from fairwise.learning import inputs
 from fairwise.learning.blocks.counts import count
 from fairwise.learning.blocks.learned import learn
 from fairwise.learning.blocks.many_passes import large_oracle, large_problem
-from fairwise.learning.multipliers import Multipliers
 from fairwise.learning.no_regret import join, plan_of
 from fairwise.learning.oracles.regression import RegressionOracle, inverted
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.regression_dynamics import Ground, play_games
-from fairwise.learning.result import Solution
 from fairwise.learning.settings import check_settings
-from fairwise.learning.solving import solve
+from fairwise.learning.solving import alone, solve
 
 _LINEAR = ("linear-regression", "linear")
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
     from fairwise.learning.regression_dynamics import Game
+    from fairwise.learning.result import Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Played:
         """The solution of each problem, from the errors of :attr:`classifiers`."""
         name = RegressionOracle.hypothesis_class
         if not self.games:
-            return [_plain(problem, self.plain, float(errors[0]), name) for problem in self.problems]
+            return [alone(problem, self.plain, float(errors[0]), RegressionOracle) for problem in self.problems]
         bounds = settings["lambda_bound"], settings["tau_bound"]
         return [
             game.solution(own[:-1], float(own[-1]), *bounds, name)
@@ -161,18 +160,3 @@ def counted(
         at += 0 if own.games else 1
         rates.append(mine)
     return solutions, rates
-
-
-def _plain(problem: Problem, classifier: LinearClassifiers, error: float, hypothesis_class: str) -> Solution:
-    once = np.array([error])
-    return Solution(
-        classifiers=classifier,
-        weights=np.ones(1),
-        error=error,
-        multipliers=Multipliers.zero(problem),
-        bound=error,
-        exact=False,
-        hypothesis_class=hypothesis_class,
-        oracle_calls=1,
-        trajectory={"error": once, "max_violation": np.zeros(1), "gap": np.zeros(1)},
-    )

@@ -15,7 +15,7 @@ from fairwise.learning.blocks.passes import computed, over_spans
 from fairwise.learning.blocks.sums import CATEGORY, MISSING, NUMBER, block_sums, centres_of
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
 
-_TOO_FINE = 1e-150
+_LEAST_SPREAD = 1e-150
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,10 +209,10 @@ def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColu
         mean = sums.gram[0, at] / known
         variance = max(sums.gram[at, at] / known - mean * mean, 0.0)
     spread = 0.0 if own.least == own.greatest else float(np.sqrt(variance))
-    if spread == 0.0 and own.least < own.greatest and own.greatest - own.least < _TOO_FINE:
+    if spread == 0.0 and own.least < own.greatest and own.greatest - own.least < _LEAST_SPREAD:
         raise InputError(
-            f"Column {name!r} holds numbers that differ by less than {_TOO_FINE:g}, whose squares are 0: give it in "
-            "smaller units."
+            f"Column {name!r} holds numbers that differ by less than {_LEAST_SPREAD:g}, whose squares are 0: give it "
+            "in smaller units."
         )
     scale = scale_of(name, spread, max(abs(own.least), abs(own.greatest)))
     return NumberColumn(name, own.least, scale, own.high / known, marks_missing)

@@ -107,10 +107,9 @@ class LargeDescentOracle:
             return total
         at = breakpoints(classifier, self._judged)
         for j, own in enumerate(edges):
-            x = self._judged[:, j]
-            place = np.searchsorted(own, at[:, j], side="right")
-            up, down = (np.bincount(place[side], cost[side], minlength=len(own) + 1) for side in (x > 0.0, x < 0.0))
-            total[j] = np.cumsum(up)[:-1] + (down.sum() - np.cumsum(down)[:-1])
+            can_change = self._judged[:, j] > 0.0
+            place = np.searchsorted(own, at[can_change, j], side="right")
+            total[j] = np.cumsum(np.bincount(place, cost[can_change], minlength=len(own) + 1))[:-1]
         return total
 
 

@@ -76,7 +76,7 @@ def add_products(matrix, k, cell, gram, by_cell):
 
 
 @numba.njit(cache=True, nogil=True)
-def add_breakpoints(rows, cell, coef, intercept, edges, up, down):
+def add_breakpoints(rows, cell, coef, intercept, edges, people):
     """Count each row where its label changes along each coordinate; see ``breakpoints.Histogram``."""
     n, d = rows.shape
     n_edges = edges.shape[1]
@@ -87,7 +87,7 @@ def add_breakpoints(rows, cell, coef, intercept, edges, up, down):
         for i in range(1 + d):
             x = 1.0 if i == 0 else rows[p, i - 1]
             if x == 0.0:
-                continue
+                continue  # no step along this coordinate changes anything
             at = -score / x
             low, high = 0, n_edges  # how many edges are not beyond it
             while low < high:
@@ -96,7 +96,4 @@ def add_breakpoints(rows, cell, coef, intercept, edges, up, down):
                     low = middle + 1
                 else:
                     high = middle
-            if x > 0.0:
-                up[i, cell[p], low] += 1
-            else:
-                down[i, cell[p], low] += 1
+            people[i, cell[p], low] += 1
