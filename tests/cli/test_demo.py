@@ -36,6 +36,7 @@ def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: 
     summary = json.loads((home / "jobs" / "1" / "summary.json").read_text(encoding="utf-8"))
     assert (summary["settings"]["gamma"], summary["judges"], summary["answers"]) == (0.2, 3, 132)
     assert (home / "jobs" / "1" / "report.html").stat().st_size > 10_000
+    assert "3 simulated people" in " ".join((home / "jobs" / "1" / "report.html").read_text(encoding="utf-8").split())
 
 
 def test_a_folder_that_cannot_be_made_is_refused_at_once(tmp_path: Path, run: Callable[..., Result]) -> None:

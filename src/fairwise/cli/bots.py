@@ -78,3 +78,5 @@ def bots(
         say(f"{played.sent_away} were screened out, or came when there were enough.")
     for name, receipt in played.receipts.items():
         say(f"{name}  {receipt}")
+    if not study.settings.simulated:
+        say("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")

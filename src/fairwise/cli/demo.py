@@ -94,6 +94,7 @@ def _make_study(home: Path, seed: int) -> StudyFolder:
             "treated_well": "to be released until the trial",
             "pairs": 50,
             "seed": seed,
+            "simulated": True,
             "design": _DESIGN,
         }
         study = new_study(home, PeopleFile.read(file, "id"), _SHOWN, choices, outcome="two_year_recid")

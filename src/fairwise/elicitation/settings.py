@@ -117,6 +117,9 @@ class StudySettings(Checked):
     retention_days: Annotated[int, Field(ge=0, le=36500)] = 0
     """After so many days texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
 
+    simulated: bool = False
+    """Whether no real people take part, as in the demo; every report on the study then says so."""
+
     design: Design = Design()
     """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
 

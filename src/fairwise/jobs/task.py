@@ -39,6 +39,7 @@ class Task:
     begun: datetime
     title: str
     question: str
+    simulated: bool
 
     @property
     def favorable_label(self) -> Any:
@@ -65,7 +66,9 @@ def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
     relations = pd.read_parquet(kept / _RELATIONS).set_index("judge")
     said = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
-    return Task(settings, people, study.outcome(), said, job.started_at, study.settings.title, study.settings.question)
+    about = study.settings
+    begun = job.started_at
+    return Task(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
 
 
 def _keep(connection: Connection, settings: FitSettings, kept: Path) -> None:

@@ -109,6 +109,7 @@ def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dic
             question=task.question,
             title=f"{task.title}: {task.settings.name}",
             date=f"{task.begun:%Y-%m-%d}",
+            simulated=task.simulated,
         )
     files = {SUMMARY: _json(_summary(task, model, found)), MODEL: own}
     if curve is not None:

@@ -228,6 +228,12 @@ class RecruitmentPart(SettingsPart):
                         "number",
                         "From when someone finished; names and ids once the study is closed. 0: never.",
                     ),
+                    Field(
+                        "simulated",
+                        "No real people take part",
+                        "yes",
+                        "For trying it out with simulated people. Every report on the study then says so.",
+                    ),
                 ),
             ),
             Group(
