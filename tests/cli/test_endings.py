@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 import fairwise.auditing
 from fairwise.cli.app import app
-from fairwise.cli.output import plain, write_whole
+from fairwise.cli.output import write_whole
 from fairwise.errors import InputError
+from fairwise.plain_json import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

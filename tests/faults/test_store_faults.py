@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from threading import Event
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -15,10 +16,12 @@ from visits import hidden, visiting
 
 from fairwise.elicitation.console.host import Host
 from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store.moments import not_before
+from fairwise.elicitation.store.engine import database_url, writing_engine
+from fairwise.elicitation.store.moments import Moment
 from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import repeats
+from fairwise.elicitation.store.tables import answers, participants, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,9 +126,33 @@ def test_a_change_of_the_study_is_not_forgotten_while_the_database_is_away(
     host.close()
 
 
-@pytest.mark.parametrize("zone", [UTC, None])
-def test_nothing_happened_before_it_was_agreed_to(zone: Any) -> None:
-    agreed = datetime(2026, 1, 2, 3, tzinfo=UTC)
-    before, after = agreed - timedelta(hours=1), agreed + timedelta(hours=1)
-    assert not_before(agreed.replace(tzinfo=zone), before) == agreed
-    assert not_before(agreed.replace(tzinfo=zone), after) == after
+def test_no_answer_is_older_than_its_consent(
+    study: StudyFolder, new_database: Callable[[], str | Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock was put back by an hour between the two."""
+    database = new_database()
+    with visiting(study, database) as visit:
+        pair = f"{visit.begin()}/pair/1"
+        form = hidden(visit.get(pair))
+        clock = Mock(wraps=datetime)
+        clock.now.side_effect = lambda zone: datetime.now(zone) - timedelta(hours=1)
+        monkeypatch.setattr("fairwise.elicitation.web.participant.datetime", clock)
+        visit.post(pair, **form, answer="same")
+    with snapshot(database) as connection:
+        agreed = connection.execute(sa.select(participants.c.consented_at)).scalar_one()
+        said = connection.execute(sa.select(answers.c.answered_at)).scalar_one()
+    assert said == agreed
+    assert clock.now.called
+
+
+def test_moments_are_read_in_utc(new_database: Callable[[], str | Path]) -> None:
+    at = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    table = sa.Table("moments", sa.MetaData(), sa.Column("at", Moment))
+    engine = writing_engine(database_url(new_database()))
+    with engine.begin() as connection:
+        table.create(connection)
+        connection.execute(sa.insert(table), [{"at": at.astimezone(UTC)}, {"at": None}])
+        found = connection.execute(sa.select(table.c.at, sa.func.max(table.c.at).over())).all()
+    engine.dispose()
+    assert [row[0] for row in found] == [at, None]
+    assert {row[1].tzinfo for row in found} == {UTC}

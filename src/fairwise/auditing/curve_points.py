@@ -21,19 +21,9 @@ def point_row(
     rules: Rules, solution: Solution, gamma: float, eta: float | None, weighting: Weighting, n_people: float
 ) -> dict[str, Any]:
     """Error, violations and bound as realised; ``n_people`` is how many people of equal weight the table is worth."""
-    from fairwise.learning.certificate import certify
-    from fairwise.learning.mixture import Mixture
+    from fairwise.learning.measuring import Measured
 
-    probability = Mixture(solution.classifiers, solution.weights).probabilities(rules.judged_rows)
-    certificate = certify(
-        solution,
-        rules.pairs,
-        error=solution.error,
-        favorable=probability if rules.problem.sign > 0 else 1.0 - probability,
-        gamma=gamma,
-        eta=eta,
-        weighting=weighting,
-    )
+    certificate = Measured(rules, solution).certificate(gamma, eta, weighting)
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     return {
         "gamma": gamma,

@@ -31,8 +31,9 @@ def large_frontier(
 
     The rows are read once before all games and once after them, however many points and judges there are.
     """
-    from fairwise.learning.blocks.fitting import check_large_settings, counted, play, rules_for
+    from fairwise.learning.blocks.fitting import check_large_settings, rules_for
     from fairwise.learning.blocks.learned import learn
+    from fairwise.learning.blocks.two_passes import count_games, play
     from fairwise.learning.curve import at_point
 
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
@@ -41,10 +42,10 @@ def large_frontier(
     judges = judgments.judges if by_judge else [PANEL]
     own = [rules_for(settings, learned, judgments.select([judge]) if by_judge else judgments) for judge in judges]
     played = [play(settings, learned, rules, [at_point(rules.problem, *point) for point in points]) for rules in own]
-    solutions, counts = counted(settings, table, learned, played, client)
+    counted = count_games(settings, table, learned, played, client)
     lines = []
-    for judge, rules, found, rates in zip(judges, own, solutions, counts, strict=True):
-        for point, solution, count in zip(points, found, rates, strict=True):
+    for judge, rules, found in zip(judges, own, counted, strict=True):
+        for point, (solution, count) in zip(points, found, strict=True):
             row = point_row(rules, solution, *point, settings["weighting"], learned.n_rows)
             rates_of_groups = {} if table.groups is None else _group_rates(solution, count, learned.groups)
             lines.append({"judge": judge, **row, **rates_of_groups})

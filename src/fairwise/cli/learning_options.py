@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.parsing import MOMENTS, Budget, GroupRule, budget, fraction, group_rule
+from fairwise.cli.parsing import Budget, GroupRule, budget, fraction, group_rule
+from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -155,13 +156,7 @@ class LearningOptions:
         return groups
 
     def _moments(self) -> list[Any] | None:
-        if not self.group_constraint:
-            return None
-        from fairlearn import reductions
-
-        return [
-            getattr(reductions, MOMENTS[rule.moment])(difference_bound=rule.bound) for rule in self.group_constraint
-        ]
+        return [parity(rule.moment, rule.bound) for rule in self.group_constraint or ()] or None
 
 
 def require_direction(favorable_label: str | None, people: "TrainingPeople", has_ordered: bool) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fairwise.errors import InputError
+from fairwise.plain_json import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -62,20 +60,5 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object on stdout; what is not a finite number is null."""
-    typer.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return the value as lists, dicts, text and finite numbers; a table is a list of its rows."""
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        value = value.to_dict("records")
-    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [plain(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
+    """Print one JSON object on stdout."""
+    typer.echo(json_text(answer))

@@ -7,15 +7,10 @@ from typing import TypeVar
 
 import typer
 
+from fairwise.constraints.parities import PARITIES
+
 Parsed = TypeVar("Parsed")
 _MOST_VALUES = 10_000
-MOMENTS = {
-    "dp": "DemographicParity",
-    "tpr": "TruePositiveRateParity",
-    "fpr": "FalsePositiveRateParity",
-    "eo": "EqualizedOdds",
-    "error": "ErrorRateParity",
-}
 _KINDS = {kind: kind for kind in ("uniform", "fixed", "stratified", "anchors", "repeats", "checks", "active")}
 _KINDS |= {"anchor": "anchors", "repeat": "repeats", "check": "checks"}
 
@@ -170,8 +165,8 @@ def group_rule(text: str | GroupRule) -> GroupRule:
         return text
     moment, _, rest = text.partition(":")
     bound, _, columns = rest.partition(":")
-    if moment not in MOMENTS:
-        raise typer.BadParameter(f"{moment!r} in {text!r} is not a rate. Allowed: {', '.join(MOMENTS)}.")
+    if moment not in PARITIES:
+        raise typer.BadParameter(f"{moment!r} in {text!r} is not a rate. Allowed: {', '.join(PARITIES)}.")
     if not columns.strip():
         raise typer.BadParameter(f"{text!r}: write rate:bound:column, such as fpr:0.02:race.")
     return GroupRule(moment, fraction(bound), tuple(part.strip() for part in columns.split("+") if part.strip()))

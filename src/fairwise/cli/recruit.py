@@ -163,7 +163,7 @@ def participants(
         found = roster(connection)
     table = pd.DataFrame([asdict(entry) for entry in found], columns=list(Entry.__dataclass_fields__))
     table["number"] = table["number"].astype("Int64")
-    for name in ("started_at", "finished_at"):  # SQLite forgets that it is UTC
+    for name in ("started_at", "finished_at"):
         table[name] = pd.to_datetime(table[name], utc=True)
     if as_json:
         print_json({"participants": [asdict(entry) for entry in found]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,8 +14,6 @@ from fairwise.elicitation.store.tables import answers, appearances, closings, pa
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection, Select
 
 _LIKE_A_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
@@ -67,7 +64,7 @@ def judgments(connection: Connection, *, finished_only: bool = False, with_exclu
     )
     found = connection.execute(_of(query, finished_only=finished_only, with_excluded=with_excluded))
     rows = [
-        (judge_name(number), *said, _utc(at), chance, _YES_NO[bool(excluded)])
+        (judge_name(number), *said, at.isoformat(), chance, _YES_NO[bool(excluded)])
         for number, *said, at, chance, excluded in found
     ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, EXCLUDED])
@@ -177,8 +174,3 @@ def _is(latest: sa.Subquery) -> sa.ColumnElement[bool]:
 
 def _marked(with_excluded: bool) -> list[str]:
     return [EXCLUDED] if with_excluded else []
-
-
-def _utc(at: datetime) -> str:
-    """SQLite forgets the time zone, which is always UTC."""
-    return (at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)).isoformat()

@@ -58,6 +58,7 @@ def _rows(values: Sequence[Any], column: Column, words: Language) -> list[Row]:
 def shown(value: object, unit: str, words: Language) -> str:
     """Return a value as it is read.
 
+    >>> from fairwise.elicitation.languages import language
     >>> [shown(value, "Euro", language("de")) for value in (12000.0, 0.25, None)]
     ['12000 Euro', '0,25 Euro', 'nicht bekannt']
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.elicitation.job_files import JOBS, SUMMARY, job_folder
 from fairwise.jobs import work
+from fairwise.jobs.artefacts import artefacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
         found = steps.fits(others, "Tracing the frontier")
         models = [known[eta] if eta in known else found[f"point {eta!r}"] for eta in at]
         curve = steps.one((work.frontier, task, at, models), "Joining the points of the frontier")
-    home.publish(steps.one((work.artefacts, task, fits["own"], curve), "Writing the report"))
+    home.publish(steps.one((artefacts, task, fits["own"], curve), "Writing the report"))
 
 
 class _Steps:

@@ -66,7 +66,7 @@ class PairwiseFairClassifier(FittedMixture):
     >>> from fairwise import Judgments, PairwiseFairClassifier
     >>> from fairwise.datasets import load_compas
     >>> people, outcome = load_compas()
-    >>> said = [{"judge": "j", "a": 1, "b": 3, "answer": "same"}]
+    >>> said = [{"judge": "j", "a": 3, "b": 4, "answer": "same"}]
     >>> model = PairwiseFairClassifier("tree", gamma=0.1)
     >>> model.fit(people, outcome, judgments=Judgments(said, people=people)).certificate_.kind
     'exact'

@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.blocks.table import is_in_parts
-from fairwise.learning.certificate import certify
 from fairwise.learning.keys import row_keys, uniforms
+from fairwise.learning.measuring import Measured
 from fairwise.learning.mixture import Mixture
-from fairwise.learning.prices import price_table
 from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
 
 if TYPE_CHECKING:
@@ -141,20 +140,9 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         training = self._after_fit()
         self._mixture = mixture
         probability = self._probability(training.prepared.judged_rows)
-        favorable = probability if training.prepared.problem.sign > 0 else 1.0 - probability
-        self.certificate_: Certificate = certify(
-            training.solution,
-            training.prepared.pairs,
-            error=error,
-            favorable=favorable,
-            gamma=float(self.gamma),
-            eta=self.eta,
-            weighting=self.weighting,
-        )
-        multipliers = np.zeros(len(training.prepared.pairs))
-        problem = training.prepared.problem
-        multipliers[problem.source] = training.solution.multipliers.rows[: problem.n_pairs]
-        prices = price_table(training.prepared.pairs, multipliers, favorable, float(self.gamma))
+        measured, gamma = Measured(training.prepared, training.solution, probability), float(self.gamma)
+        self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
+        prices = measured.prices(gamma)
         self._prices = {str(name): prices[name].tolist() for name in prices.columns}
         self._trajectory = training.solution.trajectory
         self._group_rules = self._measured_rules()

@@ -47,7 +47,7 @@ def promise(
     range of the gains is 2 instead of 3; statistical rules beside the pairs may widen it: ``gain_range``).
 
     >>> promise(100, lambda_bound=10, tau_bound=1, nu=0.1).n_rounds
-    92304
+    92303
     """
     if gain_range is None:
         gain_range = 3.0 if n_budgets else 2.0

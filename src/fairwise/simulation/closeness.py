@@ -17,7 +17,7 @@ NEVER = -1.0
 class Closeness:
     """Same when the distance is at most `threshold`.
 
-    The distance of x and x' is Σ_k weights[k] · |x_k - x'_k|, or the largest of these terms; between two
+    The distance of x and x' is ``Σ_k weights[k] · |x_k - x'_k|``, or the largest of these terms; between two
     different categories the difference is 1. A weight is therefore per unit of its column. Columns of weight
     0 are ignored, and so are those not listed. `categories` says which columns are to be described as such.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 def written(value: Any) -> Any:
     """As something that JSON knows."""
-    if isinstance(value, datetime):
-        return (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)).isoformat()
-    if isinstance(value, date):
+    if isinstance(value, date):  # or a moment
         return value.isoformat()
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 

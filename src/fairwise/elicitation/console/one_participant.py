@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.console.participants import CAME_BY
 from fairwise.elicitation.console.routes import ConsolePages, Route
-from fairwise.elicitation.console.watch import utc
 from fairwise.elicitation.job_files import forget_answers
 from fairwise.elicitation.quality import EXPLAINED, WORDS, flags
 from fairwise.elicitation.store import exclusions
@@ -158,14 +157,14 @@ def _number(request: Request) -> int:
 def _steps(found: OneParticipant) -> list[tuple[datetime, str]]:
     """What happened when, as far as it was kept."""
     way = found.way
-    said = sorted(utc(version.answered_at) for pair in found.pairs for version in pair.versions)
-    second = sorted(utc(v.answered_at) for pair in found.pairs for v in pair.versions if v.round > 1)
-    steps = [(utc(way.started_at), f"agreed to take part (consent text {way.consent_version})")]
+    said = sorted(version.answered_at for pair in found.pairs for version in pair.versions)
+    second = sorted(v.answered_at for pair in found.pairs for v in pair.versions if v.round > 1)
+    steps = [(way.started_at, f"agreed to take part (consent text {way.consent_version})")]
     if said:
         steps.append((said[0], "gave the first answer"))
         steps.append((said[-1], "gave the last answer so far" if way.finished_at is None else "gave the last answer"))
     if second:
         steps.append((second[0], "changed an answer in the second look"))
     if way.finished_at is not None:
-        steps.append((utc(way.finished_at), "finished"))
+        steps.append((way.finished_at, "finished"))
     return sorted(steps, key=lambda step: step[0])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fairwise.elicitation.web.assets import read_static_files, version_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 # Words for ``?done=``: what was just done, said at the top of the page one comes to.
 DONE = {
@@ -82,13 +84,13 @@ class Rendering:
 def moment(at: datetime | None) -> str:
     """Return a moment as text.
 
+    >>> from datetime import UTC, datetime
     >>> moment(datetime(2026, 3, 9, 14, 5, tzinfo=UTC))
     '9 Mar 2026, 14:05 UTC'
     """
     if at is None:
         return "–"
-    known = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # SQLite forgets that it is UTC
-    return f"{known.day} {known:%b %Y, %H:%M} UTC"
+    return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
 def percent(share: float | None) -> str:

@@ -121,8 +121,8 @@ class _Digest:
     def of(cls, who: Progress, answers: Answers) -> _Digest:
         seconds = np.array([given.seconds for given in answers.given if given.seconds is not None], dtype=np.float64)
         middle = float(np.median(seconds)) if len(seconds) else None
-        moments = np.array([utc(at).timestamp() for at in answers.first_at])
-        last_at = utc(answers.last_at)
+        moments = np.array([at.timestamp() for at in answers.first_at])
+        last_at = answers.last_at
         return cls(who.versions, who.last_answer_id, flags(answers.given), seconds, middle, moments, last_at)
 
     def is_of(self, who: Progress) -> bool:
@@ -191,7 +191,7 @@ class Watch:
 
 
 def _person(who: Progress, digest: _Digest, now: datetime) -> Person:
-    last_at = utc(who.finished_at or digest.last_at or who.started_at)
+    last_at = who.finished_at or digest.last_at or who.started_at
     state = who.stage
     if state not in (FINISHED, SCREENED_OUT):
         state = AT_IT if now - last_at < LEFT_AFTER else LEFT
@@ -199,7 +199,7 @@ def _person(who: Progress, digest: _Digest, now: datetime) -> Person:
         number=who.number,
         state=state,
         came_by=who.came_by,
-        started_at=utc(who.started_at),
+        started_at=who.started_at,
         last_at=last_at,
         answered=who.answered,
         seconds=digest.middle,
@@ -213,8 +213,3 @@ def _times(seconds: NDArray[np.float64]) -> Times | None:
         return None
     lower, middle, upper = map(float, np.quantile(seconds, [0.25, 0.5, 0.75]))
     return Times(lower, middle, upper, len(seconds))
-
-
-def utc(at: datetime) -> datetime:
-    """SQLite forgets the time zone, which is always UTC."""
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -119,7 +118,4 @@ def _job(row: Row[Any]) -> Job:
     values = dict(row._mapping)  # noqa: SLF001 - its public name, as SQLAlchemy says
     values["settings"] = json.loads(values["settings"])
     values["cancel_wanted"] = bool(values["cancel_wanted"])
-    for name in ("made_at", "started_at", "alive_at", "ended_at"):
-        if values[name] is not None and values[name].tzinfo is None:  # SQLite keeps the time without its zone
-            values[name] = values[name].replace(tzinfo=UTC)
     return Job(**values)

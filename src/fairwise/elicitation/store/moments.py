@@ -1,11 +1,28 @@
-"""Times that agree with each other, also where the clock was put back meanwhile."""
+"""Moments, always in UTC."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import DateTime
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
 
 
-def not_before(earlier: datetime, now: datetime) -> datetime:
-    """Return now, or the earlier moment if the clock says that it is yet to come."""
-    known = earlier.replace(tzinfo=UTC) if earlier.tzinfo is None else earlier  # SQLite forgets that it is UTC
-    return max(known, now)
+class Moment(TypeDecorator[datetime]):
+    """A column of moments. SQLite forgets the time zone and PostgreSQL has one of its own; what is read is in UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    @property
+    def python_type(self) -> type[datetime]:
+        return datetime
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

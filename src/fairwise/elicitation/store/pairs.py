@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.moments import not_before
 from fairwise.elicitation.store.problems import AlreadyFinished, NotShownAgain, NotYet, Unknown
 from fairwise.elicitation.store.rounds import FIRST, SECOND
 from fairwise.elicitation.store.standing import STATE, refuse_unless_open
@@ -179,7 +178,7 @@ def record(
             "why": new.why,
             "confidence": new.confidence,
             "seconds": new.seconds,
-            "answered_at": not_before(found.consented_at, new.at),
+            "answered_at": max(found.consented_at, new.at),  # also where the clock was put back meanwhile
             "round": SECOND if again else FIRST,
         },
     )

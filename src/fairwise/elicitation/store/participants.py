@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.elicitation.store.invitations import invitation
 from fairwise.elicitation.store.jobs import cancel_all
-from fairwise.elicitation.store.moments import not_before
 from fairwise.elicitation.store.problems import (
     Full,
     NotInvited,
@@ -271,7 +270,8 @@ def finish(
         {"participant_id": who.id, "rules": rules, "expressible": expressible, "comments": comments},
     )
     me = participants.c.id == who.id
-    ended = not_before(connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one(), at)
+    begun = connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one()
+    ended = max(begun, at)  # also where the clock was put back meanwhile
     connection.execute(sa.update(participants).where(me).values(stage="finished", finished_at=ended))
 
 

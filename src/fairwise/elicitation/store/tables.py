@@ -23,7 +23,6 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Date,
-    DateTime,
     Float,
     ForeignKey,
     Integer,
@@ -36,6 +35,7 @@ from sqlalchemy import (
     false,
 )
 
+from fairwise.elicitation.store.moments import Moment
 from fairwise.judgments import Answer
 
 STAGES = ("relation", "task", "check", "practice", "pairs", "second_look", "finished", "screened_out")
@@ -68,10 +68,10 @@ participants = Table(
     Column("slot", Integer, nullable=False, server_default="0"),  # decides which anchors; given again, see slots.py
     Column("token_hash", LargeBinary(32), nullable=False, unique=True),
     Column("consent_version", String(16), nullable=False),
-    Column("consented_at", DateTime(timezone=True), nullable=False),
+    Column("consented_at", Moment, nullable=False),
     Column("stage", String(16), nullable=False),
     Column("check_tries", Integer, nullable=False, server_default="0"),
-    Column("finished_at", DateTime(timezone=True)),
+    Column("finished_at", Moment),
     Column("language", String(16)),  # in which they agreed
     Column("came_by", String(16), nullable=False, server_default="open"),
     Column("panel_id", String(100)),  # who they are to the panel that sent them, which pays them by it
@@ -89,8 +89,8 @@ rooms = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("code", String(16), nullable=False, unique=True),
-    Column("made_at", DateTime(timezone=True), nullable=False),
-    Column("closed_at", DateTime(timezone=True)),
+    Column("made_at", Moment, nullable=False),
+    Column("closed_at", Moment),
 )
 
 invitations = Table(
@@ -99,8 +99,8 @@ invitations = Table(
     Column("id", Integer, primary_key=True),
     Column("token_hash", LargeBinary(32), nullable=False, unique=True),
     Column("name", Text, nullable=False),  # the operator's, and never shown; may be empty
-    Column("made_at", DateTime(timezone=True), nullable=False),
-    Column("revoked_at", DateTime(timezone=True)),
+    Column("made_at", Moment, nullable=False),
+    Column("revoked_at", Moment),
     Column("withdrawn_on", Date),
 )
 
@@ -109,7 +109,7 @@ answer_models = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("learned_from", Integer, nullable=False),  # so many answers
-    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("made_at", Moment, nullable=False),
     Column("parameters", Text, nullable=False),  # what all participants have in common, as JSON
 )
 
@@ -140,7 +140,7 @@ answers = Table(
     Column("why", Text, nullable=False),
     Column("confidence", Integer),
     Column("seconds", Float),
-    Column("answered_at", DateTime(timezone=True), nullable=False),
+    Column("answered_at", Moment, nullable=False),
     Column("round", Integer, nullable=False, server_default="1"),  # 2 after the participant's second look
     UniqueConstraint("appearance_id", "version"),
     UniqueConstraint("appearance_id", "nonce"),
@@ -206,7 +206,7 @@ operators = Table(
     Column("name", String(100), nullable=False, unique=True),
     Column("password_hash", Text, nullable=False),
     Column("role", String(16), nullable=False),
-    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("made_at", Moment, nullable=False),
     _one_of("role", ROLES),
 )
 
@@ -215,15 +215,15 @@ sessions = Table(
     metadata,
     Column("token_hash", LargeBinary(32), primary_key=True),
     Column("operator_id", ForeignKey("operators.id", ondelete="CASCADE"), nullable=False),
-    Column("begun_at", DateTime(timezone=True), nullable=False),
-    Column("used_at", DateTime(timezone=True), nullable=False),
+    Column("begun_at", Moment, nullable=False),
+    Column("used_at", Moment, nullable=False),
 )
 
 events = Table(  # what operators did; about participants nothing but their number
     "events",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", DateTime(timezone=True), nullable=False),
+    Column("at", Moment, nullable=False),
     Column("operator", String(100), nullable=False),
     Column("action", String(40), nullable=False),
     Column("about", Text, nullable=False),
@@ -235,9 +235,9 @@ exclusions = Table(
     Column("id", Integer, primary_key=True),
     Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
     Column("reason", Text, nullable=False),
-    Column("excluded_at", DateTime(timezone=True), nullable=False),
+    Column("excluded_at", Moment, nullable=False),
     Column("excluded_by", String(100), nullable=False),
-    Column("included_at", DateTime(timezone=True)),  # when it was taken back
+    Column("included_at", Moment),  # when it was taken back
     Column("included_by", String(100)),
 )
 
@@ -245,15 +245,15 @@ jobs = Table(
     "jobs",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("made_at", DateTime(timezone=True), nullable=False),
+    Column("made_at", Moment, nullable=False),
     Column("made_by", String(100), nullable=False),
     Column("settings", Text, nullable=False),  # what is to be done, as JSON
     Column("state", String(16), nullable=False),
     Column("progress", Float, nullable=False, server_default="0"),  # from 0 to 1
     Column("message", Text, nullable=False),
     Column("cancel_wanted", Boolean, nullable=False, server_default=false()),
-    Column("started_at", DateTime(timezone=True)),
-    Column("alive_at", DateTime(timezone=True)),  # when whoever does it last said so
-    Column("ended_at", DateTime(timezone=True)),
+    Column("started_at", Moment),
+    Column("alive_at", Moment),  # when whoever does it last said so
+    Column("ended_at", Moment),
     _one_of("state", JOB_STATES),
 )

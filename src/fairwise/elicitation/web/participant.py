@@ -196,8 +196,6 @@ class ParticipantPages(Asking):
         who = await self._who_at(request, "finished")
         answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
-        if finished_at.tzinfo is None:  # SQLite forgets that it is UTC
-            finished_at = finished_at.replace(tzinfo=UTC)
         receipt = views.Receipt(code, answered, finished_at)
         came, recruitment = await self._read(request, participants.came), self._settings.recruitment
         back = f"{self._me(request).path}/back" if recruitment.completion_url else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
@@ -60,8 +59,7 @@ def result_of(
 def _is_newer(finished_at: datetime | None, job: Job) -> bool:
     if finished_at is None or job.started_at is None:
         return False
-    known = finished_at.replace(tzinfo=UTC) if finished_at.tzinfo is None else finished_at  # SQLite forgets it is UTC
-    return known > job.started_at
+    return finished_at > job.started_at
 
 
 class ResultPages(Asking):

@@ -34,6 +34,10 @@ class Counts:
         wrong = self.label_1[:, 0].sum(axis=0) + self.people[:, 1].sum() - self.label_1[:, 1].sum(axis=0)
         return np.asarray(wrong / self.people.sum())
 
+    def of(self, start: int, end: int) -> Counts:
+        """Of some of the classifiers."""
+        return Counts(self.people, self.label_1[:, :, start:end])
+
 
 def count(table: LargeTable, learned: Learned, classifiers: LinearClassifiers, client: Any = None) -> Counts:
     """Read every row once more."""

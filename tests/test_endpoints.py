@@ -1,0 +1,40 @@
+"""docs/reference/endpoints.md lists every address that is answered, for whom, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from small_study import study_maker
+
+from fairwise.elicitation.console.app import ALL_PAGES
+from fairwise.elicitation.web.app import participant_app
+from fairwise.elicitation.web.metrics import PATH as METRICS
+
+if TYPE_CHECKING:
+    import pytest
+
+_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "endpoints.md"
+
+
+def _listed(heading: str) -> list[tuple[str, ...]]:
+    part = _PAGE.read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| (GET|POST) \| `([^`]+)` \| (.*?) \|", part, re.MULTILINE)
+
+
+def test_of_participants_and_of_those_who_watch(tmp_path_factory: pytest.TempPathFactory) -> None:
+    app = participant_app(study_maker(tmp_path_factory)(), "")
+    answered = {
+        (method, getattr(route, "path", ""))
+        for route in app.routes
+        for method in getattr(route, "methods", None) or ()
+        if method != "HEAD"
+    }
+    listed = _listed("For participants") + _listed("For those who watch the server")
+    assert {row[:2] for row in listed} == answered | {("GET", METRICS)}
+
+
+def test_of_operators_with_their_roles() -> None:
+    answered = {(route.method, route.path, route.role) for pages in ALL_PAGES for route in pages.routes}
+    assert set(_listed("For operators")) == answered
