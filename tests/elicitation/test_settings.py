@@ -114,6 +114,7 @@ def test_relations_come_back(tmp_path: Path) -> None:
 
 START = "title='t'\ncolumns=[{name='x',label='X'}]\n"
 BAD: dict[str, tuple[str, str]] = {
+    "a number of thousands of digits": (f"pairs = {'9' * 4500}", "not valid TOML: Exceeds the limit"),
     "not TOML": ("title = ", "not valid TOML"),
     "no title": ("[[columns]]\nname='x'\nlabel='X'", "the setting title is missing"),
     "no columns": ("title='t'", "the setting columns is missing"),

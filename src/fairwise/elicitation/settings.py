@@ -255,7 +255,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{file}: not text in UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise InputError(f"{file}: not valid TOML: {error}") from None
 
 
