@@ -35,3 +35,6 @@ def test_files_of_ones_own_may_look_as_everywhere(
     assert len(seen["judgments"].counted()) == 40
     assert (seen["groups"] == "(empty)").sum() == 5
     assert seen["favorable_label"] == 1
+    assert seen["simulated"] is False
+    run("reproduce", *study.files, "--favorable-label", "1", "--simulated", code=1)
+    assert seen["simulated"] is True

@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import psutil
@@ -21,6 +21,8 @@ from fitting import ended, job_of, killed, submitted, until, working
 from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json
 from fairwise.elicitation.store import jobs
 from fairwise.elicitation.store.tables import jobs as table
+from fairwise.errors import InputError
+from fairwise.jobs.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,3 +198,14 @@ def test_a_cluster_that_is_there_does_it_and_is_left_as_it_was(larger_panel: Pan
         gone = until(panel.store, submitted(panel.store), ended)
     assert gone.state == "failed"
     assert gone.message.startswith(f"The dask scheduler at {address} cannot be reached")
+
+
+def test_workers_of_another_version_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Workers(cluster.scheduler_address, tmp_path, equal=True):
+        pass
+    monkeypatch.setattr("fairwise.jobs.workers.__version__", "9.9")
+    with (
+        pytest.raises(InputError, match=r"has fairwise \d.*; it needs fairwise 9\.9, as this server"),
+        Workers(cluster.scheduler_address, tmp_path, equal=True),
+    ):
+        pass

@@ -44,7 +44,7 @@ class Whom:
     """Whose answers about which people: simulated ones about those of COMPAS, unless told otherwise."""
 
     judgments: Annotated[
-        Path | None, typer.Option("--judgments", help="Real answers instead of the simulated panel: .csv or .parquet.")
+        Path | None, typer.Option("--judgments", help="Given answers instead of the simulated panel: .csv or .parquet.")
     ] = None
     people: Annotated[
         Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
@@ -57,7 +57,14 @@ class Whom:
     group: Annotated[
         str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
     ] = None
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="With --judgments: these answers are simulated, too.")
+    ] = False
     seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0
+
+    @property
+    def nobody_real(self) -> bool:
+        return self.judgments is None or self.simulated
 
     def read(self) -> _Asked:
         """Return people and judgments."""
@@ -91,7 +98,8 @@ class Whom:
         if self.judgments is None:
             options["--seed"] = self.seed
         given = [(name, str(value)) for name, value in options.items() if value is not None]
-        return " ".join(["fairwise reproduce", *(f"{name} {shlex.quote(value)}" for name, value in given)])
+        words = [f"{name} {shlex.quote(value)}" for name, value in given]
+        return " ".join(["fairwise reproduce", *words, *(["--simulated"] if self.simulated else [])])
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -134,7 +142,7 @@ def reproduce(
     from fairwise.replication import compare, run_study, write_study
 
     if not as_json:
-        note("Simulated people: no real person was asked." if whom.judgments is None else str(asked.judgments))
+        note("Simulated people: no real person was asked." if whom.nobody_real else str(asked.judgments))
     start = perf_counter()
     with stages() as progress:
         study = run_study(
@@ -143,7 +151,7 @@ def reproduce(
             asked.judgments,
             favorable_label=asked.favorable_label,
             groups=asked.groups,
-            simulated=whom.judgments is None,
+            simulated=whom.nobody_real,
             n_jobs=jobs,
             progress=progress,
         )

@@ -6,12 +6,14 @@ import logging
 import os
 import signal
 from contextlib import suppress
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Self
 
 import dask
 import distributed
 from distributed import Client, KilledWorker, LocalCluster
 
+from fairwise import __version__
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +64,17 @@ class Workers:
             self._client = Client(self._cluster or self._address, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(f"The dask scheduler at {self._address} cannot be reached: {error}") from None
+        if self._cluster is None:
+            self._check_versions()
         return self
+
+    def _check_versions(self) -> None:
+        """A worker that does not know our functions would not fail, but never answer."""
+        found = self.client.run(resolve_name, "fairwise:__version__", on_error="return")
+        others = {worker: told for worker, told in found.items() if told != __version__}
+        for worker, told in others.items():
+            has = f"has fairwise {told}" if isinstance(told, str) else "has no fairwise"
+            raise InputError(f"The dask worker {worker} {has}; it needs fairwise {__version__}, as this server.")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

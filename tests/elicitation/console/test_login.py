@@ -66,6 +66,17 @@ def test_logging_in_and_out(console: Operating) -> None:
     assert console.client.cookies[COOKIE] != old
 
 
+@pytest.mark.parametrize("typed", ["Änne", "ÄNNE", "A\u0308nne"])
+def test_a_name_is_known_in_whatever_letters_it_is_typed(console: Operating, typed: str) -> None:
+    key = setup_key(console.site.host)
+    made = console.post(f"/setup/{key}", name="Änne", password=PASSWORD, again=PASSWORD)
+    assert made.url.path == "/admin"
+    twice = console.post("/accounts", name=typed, role="viewer", password=PASSWORD, again=PASSWORD)
+    assert (twice.status_code, "already" in twice.text) == (422, True)
+    console.client.cookies.clear()
+    assert console.log_in(typed).url.path == "/admin"
+
+
 def test_a_token_that_was_planted_is_not_kept(console: Operating) -> None:
     console.set_up()
     console.client.cookies.clear()

@@ -221,4 +221,6 @@ def test_constants_and_fitted_ones_live_in_one_collection(rows: Any, cost: Any) 
 def test_its_class_is_named_and_no_proof_claimed(rows: Any) -> None:
     oracle = oracle_for(rows, LogisticRegression())
     assert oracle.hypothesis_class == "LogisticRegression, by cost-weighted fits"
+    without = oracle_for(rows, KNeighborsClassifier())
+    assert without.hypothesis_class == "KNeighborsClassifier, by fits to samples drawn by cost"
     assert not oracle.exact

@@ -104,11 +104,8 @@ class LoginPages(ConsolePages):
         if problem:
             return self._page(request, "setup", 422, problem=problem, name=name)
         kept, now = await self._beside(passwords.hashed, password), datetime.now(UTC)
-        await self._change(partial(operators.add_operator, name=name, password_hash=kept, role="owner", at=now))
-        found = await self._read(partial(operators.credentials, name=name))
-        if found is None:
-            raise HTTPException(500)
-        return await self._begin(request, found[0])
+        made = await self._change(partial(operators.add_first_owner, name=name, password_hash=kept, at=now))
+        return self._to("/login") if made is None else await self._begin(request, made)
 
     async def _is_set_up(self, request: Request) -> bool:
         if not self._host.keys.is_form("first operator", request.path_params["key"]):

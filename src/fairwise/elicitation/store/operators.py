@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -36,13 +37,19 @@ class Operator:
         return self.role == "owner"
 
 
-def add_operator(connection: Connection, name: str, password_hash: str, role: str, at: datetime) -> None:
-    """Make an account; a name that is there already, in whatever letters, is refused."""
-    same = sa.func.lower(operators.c.name) == name.lower()
-    if connection.execute(sa.select(operators.c.id).where(same)).first() is not None:
+def add_operator(connection: Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
+    """Make an account and return its id; a name that is there already, in whatever letters, is refused."""
+    if credentials(connection, name) is not None:
         raise NameTaken
     values = {"name": name, "password_hash": password_hash, "role": role, "made_at": at}
-    connection.execute(sa.insert(operators), values)
+    made = connection.execute(sa.insert(operators), values).inserted_primary_key
+    assert made is not None
+    return int(made[0])
+
+
+def add_first_owner(connection: Connection, name: str, password_hash: str, at: datetime) -> int | None:
+    """Make the account of the first owner, unless somebody else was faster."""
+    return None if has_owner(connection) else add_operator(connection, name, password_hash, "owner", at)
 
 
 def all_operators(connection: Connection) -> list[Operator]:
@@ -69,10 +76,13 @@ def change_password(connection: Connection, operator_id: int, password_hash: str
 
 def credentials(connection: Connection, name: str) -> tuple[int, str] | None:
     """Id and hash of the password of the account of this name."""
-    row = connection.execute(
-        sa.select(operators.c.id, operators.c.password_hash).where(sa.func.lower(operators.c.name) == name.lower())
-    ).one_or_none()
-    return None if row is None else (row.id, row.password_hash)
+    rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.password_hash).order_by("id"))
+    return next(((row.id, row.password_hash) for row in rows if _letters(row.name) == _letters(name)), None)
+
+
+def _letters(name: str) -> str:
+    """A name however it is typed; compared here, as SQLite knows the case of English letters only."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def begin_session(connection: Connection, operator_id: int, token_hash: bytes, at: datetime) -> None:

@@ -69,7 +69,8 @@ class WeightedOracle:
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self._threads = ThreadpoolController()
-        self.hypothesis_class = f"{type(estimator).__name__}, by cost-weighted fits"
+        how = "fits to samples drawn by cost" if self._weight_name is None else "cost-weighted fits"
+        self.hypothesis_class = f"{type(estimator).__name__}, by {how}"
 
     def constants(self) -> FittedClassifiers:
         return _single(0).joined(_single(1))
