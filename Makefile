@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test check bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
+.PHONY: demo test check docs linkcheck screenshots dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
@@ -15,6 +15,22 @@ check: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site, without the network: docs/_build/html/index.html. A warning is an error.
+docs: .venv/.ready
+	$(BIN)/sphinx-build -W --keep-going --jobs auto -b html docs docs/_build/html
+
+# Also asks whether the pages of others that ours point to are still there; needs the network.
+linkcheck: .venv/.ready
+	$(BIN)/sphinx-build --define plot_gallery=0 -b linkcheck docs docs/_build/linkcheck
+
+# The pictures of the README and of the tutorial for operators, taken in a browser.
+screenshots: .venv/.ready
+	$(BIN)/python scripts/screenshots.py
+
+# A wheel and an sdist, in dist/.
+dist: .venv/.ready
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python
 
 # The shorter rows, about ten minutes on two idle cores: prints, checks the guard, writes nothing.
 bench: .venv/.ready

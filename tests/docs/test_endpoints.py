@@ -15,7 +15,7 @@ from fairwise.elicitation.web.metrics import PATH as METRICS
 if TYPE_CHECKING:
     import pytest
 
-_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "endpoints.md"
+_PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"
 
 
 def _listed(heading: str) -> list[tuple[str, ...]]:
