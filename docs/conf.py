@@ -31,8 +31,8 @@ nb_execution_mode = "off"  # the tests run the notebook; the page shows it as it
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say what an argument may be in words
 napoleon_google_docstring = False
-suppress_warnings = ["ref.python"]  # "columns" as the type of an argument is a word, not one of our names
 napoleon_use_ivar = True
+napoleon_use_param = False  # types are words here, and "columns" is no link
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
