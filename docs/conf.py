@@ -22,7 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", *(f"gallery/*.{ending}" for ending in ("ipynb", "json", "py", "zip"))]
+exclude_patterns = ["_build", *(f"gallery/plot_*.{ending}" for ending in ("ipynb", "json", "py", "zip"))]
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -40,7 +40,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_\w+\.py$",
     "ignore_pattern": r"make_\w+\.py$",
-    "copyfile_regex": r".*\.csv",
+    "copyfile_regex": r".*\.csv|paper_study\.ipynb",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -26,7 +26,7 @@ from fairwise import Judgments, PairwiseFairClassifier, audit
 from fairwise.judgments import find_conflicts, krippendorff_alpha
 from fairwise.reporting import findings, write_report
 
-HERE = Path(__file__).parent
+HERE = Path(sys.argv[0]).parent  # of this script
 people = pd.read_csv(HERE / "hiring.csv", index_col="id")
 stayed = people.pop("hired_and_stayed")
 judgments = Judgments.read(HERE / "hiring_judgments.csv", people=people)

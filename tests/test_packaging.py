@@ -103,7 +103,7 @@ def test_it_works_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
 
 def test_its_types_are_known_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text("from fairwise import Judgments\nreveal_type(Judgments.read)\n", encoding="utf-8")
-    words = [sys.executable, "-m", "mypy", "--python-executable", elsewhere / "python", "user.py"]
+    words: list[str | Path] = [sys.executable, "-m", "mypy", "--python-executable", elsewhere / "python", "user.py"]
     told = _run(*words, "--cache-dir", tmp_path / "cache", cwd=tmp_path)
     assert re.search(r"Revealed type is .*fairwise\.judgments\.table\.Judgments", told)
 

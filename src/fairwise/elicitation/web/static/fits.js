@@ -43,6 +43,9 @@
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         const now = page.querySelector("[data-live]");
         if (reply.ok && !now) {
+          const here = new URL(location.href);
+          here.searchParams.delete("done"); // that it was put in the queue is no news any more
+          history.replaceState(null, "", here);
           location.reload();
           return;
         }
