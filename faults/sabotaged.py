@@ -63,8 +63,8 @@ def _die_after_commit(wish: Path) -> None:
 def _be_read_only(wish: Path) -> None:
     make = store.writing_engine  # type: ignore[attr-defined]
 
-    def writing_engine(url: sa.URL) -> sa.Engine:
-        engine: sa.Engine = make(url)
+    def writing_engine(url: sa.URL, **more: Any) -> sa.Engine:
+        engine: sa.Engine = make(url, **more)
         if engine.dialect.name == "sqlite":
             sa.event.listen(
                 engine, "checkout", lambda driver, *_: driver.execute(f"PRAGMA query_only = {wish.exists()}")

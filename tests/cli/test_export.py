@@ -65,6 +65,15 @@ def test_judgments_and_texts(home: Path, run: Callable[..., Result]) -> None:
     run("export", home, "--out", out)  # again, over what it wrote
 
 
+def test_only_their_owner_can_open_files_with_texts(home: Path, run: Callable[..., Result]) -> None:
+    files = {name: home.parent / name for name in ("texts.csv", "bundle.zip")}
+    for file in files.values():
+        file.touch(mode=0o644)
+    command = ("export", home, "--out", home.parent / "judgments.csv")
+    run(*command, "--texts", files["texts.csv"], "--bundle", files["bundle.zip"])
+    assert {name: file.stat().st_mode & 0o777 for name, file in files.items()} == dict.fromkeys(files, 0o600)
+
+
 def test_only_those_who_finished(home: Path, answer: Callable[..., dict[str, Any]]) -> None:
     out = home.parent / "judgments.parquet"
     assert answer("export", home, "--out", out, "--finished-only") == {

@@ -36,6 +36,7 @@ def test_links_lead_to_the_study_and_are_listed(home: Path, run: Run, answer: Ca
     assert result.stdout == (f"Wrote {out}: 2 personal links. Whoever has a link can answer in its person's name.\n")
     made = pd.read_csv(out)
     assert list(made["name"]) == ["Ann", "'=Ben"]  # no formula
+    assert (out.stat().st_mode & 0o777) == 0o600  # whoever has a link is its person
     assert made["link"].str.fullmatch(r"https://study\.example/p/[\w-]{24}").all()
     with visiting(StudyFolder.open(home), home / "study.sqlite") as visit:
         page = visit.get(made["link"][0].removeprefix("https://study.example"))
@@ -50,6 +51,7 @@ def test_links_lead_to_the_study_and_are_listed(home: Path, run: Run, answer: Ca
     table = home.parent / "who.csv"
     assert run("study", "participants", home, "--out", table).stdout == f"Wrote {table}: 2 people.\n"
     assert list(pd.read_csv(table)["state"]) == ["started", "invited"]
+    assert (table.stat().st_mode & 0o777) == 0o600
     numbered = home.parent / "more.csv"
     assert "They lead to this machine." in run("study", "links", home, "--count", 3, "--out", numbered).stdout
     assert pd.read_csv(numbered)["link"].nunique() == 3

@@ -114,3 +114,22 @@ def test_a_database_that_cannot_be_used_is_told_without_a_traceback(home: Path, 
     told = run("serve", home, code=1).stderr
     assert "the database cannot be used" in told
     assert "Traceback" not in told
+
+
+def test_a_database_in_the_environment_is_nobodys_wish(
+    home: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is announced, what is served and what fits read is one database: that of the command."""
+    monkeypatch.setenv("FAIRWISE_DATABASE", f"sqlite:///{home.parent / 'another.sqlite'}")
+    with served(home, "--no-jobs") as (url, _):
+        run("bots", home, "--url", url, "--count", 1)
+    assert not (home.parent / "another.sqlite").exists()
+    run("export", home, "--out", home.parent / "judgments.csv")
+    assert Judgments.read(home.parent / "judgments.csv").n_judges == 1
+
+
+def test_an_address_with_a_port_that_is_no_number_is_no_bug(home: Path, run: Callable[..., Result]) -> None:
+    told = run("serve", home, "--database", "postgresql://u:secret@127.0.0.1:x/x", code=1).stderr
+    assert "the port in it is not a number" in told
+    assert "bug" not in told
+    assert "secret" not in told

@@ -1,14 +1,17 @@
-"""A small study to test on."""
+"""A small study to test on, and a store with nothing in it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from small_study import study_maker
 
+from fairwise.elicitation.store.store import Store
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fairwise.elicitation.folder import StudyFolder
 
@@ -16,3 +19,10 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyFolder]:
     return study_maker(tmp_path_factory)
+
+
+@pytest.fixture
+def store(new_database: Callable[[], str | Path]) -> Any:
+    opened = Store.open(new_database(), "study")
+    yield opened
+    opened.close()

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
 import zipfile
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 from tests.elicitation.test_web import OUTCOME
 from visits import hidden, visiting
 
 from fairwise.elicitation import export
 from fairwise.elicitation.bundles import archive
 from fairwise.elicitation.bundles.archive import MANIFEST, read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, CLOSINGS, PARTICIPANTS, SCHEDULE, tables
+from fairwise.elicitation.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
 from fairwise.elicitation.bundles.reopen import reopen_bundle
 from fairwise.elicitation.bundles.verify import verify_bundle
 from fairwise.elicitation.folder import StudyFolder
+from fairwise.elicitation.store.exclusions import exclude
 from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.store.tables import answers
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -151,8 +157,9 @@ def test_names_that_lead_elsewhere_are_refused(bundle: Path, name: str) -> None:
 
 def test_a_bomb_is_refused_before_it_is_unpacked(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MOST_BYTES", 1000)
-    with pytest.raises(InputError, match="when unpacked"):
+    with pytest.raises(InputError, match="when unpacked") as caught:
         verify_bundle(bundle)
+    assert str(caught.value).count("not a bundle") == str(caught.value).count(str(bundle)) == 1
 
 
 def test_other_files_are_no_bundles(tmp_path: Path) -> None:
@@ -160,6 +167,52 @@ def test_other_files_are_no_bundles(tmp_path: Path) -> None:
     for path, said in ((tmp_path / "text.zip", "not a bundle"), (tmp_path / "nowhere.zip", "no such file")):
         with pytest.raises(InputError, match=said):
             verify_bundle(path)
+
+
+FORMULAS = ("=1+1", "'quoted'", " +1", "plain", "-", "\t@x")
+
+
+def test_formulas_in_bundles_are_defused_and_come_back(study: StudyFolder, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.zip"
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        for number, words in enumerate(FORMULAS[:4], start=1):
+            visit.answer(mine, number, why=words)
+        visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="=2+2", comments="@x")
+        said = visit.store.read_now(
+            lambda c: c.execute(sa.select(answers.c.why).order_by(answers.c.id)).scalars().all()
+        )
+        visit.store.change_now(partial(exclude, number=1, reason="=3+3", by="Ada", at=datetime.now(UTC)))
+        visit.store.read_now(lambda connection: write_bundle(bundle, study, connection))
+    with zipfile.ZipFile(bundle) as opened:
+        raw = {
+            name: list(csv.reader(io.StringIO(opened.read(name).decode()))) for name in (ANSWERS, CLOSINGS, EXCLUSIONS)
+        }
+    for rows in raw.values():
+        assert not [cell for row in rows for cell in row if cell.lstrip()[:1] in ("=", "+", "@")]
+    found = read_bundle(bundle)
+    assert list(found.table(ANSWERS)["why"]) == said
+    assert "=1+1" in said
+    assert (found.table(CLOSINGS)["rules"][0], found.table(CLOSINGS)["comments"][0]) == ("=2+2", "@x")
+    assert found.table(EXCLUSIONS)["reason"][0] == "=3+3"
+    assert verify_bundle(bundle).answers == 4
+
+
+def test_texts_of_older_bundles_are_read_as_they_are(bundle: Path) -> None:
+    def older(files: dict[str, bytes]) -> None:
+        files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 1}).encode()
+        for words, row in zip(FORMULAS, range(7), strict=False):
+            in_table(ANSWERS, put(row, "why", words))(files)
+
+    old = changed(bundle, older, forge=True)
+    assert list(read_bundle(old).table(ANSWERS)["why"])[:6] == list(FORMULAS)
+    assert verify_bundle(old) == verify_bundle(bundle)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "'plain"])
+def test_a_newer_bundle_holds_no_formula(bundle: Path, cell: str) -> None:
+    with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
+        verify_bundle(changed(bundle, in_table(ANSWERS, put(0, "why", cell)), forge=True))
 
 
 def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_database: Callable[[], Any]) -> None:

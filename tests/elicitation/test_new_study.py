@@ -108,7 +108,7 @@ def test_the_outcome_under_another_name_is_refused(tmp_path: Path) -> None:
         "age": list(range(30)),
         "again": np.where(result, "back", "away").tolist(),
         "only": [word or None for word in np.where(result, "back", "").tolist()],
-        "nearly": [*result[:-1].tolist(), 2],
+        "nearly": [*result[:-1].tolist(), 1 - int(result[-1])],
         "good": result.tolist(),
     }
     people = people_of(tmp_path, table)
@@ -116,6 +116,38 @@ def test_the_outcome_under_another_name_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=rf"column {name}: this tells everyone's outcome, 'good', which"):
             new_study(tmp_path / "study", people, ["age", name], CHOICES, outcome="good")
     new_study(tmp_path / "study", people, ["age", "nearly"], CHOICES, outcome="good")
+
+
+def people_with(folder: Path, good: list[Any], **columns: list[Any]) -> PeopleFile:
+    numbers = list(range(len(good)))
+    return people_of(folder, {"id": numbers, "age": [20 + 7 * n % 31 for n in numbers], "good": good, **columns})
+
+
+def test_a_column_that_tells_the_outcome_by_one_threshold_is_refused(tmp_path: Path) -> None:
+    good = [0, 1] * 8
+    above = [result + number / 1000 for number, result in enumerate(good)]
+    columns: dict[str, list[Any]] = {
+        "above": above,
+        "below": [-10 * result - number % 3 for number, result in enumerate(good)],
+        "known": [*above, None, None],
+    }
+    for name, values in columns.items():
+        people = people_with(tmp_path, good if len(values) == 16 else [*good, 0, 1], **{name: values})
+        with pytest.raises(InputError, match=rf"column {name}: everyone with good = [01] .* one threshold tells the"):
+            new_study(tmp_path / "study", people, ["age", name], CHOICES, outcome="good")
+    assert left_in(tmp_path) == {"people.csv"}
+
+
+def test_a_column_that_only_points_to_the_outcome_is_shown(tmp_path: Path) -> None:
+    good = [0, 1] * 8
+    shown: dict[str, list[Any]] = {
+        "touching": [5 if number < 2 else 9 * result for number, result in enumerate(good)],
+        "words": ["late" if result else "early" for result in good],
+        "few": [result + 0.1 for result in good[:15]],  # seven of one outcome
+    }
+    for name, values in shown.items():
+        people = people_with(tmp_path, good[: len(values)], **{name: values})
+        new_study(tmp_path / name, people, ["age", name], CHOICES, outcome="good")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults.study import make_study
+from visits import visiting
 
+from fairwise.elicitation.backups.taking import take_backup
 from fairwise.elicitation.folder import StudyFolder
 
 if TYPE_CHECKING:
@@ -16,3 +18,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def study(tmp_path: Path) -> StudyFolder:
     return StudyFolder.open(make_study(tmp_path, pairs=3, design={}))
+
+
+@pytest.fixture
+def backup(study: StudyFolder, tmp_path: Path) -> Path:
+    """Of the study with one answer, taken while it is served."""
+    file, database = tmp_path / "backup.zip", study.path / "study.sqlite"
+    with visiting(study, database) as visit:
+        mine = visit.begin()
+        visit.answer(mine, 1, "same")
+        take_backup(file, study, database, with_secret=False)
+    return file

@@ -144,16 +144,6 @@ def test_an_old_backup_is_brought_up_to_date(study: StudyFolder, new_database: N
     assert everything(there) == old_rows(study.fingerprint)
 
 
-@pytest.fixture
-def backup(study: StudyFolder, tmp_path: Path) -> Path:
-    file = tmp_path / "backup.zip"
-    with visiting(study, study.path / "study.sqlite") as visit:
-        mine = visit.begin()
-        visit.answer(mine, 1, "same")
-        fairwise("backup", study.path, "--out", file)
-    return file
-
-
 def test_what_is_there_is_not_overwritten(
     backup: Path, study: StudyFolder, new_database: NewDatabase, tmp_path: Path
 ) -> None:

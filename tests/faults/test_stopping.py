@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -13,10 +14,15 @@ import httpx2
 import psutil
 import pytest
 from faults.ledger import kept
+from fitting import answered, job_of, study_of, submitted, until
 from served_process import served
 from visits import hidden
 
+from fairwise.elicitation.store.store import Store
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairwise.elicitation.folder import StudyFolder
 
 
@@ -57,6 +63,31 @@ def test_a_request_under_way_is_finished_and_the_database_closed(study: StudyFol
     assert b"saved" in reply
     assert not (study.path / "study.sqlite-wal").exists()  # SQLite takes it away when the last connection is closed
     assert len(kept(study.path / "study.sqlite")) == 1
+
+
+@pytest.mark.slow
+def test_a_fit_under_way_is_put_back_before_the_server_ends(tmp_path: Path) -> None:
+    """The process for fits is ended in order by a server that was told to stop, and does not outlive it."""
+    study = study_of(tmp_path, n_people=600, pairs_each=40)
+    with closing(Store.open(study.path / "study.sqlite", study.fingerprint)) as store:
+        answered(study, store, 12)
+        job_id = submitted(store, max_depth=3, eta=0.02)
+        with served(study.path) as (_, process):
+            until(store, job_id, lambda job: job.message == "Fitting the model")
+            below = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+            assert [one for one in below if "fairwise.jobs" in _words(one)] == []
+        assert job_of(store, job_id).state == "waiting"
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """Of a process that runs; none of one that has ended."""
+    try:
+        words: list[str] = process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+    return words
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from faults.postgres import set_read_only
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
-from visits import hidden, visiting
+from visits import Visit, hidden, visiting
 
 from fairwise.elicitation.console.host import Host
 from fairwise.elicitation.console.site import Site
@@ -156,3 +156,52 @@ def test_moments_are_read_in_utc(new_database: Callable[[], str | Path]) -> None
     engine.dispose()
     assert [row[0] for row in found] == [at, None]
     assert {row[1].tzinfo for row in found} == {UTC}
+
+
+def _put_back(here: Path, away: Path) -> None:
+    for file in away.iterdir():
+        file.replace(here / file.name)
+
+
+@pytest.mark.parametrize("gone", [("study.sqlite", "study.sqlite-wal", "study.sqlite-shm"), ("study.sqlite-wal",)])
+def test_nothing_is_acknowledged_into_a_file_that_was_taken_away(
+    study: StudyFolder, tmp_path: Path, gone: tuple[str, ...]
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    with TestClient(
+        Site(study.path, study.path / "study.sqlite"),
+        base_url="https://study.example",
+        headers={"sec-fetch-site": "same-origin"},
+    ) as client:
+        visit = Visit(client)
+        pair = f"{visit.begin()}/pair/1"
+        form = hidden(visit.get(pair))
+        for name in gone:
+            (study.path / name).replace(away / name)
+        assert visit.post(pair, **form, answer="same").status_code == 503
+        assert [visit.get(path).status_code for path in (pair, "/readyz", "/healthz")] == [503, 503, 200]
+        for name in gone:
+            (study.path / name).touch()  # another file of the same name is no better
+        assert visit.post(pair, **form, answer="same").status_code == 503
+        _put_back(study.path, away)
+        assert visit.post(pair, **form, answer="same").status_code == 200
+    with snapshot(study.path / "study.sqlite") as connection:
+        assert connection.execute(sa.select(answers.c.answer)).scalars().all() == ["same"]
+
+
+def test_those_who_waited_together_are_refused_together(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "study.sqlite", "f")
+    begun, go = Event(), Event()
+
+    def slow(_: Connection) -> bool:
+        begun.set()
+        return go.wait(20)
+
+    waiting = [store._writer.submit(slow)]
+    assert begun.wait(20)
+    waiting += [store._writer.submit(lambda c: c.execute(_COUNT).rowcount) for _ in range(3)]
+    (tmp_path / "study.sqlite").unlink()
+    go.set()
+    assert [type(future.exception(20)) for future in waiting] == [StoreUnavailable] * 4
+    store.close()

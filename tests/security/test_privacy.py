@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -26,6 +27,9 @@ from fairwise.elicitation import export
 from fairwise.elicitation.console.routes import COOKIE
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.forgetting import forget_in_time
+from fairwise.elicitation.signing import Keys
+from fairwise.elicitation.store.erasure import needs_cleaning, note_deletion
+from fairwise.elicitation.store.invitations import invite
 from fairwise.elicitation.store.standing import set_state
 from fairwise.elicitation.store.tables import answers, closings, invitations, participants
 from fairwise.elicitation.web.metrics import TOKEN
@@ -134,7 +138,7 @@ def aged(console: Operating, days: int) -> None:
 def forget(console: Operating) -> int:
     host = console.site.host
     assert host.study is not None
-    return forget_in_time(host.study.settings, host.store, host.database)
+    return forget_in_time(host.study.settings, host.store, host.database).rows
 
 
 def who_and_what(console: Operating) -> tuple[set[Any], ...]:
@@ -179,6 +183,38 @@ def test_the_server_does_it_by_itself(make_study: Any, tmp_path: Path) -> None:
                 break
             console.client.get("/healthz")
         assert who_and_what(console)[0] == {""}
+
+
+def test_names_of_those_who_never_came_or_withdrew_go_too(
+    make_study: Any, new_database: Callable[[], str | Path]
+) -> None:
+    with operating(make_study(retention_days=30).path, new_database()) as console:
+        store, now = console.site.host.store, datetime.now(UTC)
+        made = {"Never Came": 31, "Came Late": 31, "Withdrew": 31, "Invited Just Now": 29}
+        tokens = {name: Keys.new() for name in made}
+        for name, days in made.items():
+            people, at = [(Keys.hashed(tokens[name]), name)], now - timedelta(days=days)
+            store.change_now(partial(invite, people=people, at=at))
+        take_part(console, 1, link=f"/p/{tokens['Came Late']}")
+        withdrew = sa.update(invitations).where(invitations.c.name == "Withdrew").values(withdrawn_on=now.date())
+        store.change_now(lambda c: c.execute(withdrew))  # as older versions left it
+        assert forget(console) == 0
+        assert who_and_what(console)[3] == made.keys()
+        store.change_now(lambda c: set_state(c, "closed"))
+        assert forget(console) == 2
+        assert who_and_what(console)[3] == {"", "Came Late", "Invited Just Now"}
+
+
+def test_the_server_cleans_what_it_could_not_clean_before(make_study: Any, tmp_path: Path) -> None:
+    study, database = make_study(), tmp_path / "study.sqlite"  # which keeps everything
+    with operating(study.path, database) as console:
+        console.site.host.store.change_now(note_deletion)
+    with operating(study.path, database) as console:
+        for _ in range(1000):
+            if not console.site.host.store.read_now(needs_cleaning):
+                break
+            console.client.get("/healthz")
+        assert not console.site.host.store.read_now(needs_cleaning)
 
 
 def test_nothing_goes_where_nothing_was_said_about_it(make_study: Any, tmp_path: Path) -> None:

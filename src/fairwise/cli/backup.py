@@ -79,3 +79,5 @@ def restore(
     say(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
     if not found.has_secret:
         say(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")
+    if database is not None:
+        say(f"Its answers are in the database that you gave: serve {folder} with the same --database.")

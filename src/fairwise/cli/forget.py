@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fairwise.cli.output import print_json
-from fairwise.cli.screen import Json, say
+from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
 
@@ -17,7 +17,9 @@ def forget(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does daily.
+    """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does by itself.
+
+    Files of the database that still hold what was deleted, now or earlier, are cleaned.
 
     Example:
 
@@ -29,16 +31,25 @@ def forget(
     from fairwise.elicitation.web.server import database_of
 
     study, where = StudyFolder.open(folder), database_of(folder, database)
-    if not study.settings.retention_days:
-        raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
+    days = study.settings.retention_days
     if isinstance(where, Path) and not where.exists():
         raise InputError(f"{where}: there is no such file; nobody has answered yet")
     store = Store.open(where, study.fingerprint)
     try:
-        gone = forget_in_time(study.settings, store, where)
+        done = forget_in_time(study.settings, store, where)
     finally:
         store.close()
+    if not days and done.cleaned is None:
+        raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
+    if done.cleaned is False:
+        note(
+            "Files of the database still hold what was deleted, as somebody reads it just now; "
+            "the server tries again, and so does this command."
+        )
     if as_json:
-        print_json({"study": str(folder), "retention_days": study.settings.retention_days, "rows": gone})
+        print_json({"study": str(folder), "retention_days": days, "rows": done.rows, "cleaned": done.cleaned})
         return
-    say(f"Older than {study.settings.retention_days} days: texts or names in {gone} rows were deleted.")
+    if days:
+        say(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
+    if done.cleaned:
+        say("What was deleted is out of the files of the database as well.")

@@ -39,10 +39,15 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written to")
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a draft, then give it the file's name; an error leaves what was there."""
+def write_whole(path: Path, write: Callable[[Path], object], *, private: bool = False) -> None:
+    """Let `write` fill a draft, then give it the file's name; an error leaves what was there.
+
+    What is private, such as keys, names and what people wrote, only the file's owner can open.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if private:
+            draft.touch(mode=0o600)
         write(draft)
         draft.replace(path)
     except OSError as error:
@@ -51,12 +56,12 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def write_table(frame: pd.DataFrame, path: Path) -> None:
+def write_table(frame: pd.DataFrame, path: Path, *, private: bool = False) -> None:
     """Write a table without its index as CSV or Parquet."""
     if path.suffix.lower() == ".parquet":
-        write_whole(path, lambda draft: frame.to_parquet(draft, index=False))
+        write_whole(path, lambda draft: frame.to_parquet(draft, index=False), private=private)
     else:
-        write_whole(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"))
+        write_whole(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"), private=private)
 
 
 def print_json(answer: Mapping[str, Any]) -> None:

@@ -74,7 +74,7 @@ def links(
     try:
         # First the file, which alone holds the links: what the database keeps cannot be turned back into them.
         made = pd.DataFrame({"name": [*map(defused, called)], "link": [f"{base}/p/{token}" for token in tokens]})
-        write_table(made, out)
+        write_table(made, out, private=True)
         store.change_now(partial(invite, people=people, at=datetime.now(UTC)))
     finally:
         store.close()
@@ -169,7 +169,7 @@ def participants(
         print_json({"participants": [asdict(entry) for entry in found]})
     elif out is not None:
         texts = ["name", "panel_id", "room", "relation"]
-        write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out)
+        write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
         say(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
     elif table.empty:
         say("Nobody was invited, and nobody has come.")

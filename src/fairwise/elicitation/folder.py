@@ -64,7 +64,7 @@ class StudyFolder:
         return cls(
             path=folder,
             settings=settings,
-            secret=_read_secret(folder / SECRET),
+            secret=read_secret(folder / SECRET),
             editions=editions,
             schedules=schedules,
             fingerprint=_fingerprint(settings, cards, scores),
@@ -119,7 +119,8 @@ class StudyFolder:
         return outcome
 
 
-def _read_secret(file: Path) -> bytes:
+def read_secret(file: Path) -> bytes:
+    """Return the secret of a study, which is long enough that nobody guesses what follows from it."""
     try:
         secret = file.read_bytes()
     except FileNotFoundError:

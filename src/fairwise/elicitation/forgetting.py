@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairwise.elicitation.store.erasure import clean_files
+from fairwise.elicitation.store.erasure import clean_files, needs_cleaning
 from fairwise.elicitation.store.retention import forget_old
 
 if TYPE_CHECKING:
@@ -15,14 +15,22 @@ if TYPE_CHECKING:
     from fairwise.elicitation.settings import StudySettings
     from fairwise.elicitation.store.store import Store
 
-SECONDS_BETWEEN = 24 * 3600
+SECONDS_BETWEEN = 3600
 
 
-def forget_in_time(settings: StudySettings, store: Store, database: str | Path) -> int:
-    """Delete what is older than the study wants; returns how many rows had something to delete."""
-    if not settings.retention_days:
-        return 0
-    gone = store.change_now(partial(forget_old, days=settings.retention_days, now=datetime.now(UTC)))
-    if gone:
-        clean_files(database)
-    return gone
+class Forgotten(NamedTuple):
+    """What was done."""
+
+    rows: int
+    """So many had something to delete."""
+
+    cleaned: bool | None
+    """Whether what was deleted, now or earlier, is out of the files as well; None if there was nothing to clean."""
+
+
+def forget_in_time(settings: StudySettings, store: Store, database: str | Path) -> Forgotten:
+    """Delete what is older than the study wants, and clean the files of all that was deleted and is still in them."""
+    gone = 0
+    if settings.retention_days:
+        gone = store.change_now(partial(forget_old, days=settings.retention_days, now=datetime.now(UTC)))
+    return Forgotten(gone, clean_files(database) if store.read_now(needs_cleaning) else None)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fairwise.elicitation import folder as study
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # Two columns that split so many people alike are one column under two names.
 _NO_COINCIDENCE = 20
+# Of each outcome: so many people that one threshold parts are not parted by accident.
+_NO_ACCIDENT = 8
 _NEVER_SHOWN = "which participants never see; leave it out of what is shown"
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
 _TRUTHS = {"true": True, "false": False}
@@ -177,14 +180,34 @@ def _refuse_hidden(people: PeopleFile, name: str, outcome: str | None) -> None:
 
 
 def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile) -> None:
-    """Participants must not read the outcome from a column that says the same under another name."""
-    if people.num_rows < _NO_COINCIDENCE:
-        return
+    """Participants must not read the outcome from a column that says the same under another name, or in numbers."""
     outcome = results.column_names[1]
     for name in people.column_names:
-        if (_split(people[name]) == _split(results[outcome])).all():
-            where = file.source.where(column=name)
+        where = file.source.where(column=name)
+        if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results[outcome])).all():
             raise InputError(f"{where}: this tells everyone's outcome, {outcome!r}, {_NEVER_SHOWN}")
+        parted = _parted(people[name], results[outcome])
+        if parted is not None:
+            higher, lower = parted
+            raise InputError(
+                f"{where}: everyone with {outcome} = {higher} has a higher number here than everyone with {outcome} = "
+                f"{lower}, so that one threshold tells the outcome, {_NEVER_SHOWN}"
+            )
+
+
+def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[Any, Any] | None:
+    """Return both outcomes, if all known numbers of the first lie above all of the second, and there are enough."""
+    kinds = results.unique().to_pylist()
+    if len(kinds) != 2 or None in kinds or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return None
+    numbers = {kind: column.filter(pc.equal(results, kind)).drop_null() for kind in kinds}
+    if min(map(len, numbers.values())) < _NO_ACCIDENT:
+        return None
+    lowest, highest = ({kind: found(numbers[kind]).as_py() for kind in kinds} for found in (pc.min, pc.max))
+    for higher, lower in (kinds, kinds[::-1]):
+        if lowest[higher] > highest[lower]:
+            return higher, lower
+    return None
 
 
 def _split(column: pa.ChunkedArray) -> NDArray[np.intp]:

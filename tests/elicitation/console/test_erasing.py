@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,11 +17,13 @@ from watching import take_part
 from fairwise.elicitation.bundles.archive import read_bundle
 from fairwise.elicitation.bundles.contents import PARTICIPANTS
 from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.elicitation.forgetting import forget_in_time
 from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import invitations
-from fairwise.elicitation.store.erasure import clean_files
+from fairwise.elicitation.store import erasure, invitations
+from fairwise.elicitation.store.erasure import clean_files, needs_cleaning, note_deletion
 from fairwise.elicitation.store.jobs import all_jobs, submit
+from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ def test_nothing_of_someone_erased_remains(console: Operating, database: str | P
     assert "The participant was erased" in done.text
     for trace in left:
         assert trace not in everything(console), trace
+    assert not console.site.host.store.read_now(needs_cleaning)
     if not isinstance(database, str):
         files = {file.name: file.read_bytes() for file in database.parent.glob("study.sqlite*")}
         assert {"study.sqlite", "study.sqlite-wal", "study.sqlite-shm"} <= files.keys()
@@ -159,14 +162,61 @@ def test_a_reader_who_is_in_the_way_is_told_of(console: Operating, database: str
     """Somebody is just making a bundle: the rows are gone, the old pages of the file not yet."""
     if isinstance(database, str):
         pytest.skip("PostgreSQL's files are not ours")
-    from fairwise.elicitation.store import erasure  # noqa: PLC0415 - only here
-    from fairwise.elicitation.store.snapshot import snapshot  # noqa: PLC0415
-
     monkeypatch.setattr(erasure, "_BUSY_MILLISECONDS", 50)
     with snapshot(database) as connection:
         connection.execute(sa.select(participants)).all()
-        assert "stop the server once" in console.post("/participants/2/erase", number="2").text
+        assert "tries again within the hour" in console.post("/participants/2/erase", number="2").text
     assert WORDS not in everything(console)
+
+
+def held(database: Path, words: str) -> list[str]:
+    """Files of the database that hold these words."""
+    return [file.name for file in database.parent.glob("study.sqlite*") if words.encode() in file.read_bytes()]
+
+
+@pytest.mark.parametrize("by", ["operator", "participant", "time"])
+def test_what_could_not_be_cleaned_is_cleaned_later(
+    console: Operating, database: str | Path, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(database, str):
+        pytest.skip("PostgreSQL's files are not ours")
+    host, words = console.site.host, "only they would write it"
+    assert host.study is not None
+    mine = take_part(console, 1, why=words)
+    for column in ("consented_at", "finished_at"):
+        aged = sa.update(participants).values({column: datetime.now(UTC) - timedelta(days=3)})
+        host.store.change_now(lambda c, aged=aged: c.execute(aged))  # type: ignore[misc]
+    monkeypatch.setattr(erasure, "_BUSY_MILLISECONDS", 50)
+    for_days = host.study.settings.model_copy(update={"retention_days": 2})
+    with snapshot(database) as connection:
+        connection.execute(sa.select(participants)).all()
+        if by == "operator":
+            console.post("/participants/4/erase", number="4")
+        elif by == "participant":
+            console.client.post(f"{mine}/withdraw", data=hidden(console.client.get(f"{mine}/withdraw")))
+        else:
+            assert forget_in_time(for_days, host.store, database).cleaned is False
+        assert forget_in_time(host.study.settings, host.store, database) == (0, False)  # still being read
+    assert words not in everything(console)
+    assert held(database, words)  # otherwise this shows nothing
+    assert forget_in_time(host.study.settings, host.store, database) == (0, True)
+    assert not held(database, words)
+    assert forget_in_time(host.study.settings, host.store, database) == (0, None)
+
+
+def test_what_is_deleted_while_files_are_cleaned_is_cleaned_by_the_next(
+    console: Operating, database: str | Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, clean = console.site.host.store, erasure._cleaned
+    store.change_now(note_deletion)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(
+            erasure, "_cleaned", lambda connection: (store.change_now(note_deletion), clean(connection))[1]
+        )
+        assert clean_files(database)
+    assert store.read_now(needs_cleaning)
+    assert clean_files(database)
+    assert not store.read_now(needs_cleaning)
 
 
 def test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up(tmp_path: Path) -> None:
@@ -177,6 +227,7 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up(tmp_path: Path) -
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             for pragma in ("journal_mode = WAL", "secure_delete = ON"):
                 connection.execute(f"PRAGMA {pragma}")
+            connection.execute("CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")
             connection.execute("CREATE TABLE said (id INTEGER PRIMARY KEY, who INTEGER, why TEXT)")
             rows = [(who, f"<person{who:03d}>" * chance.randint(1, 60)) for _ in range(8) for who in range(40)]
             connection.executemany("INSERT INTO said (who, why) VALUES (?, ?)", rows)

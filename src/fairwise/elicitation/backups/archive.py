@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fairwise.errors import InputError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MANIFEST, STUDY, TABLES, ROWS = "backup.json", "study/", "tables/", ".jsonl"
 FORMAT = 1
+MOST_BYTES = 16 << 30  # unpacked; a study of a million answers has a hundredth of it
+_LONGEST_ROW, _LONGEST_LIST = 64 << 20, 16 << 20
 # Nothing that leads out of a folder, and nothing hidden.
 _NAME = re.compile(r"(study/(jobs/[0-9]+/)?[a-z][A-Za-z0-9._-]*|tables/[a-z_]+\.jsonl)")
 _FIELDS = {"fairwise": str, "made_at": str, "fingerprint": str, "tables_version": str, "rows": dict, "files": dict}
@@ -28,16 +31,20 @@ _DAMAGES = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, Val
 
 
 class BackupWriter:
-    """Adds one file after the other; the list of them comes last."""
+    """Adds one file after the other; the list of them comes last. What could not be restored is not written."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._sums: dict[str, str] = {}
+        self._bytes = 0
 
     def add(self, name: str, parts: Iterable[bytes]) -> None:
         seen = hashlib.sha256()
         with self._archive.open(name, "w", force_zip64=True) as file:
             for part in parts:
+                self._bytes += len(part)
+                if self._bytes > MOST_BYTES:
+                    raise InputError(f"more than {MOST_BYTES >> 30} GiB, which is more than a backup can hold")
                 seen.update(part)
                 file.write(part)
         self._sums[name] = seen.hexdigest()
@@ -59,16 +66,19 @@ class Backup:
         """Names of the study's own files, within its folder."""
         return [name.removeprefix(STUDY) for name in self.manifest["files"] if name.startswith(STUDY)]
 
-    def study_file(self, name: str) -> bytes:
-        return self.archive.read(STUDY + name)
+    def study_file(self, name: str) -> Iterator[bytes]:
+        """The content of one of them, a piece at a time."""
+        return pieces(self.archive, STUDY + name)
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """The rows of a table, one at a time."""
         with self.archive.open(f"{TABLES}{table}{ROWS}") as lines:
-            for number, line in enumerate(lines, start=1):
+            number = 0
+            while line := lines.readline(_LONGEST_ROW):
+                number += 1
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     row = None
                 if not isinstance(row, dict):
                     raise InputError(f"{self.path}: {table}{ROWS}, line {number} is not a row")
@@ -78,36 +88,61 @@ class Backup:
 @contextmanager
 def checked_backup(path: Path) -> Iterator[Backup]:
     """Open a backup after every file in it was read and compared with the list."""
-    try:
-        with zipfile.ZipFile(path) as archive:
+    with _damage_named(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        with _damage_named(path):
             manifest = _checked(archive, path)
-            yield Backup(path, manifest, archive)
+        yield Backup(path, manifest, archive)  # what goes wrong from here on is not the file's fault
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError:  # which is a ValueError, and says itself what is wrong
+        raise
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except _DAMAGES as error:
         raise InputError(f"{path}: not a backup, or damaged: {error}") from None
 
 
+def pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """A file in an archive, however large it is."""
+    with archive.open(name) as file:
+        while piece := file.read(_CHUNK):
+            yield piece
+
+
 def _checked(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
     names = archive.namelist()
+    if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+        raise InputError(f"{path}: more than {MOST_BYTES >> 30} GiB when unpacked; not a backup")
+    if MANIFEST in names and archive.getinfo(MANIFEST).file_size > _LONGEST_LIST:
+        raise InputError(f"{path}: {MANIFEST} is larger than any that Fairwise writes; not a backup")
     manifest = _manifest(archive.read(MANIFEST) if MANIFEST in names else b"", path)
     listed: dict[str, str] = manifest["files"]
     strange = [name for name in names if name != MANIFEST and not _NAME.fullmatch(name)]
     if strange or len(names) != len(set(names)):
-        raise InputError(f"{path}: {(strange or names)[0]!r} does not belong in a backup")
+        raise does_not_belong(path, (strange or names)[0])
     for what, those in (("is missing", listed.keys() - set(names)), ("was added", set(names) - {*listed, MANIFEST})):
         if those:
             raise InputError(f"{path}: {min(those)} {what}")
     for name, expected in listed.items():
         seen = hashlib.sha256()
-        with archive.open(name) as file:
-            while part := file.read(_CHUNK):
-                seen.update(part)
+        for piece in pieces(archive, name):
+            seen.update(piece)
         if seen.hexdigest() != expected:
             raise InputError(f"{path}: {name} is damaged, or was changed after the backup was made")
     if manifest["rows"].keys() != {name[len(TABLES) : -len(ROWS)] for name in listed if name.startswith(TABLES)}:
         raise InputError(f"{path}: {MANIFEST} counts the rows of other tables than there are")
     return manifest
+
+
+def does_not_belong(path: Path, name: str) -> InputError:
+    """What is said of a file that no backup has."""
+    return InputError(f"{path}: {name!r} does not belong in a backup")
 
 
 def _manifest(data: bytes, path: Path) -> Mapping[str, Any]:
@@ -122,4 +157,8 @@ def _manifest(data: bytes, path: Path) -> Mapping[str, Any]:
     for name, kind in _FIELDS.items():
         if not isinstance(manifest.get(name), kind):
             raise InputError(f"{path}: {MANIFEST} has no {name!r}, or something else under this name")
+    try:
+        datetime.fromisoformat(manifest["made_at"])
+    except ValueError:
+        raise InputError(f"{path}: {MANIFEST}: 'made_at' is {manifest['made_at']!r}; needed: a time") from None
     return manifest

@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.elicitation.backups.archive import checked_backup
+from fairwise.elicitation.backups.archive import STUDY, checked_backup, does_not_belong
 from fairwise.elicitation.backups.cells import read
+from fairwise.elicitation.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
+from fairwise.elicitation.editions import SETTINGS
 from fairwise.elicitation.folder import SECRET, SECRET_BYTES, StudyFolder
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.migrate import is_known, tables_of
-from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.job_files import JOBS
+from fairwise.elicitation.settings import StudySettings
+from fairwise.elicitation.store.engine import database_url, shown, writing_engine
+from fairwise.elicitation.store.migrate import is_known, tables_of, upgrade_further
+from fairwise.elicitation.store.tables import jobs, study
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
@@ -47,79 +51,158 @@ def restore_backup(path: Path, folder: Path, database: str | None, database_file
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, and not empty; choose another name")
     with checked_backup(path) as backup:
-        if not is_known(backup.manifest["tables_version"]):
-            raise InputError(f"{path}: made by a newer Fairwise, {backup.manifest['fairwise']}: update Fairwise.")
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))  # for its owner alone
+        version = backup.manifest["tables_version"]
+        if not version.isdigit() or not is_known(version):
+            raise InputError(f"{path}: made by a newer Fairwise, {backup.manifest['fairwise']!r}: update Fairwise.")
         try:
-            has_secret = _unpack(backup, draft)
-            fingerprint = _study(backup, draft).fingerprint
-            address = draft / database_file if database is None else database
-            _restore_database(backup, address)
-            Store.open(address, fingerprint).close()  # brings its tables up to date, and checks whose answers they are
-            draft.rename(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            has_secret = _restore(backup, folder, database, database_file)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be restored: {error.strerror or error}") from None
         return Restored(backup.manifest["rows"], backup.manifest["made_at"], has_secret)
+
+
+def _restore(backup: Backup, folder: Path, database: str | None, database_file: str) -> bool:
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))  # for its owner alone
+    was_there, moved = folder.exists(), False
+
+    def move() -> None:
+        nonlocal moved
+        draft.rename(folder)
+        moved = True
+
+    try:
+        has_secret = _unpack(backup, draft)
+        if database is None:  # in the folder, so that both are there at once
+            _restore_database(backup, draft / database_file, lambda: None)
+            move()
+        else:
+            _restore_database(backup, database, move)
+    except BaseException:
+        if moved:
+            folder.rename(draft)
+            if was_there:
+                folder.mkdir()
+        raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return has_secret
 
 
 def _unpack(backup: Backup, draft: Path) -> bool:
     names = backup.study_files()
-    for name in names:
-        file = draft / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_bytes(backup.study_file(name))
-    if SECRET not in names:
-        (draft / SECRET).touch(mode=0o600)
-        (draft / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
+    try:
+        if SETTINGS in names:  # first, as it says which files there may be
+            _write(backup, draft, SETTINGS)
+        ours = backed_up_files(StudySettings.read(draft / SETTINGS), with_secret=True)
+        strange = [name for name in names if name not in ours and not _is_of_fit(name)]
+        if strange:
+            raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
+        for name in names:
+            _write(backup, draft, name)
+        if SECRET not in names:
+            (draft / SECRET).touch(mode=0o600)
+            (draft / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
+        fingerprint = StudyFolder.open(draft).fingerprint
+    except InputError as error:  # about the backup, not about a folder that is gone when it is read
+        raise InputError(str(error).replace(f"{draft}/", f"{backup.path}: ")) from None
+    if fingerprint != backup.manifest["fingerprint"]:
+        raise _about_others(backup)
     return SECRET in names
 
 
-def _study(backup: Backup, draft: Path) -> StudyFolder:
-    try:
-        study = StudyFolder.open(draft)
-    except InputError as error:
-        raise InputError(str(error).replace(f"{draft}/", f"{backup.path}: ")) from None
-    if study.fingerprint != backup.manifest["fingerprint"]:
-        raise InputError(f"{backup.path}: its people or settings are not those that its answers are about")
-    return study
+def _write(backup: Backup, draft: Path, name: str) -> None:
+    file = draft / name
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    with file.open("wb") as opened:
+        for piece in backup.study_file(name):
+            opened.write(piece)
 
 
-def _restore_database(backup: Backup, address: str | Path) -> None:
+def _is_of_fit(name: str) -> bool:
+    return name.startswith(f"{JOBS}/") and name.rpartition("/")[2] in JOB_FILES
+
+
+def _about_others(backup: Backup) -> InputError:
+    return InputError(f"{backup.path}: its people or settings are not those that its answers are about")
+
+
+def _restore_database(backup: Backup, address: str | Path, before_commit: Callable[[], None]) -> None:
+    """Fill an empty database and bring it up to date in one transaction, so that a failure leaves it empty."""
     url = database_url(address)
+    made = _not_yet_there(url)
     engine = writing_engine(url)
     try:
-        with engine.connect() as connection:
-            found = sa.inspect(connection).get_table_names()
-        if found:
-            raise InputError(f"{url.render_as_string()}: is not empty: it has a table {found[0]!r} already")
+        _require_empty(engine)
         with tables_of(engine, backup.manifest["tables_version"]) as connection:
             _fill(backup, connection)
-    except (DBAPIError, sqlite3.Error) as error:
-        reason = error.orig if isinstance(error, DBAPIError) else error
-        raise InputError(f"{url.render_as_string()}: the database cannot be restored: {reason}") from None
-    finally:
+            upgrade_further(connection)
+            _check_rows(backup, connection)
+            before_commit()
+    except BaseException as error:
         engine.dispose()
+        for file in made:
+            file.unlink(missing_ok=True)
+        if isinstance(error, (DBAPIError, sqlite3.Error)):
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise InputError(f"{shown(url)}: the database cannot be restored: {reason}") from None
+        raise
+    engine.dispose()
+
+
+def _require_empty(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        found = sa.inspect(connection).get_table_names()
+    if found:
+        raise InputError(f"{shown(engine.url)}: is not empty: it has a table {found[0]!r} already")
+
+
+def _not_yet_there(url: sa.URL) -> list[Path]:
+    """The files of SQLite that a restore will make."""
+    if url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists():
+        return []
+    return [Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")]
 
 
 def _fill(backup: Backup, connection: Connection) -> None:
-    """Into the tables as they were when the backup was made, whichever version that is."""
+    """Into the tables as they were when the backup was made, whichever version that is: into all of them."""
     there = sa.MetaData()
     there.reflect(connection)
     expected: Mapping[str, int] = backup.manifest["rows"]
-    unknown = expected.keys() - there.tables.keys()
+    tables = tables_of_backup(there)
+    unknown, missing = (
+        expected.keys() - {table.name for table in tables},
+        {table.name for table in tables} - set(expected),
+    )
     if unknown:
-        raise InputError(f"{backup.path}: {min(unknown)!r} is not a table of this version")
-    for table in (table for table in there.sorted_tables if table.name in expected):
+        raise InputError(f"{backup.path}: {min(unknown)!r} is not a table of a backup of this version")
+    if missing:
+        raise InputError(f"{backup.path}: the table {min(missing)!r} is missing")
+    for table in tables:
         connection.execute(sa.delete(table))  # what a new database begins with
         rows = _rows(backup, table)
         while some := list(islice(rows, _AT_ONCE)):
-            connection.execute(sa.insert(table), some)
+            try:
+                connection.execute(sa.insert(table), some)
+            except (ValueError, OverflowError) as error:  # which some databases see only now
+                raise InputError(f"{backup.path}: a value that cannot be in {table.name}: {error}") from None
         count = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        if count != expected[table.name]:
-            raise InputError(f"{backup.path}: {count} rows of {table.name}, but there were {expected[table.name]}")
+        if type(expected[table.name]) is not int or count != expected[table.name]:
+            raise InputError(f"{backup.path}: {count} rows of {table.name}, but there were {expected[table.name]!r}")
         if connection.dialect.name == "postgresql":
             _count_on(connection, table)
+
+
+def _check_rows(backup: Backup, connection: Connection) -> None:
+    """The answers are to this study, and files are of fits that were done."""
+    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if known not in (None, backup.manifest["fingerprint"]):
+        raise _about_others(backup)
+    done = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "done")).scalars()
+    folders = {f"{JOBS}/{job_id}" for job_id in done}
+    strange = [name for name in backup.study_files() if "/" in name and name.rpartition("/")[0] not in folders]
+    if strange:
+        raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
 
 
 def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:

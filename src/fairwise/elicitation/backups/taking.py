@@ -13,12 +13,11 @@ import sqlalchemy as sa
 
 from fairwise.elicitation.backups.archive import ROWS, STUDY, TABLES, BackupWriter
 from fairwise.elicitation.backups.cells import written
-from fairwise.elicitation.bundles.contents import study_files
-from fairwise.elicitation.folder import OUTCOME, SECRET
+from fairwise.elicitation.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
 from fairwise.elicitation.job_files import job_folder
 from fairwise.elicitation.store.migrate import newest_version
 from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.tables import jobs, metadata, sessions, study
+from fairwise.elicitation.store.tables import jobs, metadata, study
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.folder import StudyFolder
 
-# Whoever was logged in logs in again: a copy of the database should open no door.
-_TABLES = [table for table in metadata.sorted_tables if table is not sessions]
-_AT_ONCE = 1000
+_AT_ONCE, _CHUNK = 1000, 1 << 20
 
 
 def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_secret: bool) -> Mapping[str, int]:
@@ -41,9 +38,9 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, snapshot(database) as moment:
             _check_fingerprint(moment, folder)
             writer = BackupWriter(archive)
-            rows = {table.name: _add_rows(writer, moment, table) for table in _TABLES}
+            rows = {table.name: _add_rows(writer, moment, table) for table in tables_of_backup(metadata)}
             for name in _files(folder, moment, with_secret):
-                writer.add(STUDY + name, [(folder.path / name).read_bytes()])
+                writer.add(STUDY + name, _content(folder.path / name))
             writer.end(
                 {
                     "fairwise": version("fairwise"),
@@ -84,8 +81,14 @@ def _line(row: Mapping[Any, Any]) -> bytes:
 
 def _files(folder: StudyFolder, moment: Connection, with_secret: bool) -> Iterator[str]:
     """Those that belong to the study, and what its fits left behind that were done at this moment."""
-    ours = study_files(folder.settings.languages) | {OUTCOME} | ({SECRET} if with_secret else set())
+    ours = backed_up_files(folder.settings, with_secret=with_secret)
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
-        left = sorted(job_folder(folder.path, job_id).glob("[a-z]*"))
+        left = [job_folder(folder.path, job_id) / name for name in JOB_FILES]
         yield from (file.relative_to(folder.path).as_posix() for file in left if file.is_file())
+
+
+def _content(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while piece := opened.read(_CHUNK):
+            yield piece

@@ -17,6 +17,7 @@ import pandas as pd
 
 from fairwise.elicitation.bundles.contents import LATER_TABLES, TABLES, last_number, study_files, tables
 from fairwise.elicitation.editions import CONSENT, version_of
+from fairwise.elicitation.export import defused
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from fairwise.elicitation.folder import StudyFolder
 
 MANIFEST = "bundle.json"
-FORMAT = 1
+FORMAT = 2  # since texts that look like a formula have a ' before them; before that they were as they are
+_FORMATS = (1, FORMAT)
 MOST_BYTES = 2 << 30  # unpacked; a study of a million answers has a tenth of it
 STUDY = "study/"
+_TYPED = {"why", "rules", "expressible", "comments", "reason"}
+"""Columns of what participants and operators wrote."""
+
 _FIELDS = {
     "format": int,
     "fairwise": str,
@@ -74,10 +79,23 @@ class Bundle:
         if not rows and name in self.files:
             raise InputError(f"{self.path}: {name} is empty; needed: at least the names of its columns")
         columns = rows.pop(0) if rows else []
+        typed = [place for place, column in enumerate(columns) if column in _TYPED]
         for at, row in enumerate(rows, start=2):
             if len(row) != len(columns):
                 raise InputError(f"{self.path}: {name}, row {at}: {len(row)} cells; needed: {len(columns)}")
+            for place in typed:
+                row[place] = self._as_written(row[place], f"{name}, row {at}, column {columns[place]}")
         return pd.DataFrame(rows, columns=columns, dtype=object)
+
+    def _as_written(self, cell: str, where: str) -> str:
+        if self.manifest["format"] == 1:
+            return cell
+        text = cell.removeprefix("'")
+        if defused(text) != cell:
+            raise InputError(
+                f"{self.path}: {where}: needed: a ' before what a spreadsheet takes for a formula, and only there"
+            )
+        return text
 
     def study_files(self) -> dict[str, bytes]:
         """The study's own files, by name."""
@@ -111,6 +129,7 @@ def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapp
 
 
 def _as_csv(table: pd.DataFrame) -> bytes:
+    table = table.assign(**{name: table[name].map(defused) for name in table.columns if name in _TYPED})
     # A text with old line ends (\r) would otherwise fall apart.
     return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL).encode()
 
@@ -120,6 +139,8 @@ def read_bundle(path: Path) -> Bundle:
     try:
         with zipfile.ZipFile(path) as archive:
             files = _unpacked(archive, path)
+    except InputError:  # which is a ValueError, and says itself what is wrong
+        raise
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except _DAMAGES as error:
@@ -167,8 +188,9 @@ def _manifest(data: bytes | None, path: Path) -> Mapping[str, Any]:
         manifest = None
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise InputError(f"{path}: has no readable {MANIFEST}; not a bundle")
-    if manifest["format"] != FORMAT:
-        raise InputError(f"{path}: a bundle of format {manifest['format']!r}, but this version reads format {FORMAT}")
+    if manifest["format"] not in _FORMATS:
+        known = " and ".join(map(str, _FORMATS))
+        raise InputError(f"{path}: a bundle of format {manifest['format']!r}, but this version reads format {known}")
     for name, kind in (_FIELDS | _LATER_FIELDS).items():
         if name in _FIELDS and name not in manifest:
             raise InputError(f"{path}: {MANIFEST} has no {name!r}")

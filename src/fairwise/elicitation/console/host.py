@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import tempfile
 import time
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from fairwise.elicitation.console.watch import Watch
-from fairwise.elicitation.editions import SETTINGS
-from fairwise.elicitation.folder import SECRET, SECRET_BYTES, StudyFolder
+from fairwise.elicitation.editions import CONSENT, SETTINGS, TASK
+from fairwise.elicitation.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store.standing import standing
 from fairwise.elicitation.store.store import Store
 from fairwise.errors import InputError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _log = logging.getLogger("fairwise")
-_READ = (".toml", ".md", ".parquet")
+# What a study reads: these files, and those of other languages with a code in their names: consent.de.md.
+_READ = tuple((Path(name).stem, Path(name).suffix) for name in (SETTINGS, CONSENT, TASK, PEOPLE, OUTCOME, SCORES))
 _SECONDS = 1.0
 
 
@@ -74,7 +74,7 @@ class Host:
             try:
                 found = StudyFolder.open(self.path)
                 self.store.claim(found.fingerprint)
-            except InputError as error:
+            except (InputError, OSError) as error:
                 _log.error("The study was changed and cannot be served like that: %s", error)
                 self._files = files
                 return False
@@ -86,13 +86,26 @@ class Host:
 
 
 def _secret(file: Path) -> bytes:
+    """The one that is there, or a new one: all of it on the disk before it has its name."""
     if not file.exists():
-        file.touch(mode=0o600)
-        file.write_bytes(secrets.token_bytes(SECRET_BYTES))
-    return file.read_bytes()
+        number, draft = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)  # for its owner's eyes only
+        with os.fdopen(number, "wb") as opened:
+            opened.write(secrets.token_bytes(SECRET_BYTES))
+            opened.flush()
+            os.fsync(opened.fileno())
+        Path(draft).replace(file)
+    return read_secret(file)
 
 
 def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """Which files there are, how large they are and when they were last changed."""
-    found = [(file, file.stat()) for file in path.iterdir() if file.suffix in _READ]
-    return tuple(sorted((file.name, stat.st_size, stat.st_mtime_ns) for file, stat in found))
+    """Which of its files there are, how large they are and when they were last changed."""
+    found = []
+    for file in path.iterdir():
+        if not any(file.name.startswith(f"{stem}.") and file.suffix == kind for stem, kind in _READ):
+            continue  # whatever else lies there, such as what editors leave beside a file they have open
+        try:
+            stat = file.stat()
+        except OSError:  # it went away while we looked, or it leads nowhere
+            continue
+        found.append((file.name, stat.st_size, stat.st_mtime_ns))
+    return tuple(sorted(found))

@@ -32,7 +32,7 @@ DONE = {
     "included": "This participant is back in.",
     "erased": "The participant was erased.",
     "erased-later": "The participant was erased. The files of the database were in use, so that deleted answers may "
-    "still be read from them by someone who has the files: stop the server once, or erase again later.",
+    "still be read from them by someone who has the files. The server tries again within the hour.",
     "link-revoked": "The link was revoked: nobody can begin by it any more.",
     "room-opened": "The room is open.",
     "room-closed": "The room is closed. Whoever is in can go on.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,9 +20,10 @@ from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.elicitation.web import metrics
 from fairwise.elicitation.web.answering import answering
 from fairwise.elicitation.web.app import add_files, participant_app
-from fairwise.elicitation.web.security import Guard
+from fairwise.elicitation.web.security import Guard, Reply
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from pathlib import Path
 
     from starlette.requests import Request
@@ -28,6 +31,15 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _log = logging.getLogger("fairwise")
+_PATIENCE_SECONDS = 1.0
+"""So long a request waits to be answered by the study as it is now; then by the study as it was."""
+
+_AT_ONCE = ("/healthz", "/health", "/readyz", metrics.PATH)  # whatever is slow, these say so
+_FAILED = HTMLResponse(
+    '<!doctype html><html lang="en"><title>Something went wrong</title><h1>Something went wrong</h1>'
+    "<p>Nothing that was saved is lost. Go back and try again.</p></html>",
+    500,
+)
 
 
 class Site:
@@ -38,7 +50,10 @@ class Site:
         self._host: Host | None = None
         self._console: ASGIApp | None = None
         self._study: FastAPI | None = None
-        self._changing = asyncio.Lock()
+        self._looker: ThreadPoolExecutor | None = None
+        self._looking: Future[None] | None = None
+        self._looking_since = 0.0
+        self._complaint = ""
         self._metrics = metrics.Metrics()
 
     @property
@@ -51,19 +66,32 @@ class Site:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        if self.host.is_due:
-            await self._refresh()
-        path: str = scope.get("path", "")
-        if path == metrics.PATH and scope["type"] == "http":
-            await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope)(scope, receive, send)
             return
-        console = path == "/admin" or path.startswith("/admin/")
-        app = self._console if console else self._study
-        assert app is not None
-        if scope["type"] == "http":
-            await self._metrics.measured(app, scope, receive, send)
+        reply = Reply(send)
+        try:
+            await self._answer(scope, receive, reply.send)
+        except Exception:
+            if reply.begun:
+                raise
+            _log.exception("A request failed")  # without its address, which is a key
+            await _FAILED(scope, receive, reply.send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope.get("path", "")
+        if path not in _AT_ONCE and not path.startswith("/static/"):
+            await self._keep_up()
+        if path == metrics.PATH:
+            await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
         else:
-            await app(scope, receive, send)
+            await self._metrics.measured(self._app(scope), scope, receive, send)
+
+    def _app(self, scope: Scope) -> ASGIApp:
+        path: str = scope.get("path", "")
+        app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
+        assert app is not None
+        return app
 
     async def _live(self, receive: Receive, send: Send) -> None:
         forgetting: asyncio.Task[None] | None = None
@@ -75,7 +103,7 @@ class Site:
                 except Exception as error:
                     await send({"type": "lifespan.startup.failed", "message": str(error)})
                     raise
-                forgetting = asyncio.create_task(self._forget_daily())
+                forgetting = asyncio.create_task(self._forget_in_time())
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if forgetting is not None:
@@ -89,13 +117,16 @@ class Site:
         self._host = Host(*self._given)
         self._console = create_console(self._host)
         self._study = self._study_app()
+        self._looker = ThreadPoolExecutor(1, "fairwise-looker")
 
     def close(self) -> None:
+        if self._looker is not None:
+            self._looker.shutdown()
         if self._study is not None:
             self._study.state.answering.close()
         self.host.close()
 
-    async def _forget_daily(self) -> None:
+    async def _forget_in_time(self) -> None:
         """What a study keeps for some days only goes without anybody having to think of it."""
         while True:
             if self.host.study is not None:
@@ -103,22 +134,42 @@ class Site:
                 try:
                     await asyncio.get_running_loop().run_in_executor(None, work)
                 except StoreUnavailable:
-                    _log.warning("What is older than retention_days could not be deleted; trying again in a day")
+                    _log.warning("What is older than retention_days could not be deleted; trying again in an hour")
             await asyncio.sleep(SECONDS_BETWEEN)
 
-    async def _refresh(self) -> None:
-        async with self._changing:  # one looks, the others find it done
+    async def _keep_up(self) -> None:
+        """Wait until the study is known as it is now, but not for a database or a disk that hangs."""
+        assert self._looker is not None
+        for _ in range(2):  # once more if something was changed after another request began to look
             if not self.host.is_due:
                 return
-            loop = asyncio.get_running_loop()
-            try:
-                changed = await loop.run_in_executor(None, self.host.refresh)
-            except StoreUnavailable:  # whoever needs the database now is told so by the page they asked for
-                return
-            if changed:
-                before, self._study = self._study, await loop.run_in_executor(None, self._study_app)
+            if self._looking is None or self._looking.done():
+                self._looking, self._looking_since = self._looker.submit(self._look), time.monotonic()
+            left = self._looking_since + _PATIENCE_SECONDS - time.monotonic()
+            if left > 0:
+                looked = asyncio.wrap_future(self._looking)
+                await asyncio.wait([looked], timeout=left)
+                looked.cancel()  # only the waiting: what is under way goes on
+
+    def _look(self) -> None:
+        """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
+        try:
+            if self.host.refresh():
+                before, self._study = self._study, self._study_app()
                 if before is not None:
                     before.state.answering.close()
+        except StoreUnavailable as error:
+            self._complain(f"The database cannot be used at the moment: {error}")
+        except Exception as error:  # noqa: BLE001 - the log says what it was
+            self._complain(f"Whether the study was changed cannot be seen: {type(error).__name__}: {error}")
+        else:
+            self._complaint = ""
+
+    def _complain(self, what: str) -> None:
+        """Once, and not every second."""
+        if what != self._complaint:
+            self._complaint = what
+            _log.error("%s", what)
 
     def _study_app(self) -> FastAPI:
         host = self.host

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from fairwise.elicitation.store import patience
 from fairwise.errors import InputError
 
+_SECRETS = ("password", "sslpassword")
 _BUSY_MILLISECONDS = 10_000
 
 
@@ -24,7 +27,12 @@ def database_url(address: str | Path) -> URL:
         url = make_url(address)
     except ArgumentError:
         raise InputError(
-            f"{_hidden(address)}: not an address of a database; allowed: postgresql://…, sqlite:///…"
+            f"{_kind(address)}: not an address of a database; allowed: postgresql://…, sqlite:///…"
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{_kind(address)}://…: the port in it is not a number; allowed: postgresql://user@host:5432/name, "
+            "with %40 for every @ in a password"
         ) from None
     if url.drivername in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
@@ -33,10 +41,19 @@ def database_url(address: str | Path) -> URL:
     return url
 
 
-def writing_engine(url: URL) -> Engine:
-    """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns."""
+def shown(url: URL) -> str:
+    """An address as it may be read by anybody: without a password, wherever in it there is one."""
+    return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
+
+
+def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
+    """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns.
+
+    While nobody waits, as when tables are brought up to date, PostgreSQL may take as long as it needs.
+    """
     if url.get_backend_name() != "sqlite":
-        engine = sa.create_engine(url, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        limits = (patience.SILENT_SECONDS, patience.GIVE_UP) if people_wait else (None, "")
+        engine = patience.impatient_engine(url, *limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
         event.listen(engine, "handle_error", _leave_read_only)
         return engine
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
@@ -48,7 +65,8 @@ def writing_engine(url: URL) -> Engine:
 def reading_engine(url: URL) -> Engine:
     """For many readers, which on SQLite never wait for the writer."""
     if url.get_backend_name() != "sqlite":
-        return sa.create_engine(url, pool_size=8, isolation_level="AUTOCOMMIT")
+        limits = (patience.SILENT_SECONDS, patience.GIVE_UP)
+        return patience.impatient_engine(url, *limits, pool_size=8, isolation_level="AUTOCOMMIT")
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
@@ -73,6 +91,6 @@ def _leave_read_only(context: sa.engine.ExceptionContext) -> None:
         context.is_disconnect = True
 
 
-def _hidden(address: str) -> str:
-    """Without what may be a password."""
-    return address.partition("@")[2] or address.partition("://")[0]
+def _kind(address: str) -> str:
+    """What stands before everything that may be a password."""
+    return re.split("[:@?]", address, maxsplit=1)[0]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
-from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from fairwise.elicitation.store.engine import database_url
 from fairwise.elicitation.store.jobs import cancel_all
+from fairwise.elicitation.store.patience import PATIENT_SECONDS, impatient_engine
 from fairwise.elicitation.store.problems import Unknown
 from fairwise.elicitation.store.tables import (
     answers,
     appearances,
     closings,
+    counters,
     events,
     exclusions,
     invitations,
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fairwise")
 _BUSY_MILLISECONDS = 10_000
+# So many deletions there were, and so many of them have been taken out of the files.
+_DELETIONS, _CLEANED = "deletions", "deletions cleaned"
 
 
 def about(number: int) -> str:
@@ -45,35 +47,66 @@ def erase(connection: Connection, number: int) -> None:
     connection.execute(sa.delete(participants).where(of_them))
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
     connection.execute(sa.update(events).where(events.c.about == about(number)).values(about=""))
+    note_deletion(connection)
     cancel_all(connection)
+
+
+def note_deletion(connection: Connection) -> None:
+    """Remember, with the deletion itself, that the files still hold what was deleted."""
+    _set(connection, _DELETIONS, counters.c.value + 1, first=1)
+
+
+def needs_cleaning(connection: Connection) -> bool:
+    """Whether the files may still hold something that was deleted."""
+    return _value(connection, _DELETIONS) > _value(connection, _CLEANED)
+
+
+def _value(connection: Connection, name: str) -> int:
+    return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
+
+
+def _set(connection: Connection, name: str, value: Any, first: int) -> None:
+    there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
+    if not there.rowcount:
+        connection.execute(sa.insert(counters), {"name": name, "value": first})
 
 
 def clean_files(address: str | Path) -> bool:
     """Take what was deleted out of the files as well; returns whether that could be done now.
 
     On SQLite the database is written anew without gaps, and the log beside it emptied. PostgreSQL frees the rows, but
-    its log, its backups and the free space of its files are not ours to empty.
+    its log, its backups and the free space of its files are not ours to empty. If it could not be done, the note of the
+    deletion stays, and whoever asks :func:`needs_cleaning` tries again.
     """
     url = database_url(address)
     try:
-        return _clean_sqlite(url.database or "") if url.get_backend_name() == "sqlite" else _vacuum_postgresql(url)
-    except (sqlite3.Error, sa.exc.DBAPIError) as error:
+        with _engine(url).connect() as connection:
+            known = _value(connection, _DELETIONS)  # another that comes meanwhile is cleaned by the next
+            if not _cleaned(connection):
+                return False
+            _set(connection, _CLEANED, sa.case((counters.c.value < known, known), else_=counters.c.value), known)
+            return True
+    except sa.exc.DBAPIError as error:
         _log.warning("What was erased could not be taken out of the files of the database yet: %s", error)
         return False
 
 
-def _clean_sqlite(file: str) -> bool:
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("VACUUM")
-        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return not busy
+def _engine(url: sa.URL) -> sa.Engine:
+    options: dict[str, Any] = {"poolclass": sa.pool.NullPool, "isolation_level": "AUTOCOMMIT"}
+    if url.get_backend_name() == "sqlite":
+        return sa.create_engine(url, **options)
+    return impatient_engine(url, PATIENT_SECONDS, **options)
 
 
-def _vacuum_postgresql(url: sa.URL) -> bool:
-    engine = sa.create_engine(url, poolclass=sa.pool.NullPool, isolation_level="AUTOCOMMIT")
-    tables = ", ".join(t.name for t in (participants, appearances, answers, closings, exclusions, invitations, events))
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f"VACUUM {tables}")
-    return True
+def _cleaned(connection: Connection) -> bool:
+    if connection.dialect.name != "sqlite":
+        tables = (participants, appearances, answers, closings, exclusions, invitations, events)
+        connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
+        return True
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+    connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    connection.exec_driver_sql("VACUUM")
+    busy, _, _ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+    if busy:
+        _log.warning("What was erased is still in the files of the database, as somebody reads it; it is tried again")
+    return not busy

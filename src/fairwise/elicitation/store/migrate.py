@@ -48,6 +48,13 @@ def tables_of(engine: Engine, version: str) -> Iterator[Connection]:
                 raise InputError(f"The database is damaged: {broken[0]} refers to a row of {broken[2]} that is gone.")
 
 
+def upgrade_further(connection: Connection) -> None:
+    """From the version of :func:`tables_of` to the newest, in the same transaction."""
+    with _scripts() as config:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
 def is_known(version: str) -> bool:
     """Whether this Fairwise knows of this version of the tables."""
     with _scripts() as config:

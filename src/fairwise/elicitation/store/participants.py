@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
+from fairwise.elicitation.store.erasure import note_deletion
 from fairwise.elicitation.store.invitations import invitation
 from fairwise.elicitation.store.jobs import cancel_all
 from fairwise.elicitation.store.problems import (
@@ -288,13 +289,14 @@ def _open_pairs(connection: Connection, participant_id: int, places: int) -> int
 def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> None:
     """Delete everything about someone. What remains is that on this day somebody withdrew.
 
-    Of a personal link it remains that it was this one, and of someone from a panel the mark by which they are known.
+    Of a personal link it remains that it was this one, but no name; of someone from a panel, the mark of their id.
     """
     gone = connection.execute(sa.delete(participants).where(participants.c.token_hash == token_hash))
     if not gone.rowcount:
         raise Unknown
     connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
     connection.execute(
-        sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date())
+        sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date(), name="")
     )
+    note_deletion(connection)
     cancel_all(connection)

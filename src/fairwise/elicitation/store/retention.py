@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from fairwise.elicitation.store.erasure import note_deletion
 from fairwise.elicitation.store.standing import standing
 from fairwise.elicitation.store.tables import answers, appearances, closings, invitations, participants
 
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 def forget_old(connection: Connection, days: int, now: datetime) -> int:
     """Delete what is older than so many days; returns how many rows had something to delete.
 
-    Days count from when someone finished, or agreed, if they did not finish. Who they are goes only once the study is
-    closed: until then the same person would be let in twice. Their judgments stay.
+    Days count from when someone finished, or agreed, if they did not finish; for those who never began, or withdrew,
+    from when their link was made. Who they are goes only once the study is closed: until then the same person would be
+    let in twice. Their judgments stay.
     """
+    limit = now - timedelta(days=days)
     ended = sa.func.coalesce(participants.c.finished_at, participants.c.consented_at)
-    old = sa.select(participants.c.id).where(ended < now - timedelta(days=days))
+    old = sa.select(participants.c.id).where(ended < limit)
     theirs = sa.select(appearances.c.id).where(appearances.c.participant_id.in_(old))
     texts = dict.fromkeys(("rules", "expressible", "comments"), "")
     wrote = sa.or_(*(closings.c[name] != "" for name in texts))
@@ -32,10 +35,16 @@ def forget_old(connection: Connection, days: int, now: datetime) -> int:
         sa.update(closings).where(closings.c.participant_id.in_(old), wrote).values(texts),
     ]
     if standing(connection).state == "closed":
-        links = sa.select(participants.c.token_hash).where(participants.c.id.in_(old))
+        links, of_old = sa.select(participants.c.token_hash), participants.c.id.in_(old)
+        theirs_or_nobodys = invitations.c.token_hash.in_(links.where(of_old)) | (
+            invitations.c.token_hash.not_in(links) & (invitations.c.made_at < limit)
+        )
         known = sa.or_(participants.c.panel_id.is_not(None), participants.c.panel_session.is_not(None))
         changes += [
-            sa.update(participants).where(participants.c.id.in_(old), known).values(panel_id=None, panel_session=None),
-            sa.update(invitations).where(invitations.c.token_hash.in_(links), invitations.c.name != "").values(name=""),
+            sa.update(participants).where(of_old, known).values(panel_id=None, panel_session=None),
+            sa.update(invitations).where(theirs_or_nobodys, invitations.c.name != "").values(name=""),
         ]
-    return sum(connection.execute(change).rowcount for change in changes)
+    gone = sum(connection.execute(change).rowcount for change in changes)
+    if gone:
+        note_deletion(connection)
+    return gone

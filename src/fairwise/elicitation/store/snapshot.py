@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.elicitation.store.engine import database_url
+from fairwise.elicitation.store.engine import database_url, shown
 from fairwise.elicitation.store.migrate import newest_version
+from fairwise.elicitation.store.patience import PATIENT_SECONDS, impatient_engine
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def snapshot(address: str | Path) -> Iterator[Connection]:
             _check_version(connection, url)
             yield connection
     except DBAPIError as error:
-        raise InputError(f"{url.render_as_string()}: the database cannot be read: {error.orig}") from None
+        raise InputError(f"{shown(url)}: the database cannot be read: {error.orig}") from None
     finally:
         engine.dispose()
 
@@ -61,15 +62,15 @@ def _sqlite(url: URL) -> sa.Engine:
 
 def _postgresql(url: URL) -> sa.Engine:
     options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
+    return impatient_engine(url, PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options)
 
 
 def _check_version(connection: Connection, url: URL) -> None:
     found, needed = MigrationContext.configure(connection).get_current_revision(), newest_version()
     if found is None:
-        raise InputError(f"{url.render_as_string()}: holds no study; nobody has been asked yet")
+        raise InputError(f"{shown(url)}: holds no study; nobody has been asked yet")
     if found != needed:
         raise InputError(
-            f"{url.render_as_string()}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
+            f"{shown(url)}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
             "update the older of the two: Fairwise itself, or the tables by serving the study once"
         )

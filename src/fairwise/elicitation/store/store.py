@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.elicitation.store.engine import database_url, reading_engine, writing_engine
+from fairwise.elicitation.store.engine import database_url, reading_engine, shown, writing_engine
 from fairwise.elicitation.store.migrate import migrate
 from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.store.same_file import SameFile
 from fairwise.elicitation.store.tables import participants, study
 from fairwise.elicitation.store.writer import Writer
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
 _READERS = 8
+_SECONDS = 9.0
+"""So long people wait for the database; then they are told that it cannot be reached. A server that stops waits for ten
+seconds for those who wait for it."""
 
 
 class Store:
@@ -34,7 +38,8 @@ class Store:
 
     def __init__(self, writing: Engine, reading: Engine) -> None:
         self._writing, self._reading = writing, reading
-        self._writer = Writer(writing)
+        self._file = SameFile(writing.url) if writing.dialect.name == "sqlite" else None
+        self._writer = Writer(writing, _SECONDS, self._make_sure)
         self._lock = Lock()
         # SQLite answers within a fraction of a millisecond, less than handing the question to a thread would take.
         self._at_once = reading.dialect.name == "sqlite"
@@ -44,19 +49,23 @@ class Store:
     def open(cls, address: str | Path, fingerprint: str | None) -> Self:
         """Bring the tables up to date and check that they are this study's, if there is one yet."""
         url = database_url(address)
-        writing = writing_engine(url)
+        patient = writing_engine(url)
+        writing = patient if url.get_backend_name() == "sqlite" else writing_engine(url, people_wait=True)
         try:
-            migrate(writing)
+            migrate(patient)
             if fingerprint is not None:
                 with writing.begin() as connection:
                     claim(connection, fingerprint)
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise InputError(f"{url.render_as_string()}: the database cannot be used: {reason}") from None
+            raise InputError(f"{shown(url)}: the database cannot be used: {reason}") from None
         except InputError:
             writing.dispose()
             raise
+        finally:
+            if patient is not writing:
+                patient.dispose()
         return cls(writing, reading_engine(url))
 
     def claim(self, fingerprint: str) -> None:
@@ -64,9 +73,11 @@ class Store:
         self.change_now(lambda connection: claim(connection, fingerprint))
 
     async def write(self, change: Callable[[Connection], T]) -> T:
-        """Run a change; when this returns, it is on the disk."""
-        result: T = await asyncio.wrap_future(self._writer.submit(change))
-        return result
+        """Run a change; when this returns, it is on the disk.
+
+        A change under way when nobody waits for it any more may still be made: a form that is sent again counts once.
+        """
+        return await _in_time(asyncio.wrap_future(self._writer.submit(change)))
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
         """The same for those who wait."""
@@ -76,7 +87,8 @@ class Store:
     async def read(self, question: Callable[[Connection], T]) -> T:
         if self._threads is None:
             return self.read_now(question)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question)
+        # A question that is still waiting for a thread when time is up is never asked.
+        return await _in_time(asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question))
 
     def read_now(self, question: Callable[[Connection], T]) -> T:
         try:
@@ -91,7 +103,13 @@ class Store:
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         with self._lock if self._at_once else nullcontext(), self._reading.connect() as connection:
+            self._make_sure()
             return question(connection)
+
+    def _make_sure(self) -> None:
+        """Refuse to answer from, or to have written to, a file that is not there any more."""
+        if self._file is not None:
+            self._file.check()
 
     def close(self) -> None:
         """Finish what was begun."""
@@ -100,6 +118,13 @@ class Store:
             self._threads.shutdown()
         self._writing.dispose()
         self._reading.dispose()
+
+
+async def _in_time(asked: Awaitable[T]) -> T:
+    try:
+        return await asyncio.wait_for(asked, _SECONDS)
+    except TimeoutError:
+        raise StoreUnavailable(f"no answer within {_SECONDS:g} seconds") from None
 
 
 def claim(connection: Connection, fingerprint: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     Change = Callable[[Connection], Any]
-    Job = tuple[Change, Future[Any]]
+    Job = tuple[Change, Future[Any], float]
 
 _MOST_AT_ONCE = 256
 _TRIES = 3
@@ -30,8 +31,9 @@ _TRIES = 3
 class Writer:
     """Runs changes, each a function of a connection, one after the other; the future is done after the commit."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, seconds: float, make_sure: Callable[[], None]) -> None:
+        """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
+        self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._thread = Thread(target=self._work, name="fairwise-writer", daemon=True)
@@ -41,7 +43,7 @@ class Writer:
         if self._closed:
             raise StoreUnavailable
         future: Future[Any] = Future()
-        self._jobs.put((change, future))
+        self._jobs.put((change, future, monotonic() + self._seconds))
         return future
 
     def close(self) -> None:
@@ -82,19 +84,21 @@ class Writer:
         try:
             with self._engine.begin() as connection:
                 begun = True
-                results = [change(connection) for change, _ in jobs]
+                results = [change(connection) for change, *_ in jobs]
         except Exception as error:  # noqa: BLE001 - whose fault it was shows when each is run alone
             if begun or not isinstance(error, DBAPIError):
                 return False
-            for _, future in jobs:  # it was nobody's, and to try each alone would let them wait for hours
+            for _, future, _ in jobs:  # it was nobody's, and to try each alone would let them wait for hours
                 future.set_exception(StoreUnavailable(str(error.orig)))
             return True
-        for (_, future), result in zip(jobs, results, strict=True):
-            future.set_result(result)
+        self._tell([future for _, future, _ in jobs], results)
         return True
 
-    def _alone(self, change: Change, future: Future[Any]) -> None:
+    def _alone(self, change: Change, future: Future[Any], until: float) -> None:
         for attempt in range(_TRIES):
+            if monotonic() > until:  # nobody waits for it any more, and a database that hangs would take long each time
+                future.set_exception(StoreUnavailable("it took too long"))
+                return
             try:
                 with self._engine.begin() as connection:
                     result = change(connection)
@@ -109,8 +113,19 @@ class Writer:
                 future.set_exception(error)
                 return
             else:
-                future.set_result(result)
+                self._tell([future], [result])
                 return
+
+    def _tell(self, futures: list[Future[Any]], results: list[Any]) -> None:
+        """That it is kept, unless it was written where nobody will find it."""
+        try:
+            self._make_sure()
+        except StoreUnavailable as error:
+            for future in futures:
+                future.set_exception(error)
+            return
+        for future, result in zip(futures, results, strict=True):
+            future.set_result(result)
 
 
 def _begun(job: Job) -> bool:

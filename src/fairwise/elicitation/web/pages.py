@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from fairwise.elicitation.arrivals import PANELS
-from fairwise.elicitation.languages import Language, language, marked
+from fairwise.elicitation.languages import Language, language
 from fairwise.elicitation.web.assets import read_static_files, version_of
 from fairwise.elicitation.web.environment import Pieces, environment_for
+from fairwise.elicitation.web.questions import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES
 from fairwise.elicitation.web.rehearsal import MEANINGS, check_questions, practice_pair
 from fairwise.elicitation.web.views import Pair
 
@@ -21,26 +22,6 @@ if TYPE_CHECKING:
     from fairwise.elicitation.settings import StudySettings
     from fairwise.elicitation.store.rooms import Room
     from fairwise.elicitation.web.views import Answered, Closing, Me, Receipt, Result, Together, WayBack
-
-# As many characters as the fields take; a browser sends each line break as two.
-LONGEST_WHY = 2_000
-LONGEST_CLOSING = 10_000
-
-CLOSING_QUESTIONS = (
-    ("rules", marked("How did you decide? If you had rules of your own, please tell us in your own words.")),
-    ("expressible", marked("Could you say what you think is fair with these answers? If not, what was missing?")),
-    ("comments", marked("Is there anything else you want to tell us?")),
-)
-CONFIDENCE = (
-    (1, marked("Not at all sure")),
-    (2, marked("A little sure")),
-    (3, marked("Somewhat sure")),
-    (4, marked("Quite sure")),
-    (5, marked("Very sure")),
-)
-
-# At the comprehension check.
-TRIES = 2
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400

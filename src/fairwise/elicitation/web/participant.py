@@ -18,8 +18,8 @@ from fairwise.elicitation.store.problems import NotYet, Unknown
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
-from fairwise.elicitation.web.pages import LONGEST_CLOSING, LONGEST_WHY
 from fairwise.elicitation.web.preparing import CHOOSE
+from fairwise.elicitation.web.questions import LONGEST_CLOSING, LONGEST_WHY
 from fairwise.elicitation.web.result import announced
 
 if TYPE_CHECKING:
@@ -213,7 +213,10 @@ class ParticipantPages(Asking):
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
     def _clean(self, database: str | Path) -> None:
-        """Take what was deleted out of the files, too: the database's own, and those of earlier fits."""
+        """Take what was deleted out of the files, too: the database's own, and those of earlier fits.
+
+        If somebody reads the database just now, the note of the deletion stays, and forget_in_time tries again.
+        """
         forget_answers(self._folder.path)
         clean_files(database)
 

@@ -11,7 +11,7 @@ from fairwise.elicitation.languages import marked
 from fairwise.elicitation.store import participants
 from fairwise.elicitation.store.quotas import choose_relation
 from fairwise.elicitation.web.asking import Asking
-from fairwise.elicitation.web.pages import TRIES
+from fairwise.elicitation.web.questions import TRIES
 from fairwise.elicitation.web.rehearsal import check_questions
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = _Reply(send, self._headers)
+        reply = Reply(send, self._headers)
         most = self._larger.get(scope["path"], MOST_BYTES)
         refused = _refused(scope["method"], Headers(scope=scope), most)
         if refused:
@@ -87,10 +87,10 @@ class Guard:
             await self._refuse(scope, 500)(scope, receive, reply.send)
 
 
-class _Reply:
+class Reply:
     """A reply with our headers, and whether anything of it was sent."""
 
-    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+    def __init__(self, send: Send, headers: Mapping[str, str] = _HEADERS) -> None:
         self._send, self._headers = send, headers
         self.begun = False
 

@@ -63,6 +63,7 @@ def run_server(
     """
     _refuse_other_folders(folder)
     os.environ[_FOLDER], os.environ[_PREFIX] = str(folder), prefix
+    os.environ.pop(_DATABASE, None)  # the database is what was asked for here, and nothing that was there before
     if database is not None:
         os.environ[_DATABASE] = database
     with _listening(host, port) as listener:
@@ -93,6 +94,8 @@ def _run(config: uvicorn.Config, listener: socket.socket) -> None:
         Multiprocess(config, sockets=[listener]).run()
         return
     server = uvicorn.Server(config)
+    # Having stopped in order, uvicorn sends itself the signal once more: it must not kill what has yet to be ended.
+    signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     if not server.started:

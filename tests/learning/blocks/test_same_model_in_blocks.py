@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
+from crowds import SETTINGS, Crowd
 from fairlearn.reductions import DemographicParity
-from sklearn.linear_model import LogisticRegression
 
-from fairwise import Judgments, LargeTable, PairwiseFairClassifier, frontier
-from fairwise.errors import InputError, JudgmentsError
-from fairwise.learning.blocks import spans
+from fairwise import Judgments, LargeTable, PairwiseFairClassifier
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-SETTINGS: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 200}
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """More people than fit into a few blocks, with numbers, text and gaps, and what was said about some of them."""
-
-    people: pd.DataFrame
-    outcome: pd.Series[Any]
-    answers: pd.DataFrame
-
-    @property
-    def table(self) -> pd.DataFrame:
-        return self.people.assign(paid=self.outcome)
-
-    def in_memory(self, **settings: Any) -> PairwiseFairClassifier:
-        judgments = Judgments(self.answers, people=self.people)
-        return PairwiseFairClassifier(**SETTINGS, **settings).fit(self.people, self.outcome, judgments=judgments)
-
-    def in_blocks(self, table: Any, **settings: Any) -> PairwiseFairClassifier:
-        y = None if isinstance(table, LargeTable) else "paid"
-        return PairwiseFairClassifier(**SETTINGS, **settings).fit(table, y, judgments=Judgments(self.answers))
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spans, "ROWS", 64)
-
-
-@pytest.fixture
-def make_crowd(small_blocks: None) -> Callable[..., Crowd]:  # noqa: ARG001
-    def make(seed: int = 0, n: int = 700) -> Crowd:
-        rng = np.random.default_rng(seed)
-        people = pd.DataFrame(
-            {
-                "age": rng.integers(18, 70, size=n),
-                "born": rng.integers(0, 10**6, size=n) + 1e9,  # a large number that hardly varies
-                "income": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(3, 1, size=n).round(1)),
-                "city": np.array(["Ulm", "Bonn", "Kiel", None])[rng.choice(4, size=n, p=[0.5, 0.3, 0.1, 0.1])],
-                "member": rng.random(n) < 0.5,
-            },
-            index=pd.Index(rng.permutation(n) + 100, name="id"),
-        )
-        people.loc[people.index[: n - 60], "rare"] = 1.0  # missing in the last block only
-        people.loc[people.index[-1], "city"] = "Rom"  # a category that only the last block has
-        people["rare"] = people["rare"] + people["member"]
-        chance = 0.2 + 0.5 * (people["age"] > 40) + 0.2 * (people["city"] == "Ulm")
-        outcome = pd.Series((rng.random(n) < chance).astype(int), index=people.index, name="paid")
-        pairs = {tuple(sorted(pair)) for pair in rng.choice(people.index, size=(80, 2)).tolist() if pair[0] != pair[1]}
-        kinds = ["same", "a_at_least_b", "no_constraint"]
-        said = [
-            {"judge": f"j{i % 3}", "a": a, "b": b, "answer": kinds[rng.choice(3, p=[0.7, 0.2, 0.1])]}
-            for i, (a, b) in enumerate(sorted(pairs))
-        ]
-        return Crowd(people, outcome, pd.DataFrame(said))
-
-    return make
 
 
 def same_models(model: PairwiseFairClassifier, other: PairwiseFairClassifier, people: pd.DataFrame) -> None:
@@ -206,76 +146,6 @@ def test_a_saved_model_is_the_same(make_crowd: Callable[..., Crowd], tmp_path: P
         model.derandomize()
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"estimator": "tree"}, "estimator='tree' needs the whole table in memory"),
-        ({"estimator": LogisticRegression()}, "needs the whole table in memory"),
-        ({"group_constraints": DemographicParity()}, "groups='column'"),
-    ],
-    ids=["tree", "logistic", "parity"],
-)
-def test_what_cannot_be_done_in_blocks_is_refused(
-    make_crowd: Callable[..., Crowd], change: dict[str, Any], error: str
-) -> None:
-    crowd = make_crowd()
-    with pytest.raises(InputError, match=error):
-        PairwiseFairClassifier(**{**SETTINGS, **change}).fit([crowd.table], "paid")
-
-
-def test_a_curve_takes_two_passes_or_is_refused(make_crowd: Callable[..., Crowd]) -> None:
-    crowd = make_crowd()
-    with pytest.raises(InputError, match="two passes"):
-        frontier([crowd.table], "paid", Judgments(crowd.answers), estimator="linear", favorable_label=1)
-
-
-def test_bad_tables_are_refused_with_where_and_what(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    crowd = make_crowd()
-    table = crowd.table
-
-    def refused(source: Any, words: str, **more: Any) -> None:
-        with pytest.raises(InputError, match=words):
-            crowd.in_blocks(source, favorable_label=1, **more)
-
-    refused(tmp_path / "none.parquet", "none.parquet: there is no such file")
-    (tmp_path / "text.parquet").write_text("id,paid")
-    refused(tmp_path / "text.parquet", "text.parquet: cannot be read as Parquet")
-    refused(tmp_path, "text.parquet: cannot be read")
-    refused([table.drop(columns="paid")], "no column 'paid'")
-    refused(LargeTable([table], outcome="paid", id="name"), "no column 'name'")
-    refused([table.assign(paid=crowd.people["city"])], "outcome is missing for person")
-    refused([table.assign(paid=np.arange(len(table)) // 300)], "two outcomes are supported")
-    refused([table.assign(paid=1)], "the same outcome")
-    refused([table[:300], table[300:].assign(age="old")], "Column 'age' holds numbers in some rows and text in others")
-    refused([table.assign(age=np.inf)], "Column 'age' is infinity")
-    refused([table[:5], "people"], "DataFrames, not str")
-    refused([table, table], "is there twice, in rows")
-    with pytest.raises(JudgmentsError, match="not in the table"):
-        crowd.in_blocks([table[:100]], favorable_label=1)
-    with pytest.raises(InputError, match="name of a column"):
-        PairwiseFairClassifier(**SETTINGS).fit([table], crowd.outcome)
-    with pytest.raises(InputError, match="sample_weight"):
-        PairwiseFairClassifier(**SETTINGS).fit([table], "paid", sample_weight=np.ones(len(table)))
-
-
-def test_people_whom_the_judgments_carry_must_look_the_same(make_crowd: Callable[..., Crowd]) -> None:
-    crowd = make_crowd()
-    judgments = Judgments(crowd.answers, people=crowd.people.assign(age=20))
-    with pytest.raises(JudgmentsError, match="column 'age'"):
-        PairwiseFairClassifier(**SETTINGS, favorable_label=1).fit([crowd.table], "paid", judgments=judgments)
-
-
-def test_files_whose_numbers_do_not_go_on_from_one_another_are_refused(
-    make_crowd: Callable[..., Crowd], tmp_path: Path
-) -> None:
-    """By name part10 comes before part2: counted through, everyone would be somebody else."""
-    table = make_crowd().table.reset_index(drop=True)
-    for part in range(12):
-        table[60 * part : 60 * part + 60].to_parquet(tmp_path / f"part{part}.parquet")
-    with pytest.raises(InputError, match=r"part10\.parquet: its people are numbered range\(600, 660\)"):
-        PairwiseFairClassifier(**SETTINGS).fit(tmp_path, "paid")
-
-
 def test_numbers_in_the_order_of_the_names_of_files_are_ids(make_crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     crowd = make_crowd()
     table = crowd.table.sort_index().reset_index(drop=True)
@@ -316,23 +186,6 @@ def test_a_chunk_of_gaps_may_be_of_any_type(make_crowd: Callable[..., Crowd], wh
     assert models[0]._encoder == models[1]._encoder
 
 
-def test_outcomes_of_several_types_are_refused_whichever_comes_first(make_crowd: Callable[..., Crowd]) -> None:
-    table = make_crowd().table
-    for mixed in ({0: 0, 1: "1"}, {0: "0", 1: 1}):
-        with pytest.raises(InputError, match="different kinds"):
-            PairwiseFairClassifier(**SETTINGS).fit([table.assign(paid=table["paid"].map(mixed).astype(object))], "paid")
-
-
-def test_a_table_that_changes_meanwhile_is_noticed(make_crowd: Callable[..., Crowd]) -> None:
-    table = make_crowd().table
-    lengths = iter([700, 700, 700, 500])
-    with pytest.raises(InputError, match="changed while they were read: 700 the first time, 500 now"):
-        PairwiseFairClassifier(**SETTINGS).fit(lambda: iter([table[: next(lengths)]]), "paid")
-    once = iter([table])
-    with pytest.raises(InputError, match=r"read only once|not a single row"):
-        PairwiseFairClassifier(**SETTINGS).fit(lambda: once, "paid")
-
-
 def test_a_group_is_the_same_whole_number_in_any_type(make_crowd: Callable[..., Crowd]) -> None:
     table = make_crowd().table.assign(region=np.arange(700) % 3)
     chunks = [table[:300], table[300:].assign(region=table["region"][300:].astype(float))]
@@ -341,38 +194,3 @@ def test_a_group_is_the_same_whole_number_in_any_type(make_crowd: Callable[..., 
         LargeTable(chunks, outcome="paid", drop=["region"], groups="region"), None
     )
     assert len(model.group_rules_) == 6
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({"groups": ["age"]}, "groups is the name of a column, not list"),
-        ({"columns": "age"}, "give a list of columns"),
-        ({"columns": ["age", "age"]}, "each once"),
-    ],
-    ids=str,
-)
-def test_names_of_columns_are_checked(make_crowd: Callable[..., Crowd], given: dict[str, Any], error: str) -> None:
-    with pytest.raises(InputError, match=error):
-        LargeTable([make_crowd().table], outcome="paid", **given)
-
-
-def test_nothing_that_was_given_is_ignored(make_crowd: Callable[..., Crowd]) -> None:
-    crowd = make_crowd()
-    source = LargeTable([crowd.table], outcome="paid")
-    with pytest.raises(InputError, match="has its outcome already"):
-        PairwiseFairClassifier(**SETTINGS).fit(source, "age")
-    with pytest.raises(InputError, match="sensitive_features="):
-        frontier(
-            source,
-            None,
-            Judgments(crowd.answers),
-            **SETTINGS,
-            favorable_label=1,
-            sensitive_features=crowd.people["age"],
-        )
-    with pytest.raises(InputError, match="not a client of dask"):
-        PairwiseFairClassifier(**SETTINGS).fit(source, None, client="tcp://127.0.0.1:8786")
-    model = PairwiseFairClassifier(**SETTINGS).fit(source, None)
-    with pytest.raises(InputError, match="part by part"):
-        model.predict([crowd.people])

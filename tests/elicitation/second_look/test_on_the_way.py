@@ -9,74 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from tests.elicitation.test_bundles import changed, in_table, put
+from looking_again import PAIRS, answered, contradicting, finish, go_on, repeated
 from visits import Visit, hidden, visiting
 
 from fairwise.elicitation import export
-from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, PARTICIPANTS, tables
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
 from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.store.tables import answers, metadata, participants
-from fairwise.errors import InputError
 from fairwise.judgments import repeat_consistency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from httpx2 import Response
 
     from fairwise.judgments import Judgments
-
-PAIRS = 6
-
-
-@pytest.fixture
-def study(make_study: Any) -> StudyFolder:
-    """Of six pairs, the last is the repeat of another."""
-    found: StudyFolder = make_study(pairs=PAIRS, second_look=True, design={"repeats": 1})
-    return found
-
-
-@pytest.fixture
-def visit(study: StudyFolder, tmp_path: Path) -> Iterator[Visit]:
-    with visiting(study, tmp_path / "study.sqlite") as opened:
-        yield opened
-
-
-def repeated(study: StudyFolder) -> tuple[int, int]:
-    """The positions of the pair that the first participant is shown twice."""
-    shown = study.schedule(1, 0)
-    both = {frozenset((pair.a, pair.b)) for pair in shown if pair.design == "repeat"}
-    first, second = (at for at, pair in enumerate(shown, start=1) if frozenset((pair.a, pair.b)) in both)
-    return first, second
-
-
-def answered(visit: Visit, said: dict[int, str] | None = None) -> str:
-    """Take part and answer everything, with nothing asked for but what is said."""
-    mine = visit.begin()
-    for number in range(1, PAIRS + 1):
-        visit.answer(mine, number, (said or {}).get(number, "no_constraint"))
-    return mine
-
-
-def go_on(visit: Visit, mine: str) -> Response:
-    return visit.post(f"{mine}/second-look", csrf=hidden(visit.get(f"{mine}/task"))["csrf"])
-
-
-def finish(visit: Visit, mine: str) -> Response:
-    return visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="mine")
-
-
-def contradicting(visit: Visit, study: StudyFolder) -> tuple[str, int, int]:
-    """Someone who is there, having ordered two people both ways."""
-    first, second = repeated(study)
-    mine = answered(visit, {first: "a_at_least_b", second: "a_at_least_b"})
-    assert go_on(visit, mine).url.path == f"{mine}/second-look"
-    return mine, first, second
 
 
 def everything(visit: Visit) -> list[Any]:
@@ -270,76 +217,3 @@ def test_in_german(make_study: Any, tmp_path: Path) -> None:
         page = visit.get(f"{mine}/second-look?lang=de")
         assert "Ein zweiter Blick" in page.text
         assert re.findall(r'id="pair-(\d+)"', page.text) == [str(first), str(second)]
-
-
-@pytest.fixture
-def bundle(visit: Visit, study: StudyFolder, tmp_path: Path) -> Path:
-    mine, first, _ = contradicting(visit, study)
-    visit.answer(mine, first, "same")
-    finish(visit, mine)
-    visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
-    return tmp_path / "bundle.zip"
-
-
-def test_a_bundle_carries_the_rounds(bundle: Path, tmp_path: Path) -> None:
-    assert sorted(read_bundle(bundle).table(ANSWERS)["round"]) == ["1"] * PAIRS + ["2"]
-    found = verify_bundle(bundle)
-    assert (found.answers, found.versions) == (PAIRS, PAIRS + 1)
-    reopen_bundle(bundle, tmp_path / "again", tmp_path / "again.sqlite")
-    store = Store.open(tmp_path / "again.sqlite", StudyFolder.open(tmp_path / "again").fingerprint)
-    try:
-        for name, kept in store.read_now(tables).items():
-            pd.testing.assert_frame_equal(kept.astype(object), read_bundle(bundle).table(name).astype(object))
-        assert sorted(store.read_now(export.judgments).frame["round"]) == [1] * PAIRS + [2]
-    finally:
-        store.close()
-
-
-def switched_off(files: dict[str, bytes]) -> None:
-    files["study/study.toml"] = files["study/study.toml"].replace(b"second_look = true", b"second_look = false")
-
-
-def test_a_bundle_of_a_study_whose_second_look_was_switched_off_is_in_order(bundle: Path) -> None:
-    assert verify_bundle(changed(bundle, switched_off, forge=True)) == verify_bundle(bundle)
-
-
-def never_there(files: dict[str, bytes]) -> None:
-    """Still at the pairs."""
-    in_table(PARTICIPANTS, put(0, "stage", "pairs"))(files)
-    in_table(PARTICIPANTS, put(0, "finished_at", ""))(files)
-
-
-def one_more(rows: pd.DataFrame, at: int, turn: str) -> pd.DataFrame:
-    """Another version of an answer, after all others."""
-    row = rows.iloc[at].copy()
-    row["version"], row["round"], row["sequence"] = str(int(row["version"]) + 1), turn, str(len(rows) + 1)
-    return pd.concat([rows.iloc[: at + 1], row.to_frame().T, rows.iloc[at + 1 :]], ignore_index=True)
-
-
-def back_in_round_1(rows: pd.DataFrame) -> pd.DataFrame:
-    return one_more(rows, int(rows.index[rows["round"] == "2"][0]), "1")
-
-
-def unshown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A second round of a pair that does not contradict any other."""
-    return one_more(rows, int(rows.index[rows["answer"] == "no_constraint"][0]), "2")
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (in_table(ANSWERS, lambda rows: rows.assign(round="2")), "is of round 2 where round 1 was expected"),
-        (in_table(ANSWERS, put(0, "round", "3")), "row 2, column round: '3'; allowed: 1, 2"),
-        (in_table(ANSWERS, put(0, "round", "one")), "column round: 'one'; allowed: 1, 2"),
-        (
-            in_table(ANSWERS, lambda rows: rows.assign(round=rows["round"].replace({"2": "0"}))),
-            "column round: '0'; allowed: 1, 2",
-        ),
-        (in_table(ANSWERS, back_in_round_1), "is of round 1 where round 2 was expected"),
-        (in_table(ANSWERS, unshown), "is of a second look, in which that pair was not shown"),
-        (never_there, "is of round 2 where round 1 was expected"),
-    ],
-)
-def test_rounds_that_cannot_be_are_found_out(bundle: Path, change: Any, named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        verify_bundle(changed(bundle, change, forge=True))

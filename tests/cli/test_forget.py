@@ -1,0 +1,74 @@
+"""`fairwise study forget` from the command line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sqlalchemy as sa
+from visits import visiting
+
+from fairwise.elicitation.folder import StudyFolder
+from fairwise.elicitation.store import erasure
+from fairwise.elicitation.store.snapshot import snapshot
+from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.store.tables import participants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+    Run = Callable[..., Result]
+
+
+@pytest.fixture
+def home(study: Study, run: Run) -> Path:
+    folder = study.folder / "asked"
+    run("study", "new", folder, *study.who, "--show", "town,age", "--pairs", 2)
+    return folder
+
+
+def kept_for(home: Path, days: int) -> None:
+    file = home / "study.toml"
+    file.write_text(re.sub(r"(?m)^(# )?retention_days = .*$", f"retention_days = {days}", file.read_text()))
+    assert StudyFolder.open(home).settings.retention_days == days
+
+
+def note_deletion(home: Path) -> None:
+    store = Store.open(home / "study.sqlite", StudyFolder.open(home).fingerprint)
+    store.change_now(erasure.note_deletion)
+    store.close()
+
+
+def test_where_there_is_nothing_to_do_it_says_why(home: Path, run: Run) -> None:
+    assert "nobody has answered yet" in run("study", "forget", home, code=1).stderr
+    with visiting(StudyFolder.open(home), home / "study.sqlite") as visit:
+        visit.begin()
+    assert "retention_days is 0, so everything is kept" in run("study", "forget", home, code=1).stderr
+    kept_for(home, 30)
+    assert run("study", "forget", home).stdout == "Older than 30 days: texts or names in 0 rows were deleted.\n"
+
+
+@pytest.mark.parametrize("days", [0, 30])
+def test_files_that_could_not_be_cleaned_are_cleaned(
+    home: Path, days: int, run: Run, answer: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "_BUSY_MILLISECONDS", 50)
+    kept_for(home, days)
+    note_deletion(home)
+    with snapshot(home / "study.sqlite") as connection:
+        connection.execute(sa.select(participants)).all()
+        note_deletion(home)  # what the reader does not see yet
+        said = run("study", "forget", home)
+        assert "still hold what was deleted" in said.stderr
+        assert "out of the files" not in said.stdout
+        assert answer("study", "forget", home)["cleaned"] is False
+    assert "What was deleted is out of the files" in run("study", "forget", home).stdout
+    if days:
+        assert answer("study", "forget", home)["cleaned"] is None
+    else:
+        assert "everything is kept" in run("study", "forget", home, code=1).stderr

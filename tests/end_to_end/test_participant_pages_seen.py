@@ -1,0 +1,147 @@
+"""The pages of a study as people see them: on a laptop and a phone, enlarged, mirrored, dark, without scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from page_gallery import ALICE, BELLA, DESKTOP, GALLERY, LABELS, NARROWEST, PHONE, visiting
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
+WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_on_any_page(browser: Browser, size: tuple[int, int], scheme: str) -> None:
+    with visiting(browser, size, color_scheme=scheme, reduced_motion="reduce") as visit:
+        for name in GALLERY:
+            page = visit.open(name)
+            page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
+            result = Axe().run(page, options=WCAG)
+            assert result.violations_count == 0, f"{name}\n{result.generate_report()}"
+            assert len(result.response["passes"]) > 15, name
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE, NARROWEST], ids=["desktop", "phone", "narrowest"])
+def test_no_page_scrolls_sideways(browser: Browser, size: tuple[int, int], direction: str) -> None:
+    with visiting(browser, size) as visit:
+        for name in GALLERY:
+            page = visit.open(name)
+            page.evaluate("(direction) => (document.documentElement.dir = direction)", direction)
+            page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name
+
+
+def test_a_page_from_right_to_left_is_the_mirror_image(browser: Browser) -> None:
+    """Person A on the right, numbers of the keys before the words, and what is written from left to right as it is."""
+    left = "(selector) => document.querySelector(selector).getBoundingClientRect().left"
+    with visiting(browser) as visit:
+        page = visit.open("ar-pair")
+        assert page.evaluate(left, "[aria-labelledby=person-A]") > page.evaluate(left, "[aria-labelledby=person-B]")
+        assert page.evaluate(left, ".answers kbd") > page.evaluate(left, ".answers .words")
+        assert page.evaluate("getComputedStyle(document.querySelector('.link-text')).direction") == "ltr"
+        page = visit.open("pair")
+        assert page.evaluate(left, "[aria-labelledby=person-A]") < page.evaluate(left, "[aria-labelledby=person-B]")
+
+
+def test_nothing_is_lost_at_twice_the_size(browser: Browser) -> None:
+    """Zoomed by 200 %, and with text alone twice as large, buttons and text stay whole and inside the page."""
+    cut = """() => [...document.querySelectorAll("button, a, dt, dd, p, h1, h2, legend, label")]
+        .filter((one) => one.checkVisibility() && !one.closest(".skip, .long, .hidden") && one.clientWidth)
+        .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth)
+        .map((one) => one.outerHTML)"""
+    with visiting(browser, (640, 450), device_scale_factor=2) as visit:
+        for name in GALLERY:
+            page = visit.open(name)
+            assert page.evaluate(cut) == [], name
+            page.evaluate("document.documentElement.style.fontSize = '200%'")
+            assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('footer')).fontSize)") == 32
+            assert page.evaluate(cut) == [], name
+            assert page.evaluate("document.documentElement.scrollWidth") <= 640, name
+
+
+@pytest.mark.parametrize("size", [DESKTOP, NARROWEST], ids=["desktop", "narrowest"])
+def test_everything_to_press_is_large_enough(browser: Browser, size: tuple[int, int]) -> None:
+    small = """() => [...document.querySelectorAll(
+        "button, .button, summary, nav a, footer a, .list a, .summary a, label:has(input)")]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44)
+        .map((one) => one.outerHTML)"""
+    with visiting(browser, size) as visit:
+        for name in GALLERY:
+            assert visit.open(name).evaluate(small) == [], name
+
+
+def test_both_people_and_the_answers_have_names(browser: Browser) -> None:
+    with visiting(browser) as visit:
+        page = visit.open("pair-full")
+        for name, texts in (("Person A", ALICE), ("Person B", BELLA)):
+            person = page.get_by_role("region", name=name, exact=True)
+            assert person.get_by_role("term").all_inner_texts() == list(LABELS)
+            shown = [
+                text.split(" differs")[0].split("differs")[0].strip()
+                for text in person.get_by_role("definition").all_inner_texts()
+            ]
+            assert shown == list(texts)
+        chosen = page.get_by_role("button", name="Your answer Person A should be treated at least as well as person B")
+        assert chosen.get_attribute("value") == "a_at_least_b"
+        assert page.get_by_role("progressbar").get_attribute("value") == "6"
+        assert page.get_by_role("status").first.inner_text() == "Saved"
+
+
+def test_rows_are_lined_up_side_by_side_and_stacked_on_a_phone(browser: Browser) -> None:
+    tops = """() => ["A", "B"].map((name) => [...document.querySelectorAll(`[aria-labelledby=person-${name}] dt`)]
+        .map((row) => Math.round(row.getBoundingClientRect().top)))"""
+    with visiting(browser) as visit:
+        a, b = visit.open("pair-odd").evaluate(tops)
+        assert a == b
+        assert len(set(a)) == len(LABELS)
+    with visiting(browser, PHONE) as visit:
+        a, b = visit.open("pair-odd").evaluate(tops)
+        assert max(a) < min(b)
+
+
+def test_the_answers_are_of_one_size(browser: Browser) -> None:
+    widths = """() => [...document.querySelectorAll(".answers button")]
+        .map((one) => Math.round(one.getBoundingClientRect().width))"""
+    for size in (DESKTOP, PHONE):
+        with visiting(browser, size) as visit:
+            assert len(set(visit.open("pair").evaluate(widths))) == 1
+
+
+def test_a_laptop_shows_the_answers_without_scrolling(browser: Browser) -> None:
+    with visiting(browser, (1280, 720)) as visit:
+        page = visit.open("pair")
+        assert page.locator("button[value=no_constraint]").bounding_box()["y"] + 52 <= 720  # type: ignore[index]
+
+
+def test_all_is_there_without_scripts(browser: Browser) -> None:
+    with visiting(browser, java_script_enabled=False) as visit:
+        for name in GALLERY:
+            page = visit.open(name)
+            assert page.locator("h1").count() == 1, name
+            assert page.locator(".with-script:visible").count() == 0, name
+            for form in page.locator("form").all():
+                assert form.locator("button:visible").count() > 0, name
+
+
+def test_dark_is_dark_and_paper_is_white(browser: Browser) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with visiting(browser, color_scheme="dark") as visit:
+        page = visit.open("thanks")
+        assert page.evaluate(ground) == "rgb(18, 24, 30)"
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert not page.get_by_role("button", name="Copy the link").is_visible()
+
+
+def test_colours_that_are_forced_leave_borders_and_marks(browser: Browser) -> None:
+    with visiting(browser, forced_colors="active") as visit:
+        page = visit.open("pair-full")
+        assert page.locator(".mark:visible").count() == 10
+        assert page.evaluate("getComputedStyle(document.querySelector('.chosen')).borderTopWidth") == "4px"

@@ -1,0 +1,112 @@
+"""Every page of a study as text, and the elements in it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from fairwise.elicitation.cards import Card, Row
+from fairwise.elicitation.settings import Column, StudySettings
+from fairwise.elicitation.store.rooms import Room
+from fairwise.elicitation.treatment import Treatment
+from fairwise.elicitation.web.views import (
+    Answered,
+    Closing,
+    Given,
+    Me,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    WayBack,
+)
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    from fairwise.elicitation.web.pages import Pages
+
+LABELS = ("Sex", "Age", "Race", "Juvenile felonies", "Prior offences", "Severity of the charge")
+NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+VOID = {"meta", "link", "input", "img", "br", "hr", "wbr"}
+
+
+def settings(**changes: object) -> StudySettings:
+    columns = tuple(Column(name=label, label=label) for label in LABELS)
+    return StudySettings.model_validate(
+        {"title": "Fair decisions", "treated_well": "to be released", "columns": columns, "contact": "me@example.org"}
+        | changes
+    )
+
+
+def card(*texts: str, labels: tuple[str, ...] = LABELS) -> Card:
+    return Card("7", tuple(Row(label, text) for label, text in zip(labels, texts, strict=True)))
+
+
+ALICE = card("Female", "34 years", "Asian", "0", "3", "Felony")
+BELLA = card("Female", "24 years", "Asian", "0", "1", "Felony")
+
+
+def pair(a: Card = ALICE, b: Card = BELLA, given: Given | None = None, number: int = 7) -> Pair:
+    return Pair(number, 50, 6, a, b, given, key="the-key", nonce="the-nonce", stamp="the-stamp")
+
+
+def result(a: Card, b: Card) -> Result:
+    pairs = (PairResult(1, a, b, Treatment(Answer.SAME, 0.4, 0.52, 0.1), counts=True),)
+    return Result(pairs, PanelResult(2, 3, 1, 0.3, 0.2), 0.1, is_newer=True)
+
+
+def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
+    """Every page, with ``text`` wherever somebody's text may stand."""
+    me = Me(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
+    given = Given(Answer.SAME, why=text, confidence=4)
+    return {
+        "consent": pages.consent(start_key=text, csrf=text, resume=f"{prefix}/p/token", problem=text),
+        "declined": pages.declined(),
+        "withdrawn": pages.withdrawn(),
+        "closed_door": pages.closed_door(code_csrf=text, resume=f"{prefix}/p/token", problem=text, typed=text),
+        "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
+        "relation": pages.relation(me, problem=text),
+        "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
+        "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
+        "task": pages.task(me, problem=text),
+        "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
+        "practice": pages.practice(me, problem=text),
+        "pair": pages.pair(me, pair(a, b, given), saved=True, problem=text),
+        "why": pages.pair(me, pair(a, b, given), saved=False, problem=text, problem_at="why"),
+        "review": pages.review(me, [Answered(1, Answer.SAME), Answered(2, None)], saved=True, problem=text),
+        "closing": pages.closing(me, Closing(text, text, text), problem=text),
+        "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
+        "result": pages.result(me, result(a, b)),
+        "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
+        "withdraw": pages.withdraw(me, problem=text),
+        "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
+        "closed": pages.not_open(None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", sent=None),
+        "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
+    }
+
+
+class Parsed(HTMLParser):
+    """The elements of a page; tags that are not closed in order fail at once."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        return [had for name, had in self.elements if name == tag and wanted.items() <= had.items()]

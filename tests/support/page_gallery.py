@@ -1,0 +1,171 @@
+"""Every page of a study as people may meet it, and a browser's tab on one of them.
+
+No server is needed: the browser's requests are answered from memory, with the headers that the app sends.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from gettext import NullTranslations
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from fairwise.elicitation.cards import Card, Row
+from fairwise.elicitation.languages import Language, language
+from fairwise.elicitation.settings import Column, StudySettings
+from fairwise.elicitation.web.pages import Pages
+from fairwise.elicitation.web.views import Answered, Closing, Given, LookedAt, Me, Pair, Receipt, Statement, Together
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page, Route
+
+DESKTOP, PHONE, NARROWEST = (1280, 900), (390, 844), (320, 640)
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HOST, PREFIX = "http://localhost", "/study1"
+LABELS = ("Sex", "Age", "Race", "Juvenile felonies", "Juvenile misdemeanours", "Prior offences", "Severity of charge")
+ALICE = ("Male", "34 years", "African-American", "0", "0", "3", "Felony")
+BELLA = ("Male", "24 years", "Caucasian", "0", "1", "4", "Misdemeanour")
+ODD = ("<b>後藤</b>", "x" * 10_000, "=SUM(A1:A9)", "👩🏽‍🚀 emoji", "שלום עולם (abc) 123", "", "many words\n" * 200)
+ME = Me(f"{PREFIX}/p/token", f"https://study.example{PREFIX}/p/3q8ZkV0r7bYwS9f2nLxQdA", "the-csrf")
+CONSENT = "<p>We want to know what people think.</p><h2>What we keep</h2><ul><li>Your answers.</li></ul>"
+
+
+def study(**changes: Any) -> Pages:
+    columns = tuple(Column(name=label, label=label) for label in LABELS)
+    told = {
+        "title": "Fair decisions",
+        "treated_well": "to be released",
+        "columns": columns,
+        "contact": "me@example.org",
+    }
+    settings = StudySettings.model_validate(told | changes)
+    offered = [language(code) for code in settings.languages] if len(settings.languages) > 1 else []
+    return Pages(settings, CONSENT, "<p>You will see two people.</p>", PREFIX, offered=offered)
+
+
+def card(texts: tuple[str, ...]) -> Card:
+    return Card("7", tuple(Row(label, text) for label, text in zip(LABELS, texts, strict=True)))
+
+
+def pair(a: tuple[str, ...] = ALICE, b: tuple[str, ...] = BELLA, given: Given | None = None, number: int = 7) -> Pair:
+    return Pair(number, 50, 6, card(a), card(b), given, "the-key", "the-nonce", "the-stamp")
+
+
+GERMAN = study(languages=["de", "en"], mark_differences=True, ask_why=True, ask_confidence=True)
+ARABIC = Pages(GERMAN.settings, CONSENT, "", PREFIX, spoken=Language("ar", NullTranslations()))
+PLAIN, FULL = study(), study(mark_differences=True, ask_why=True, ask_confidence=True)
+LONG = study(title="a_name_without_any_end_" * 12, question="Fair? " * 60, treated_well="שלום" * 30, ask_why=True)
+ALL = [Answered(number, list(Answer)[number % 4]) for number in range(1, 51)]
+GALLERY = {
+    "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
+    "consent-again": PLAIN.consent(start_key="s", csrf="c", resume=ME.path, problem="Choose one of the two"),
+    "declined": PLAIN.declined(),
+    "withdrawn": PLAIN.withdrawn(),
+    "task": PLAIN.task(ME),
+    "check": PLAIN.check(ME, tries=0),
+    "check-again": PLAIN.check(ME, tries=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
+    "practice": FULL.practice(ME),
+    "pair": PLAIN.pair(ME, pair(), saved=True),
+    "pair-two": study(answers="two").pair(ME, pair(given=Given(Answer.SAME)), saved=False),
+    "pair-full": FULL.pair(ME, pair(given=Given(Answer.A_AT_LEAST_B, "because", 4)), saved=True),
+    "pair-problem": FULL.pair(ME, pair(), saved=False, problem="Choose an answer"),
+    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), saved=False, problem="Too long", problem_at="why"),
+    "review": PLAIN.review(ME, ALL),
+    "review-open": PLAIN.review(ME, [Answered(1, Answer.SAME), Answered(2, None)], problem="One pair is open"),
+    "closing": PLAIN.closing(ME, Closing()),
+    "closing-problem": PLAIN.closing(ME, Closing("a", "b", "c"), problem="Too long", problem_at="comments"),
+    "thanks": PLAIN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
+    "withdraw": PLAIN.withdraw(ME),
+    "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=ME.path, problem="Bitte wählen"),
+    "de-task": GERMAN.task(ME),
+    "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
+    "de-practice": GERMAN.practice(ME),
+    "de-pair": GERMAN.pair(ME, pair(given=Given(Answer.A_AT_LEAST_B, "weil", 4)), saved=True),
+    "de-review": GERMAN.review(ME, [Answered(1, Answer.SAME), Answered(2, None)]),
+    "de-closing": GERMAN.closing(ME, Closing()),
+    "de-thanks": GERMAN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
+    "de-withdraw": GERMAN.withdraw(ME),
+    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, given=Given(Answer.A_AT_LEAST_B)), saved=True),
+    "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
+}
+TOGETHER = [
+    Together("different", (card(ALICE), card(BELLA)), (
+        LookedAt(7, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
+        LookedAt(31, Statement(Answer.SAME, 1, 2), Statement(Answer.A_AT_LEAST_B, 2, 1)),
+    )),
+    Together("alike", (card(ALICE), card(ALICE)), (LookedAt(18, Statement(Answer.A_AT_LEAST_B, 2, 1), None),)),
+    Together("circle", (card(ALICE), card(BELLA), card(ODD)), (
+        LookedAt(3, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
+        LookedAt(9, Statement(Answer.A_AT_LEAST_B, 2, 3), None),
+        LookedAt(40, Statement(Answer.NO_CONSTRAINT, 1, 3), Statement(Answer.SAME, 1, 3)),
+    )),
+    Together("circle", (card(ALICE), card(BELLA), card(ALICE[::-1]), card(BELLA[::-1])), tuple(
+        LookedAt(20 + turn, Statement(Answer.A_AT_LEAST_B, 1 + turn, 1 + (turn + 1) % 4), None) for turn in range(4)
+    )),
+]  # fmt: skip
+GALLERY |= {
+    "second-look": study(second_look=True).second_look(ME, TOGETHER[1:2]),
+    "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
+    "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
+    "ar-second-look": ARABIC.second_look(ME, TOGETHER),
+    "pair-again": PLAIN.pair(ME, pair(given=Given(Answer.SAME)), saved=False, again=True),
+    "review-second-look": study(second_look=True).review(ME, ALL),
+    "closing-again": PLAIN.closing(ME, Closing(), again=True),
+}
+STATIC = {f"{PREFIX}/static/{name}": file for name, file in PLAIN.static_files.items()}
+NEXT = PLAIN.pair(ME, pair(number=8), saved=True)
+
+
+class Visit:
+    """A tab on one page of the gallery; every form that is sent is kept, and answered with the next pair."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.sent: list[tuple[str, dict[str, str]]] = []
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.route("**/*", self._answer)
+
+    def open(self, name: str) -> Page:
+        self.page.goto(f"{HOST}{PREFIX}/{name}")
+        return self.page
+
+    def answers(self) -> list[str]:
+        return [fields.get("answer", "none") for _, fields in self.sent]
+
+    def _answer(self, route: Route) -> None:
+        asked = urlsplit(route.request.url)
+        if asked.netloc != "localhost":
+            self.complaints.append(route.request.url)
+            route.abort()
+        elif asked.path in STATIC:
+            content, kind = STATIC[asked.path]
+            route.fulfill(body=content, content_type=kind)
+        elif route.request.method == "POST":
+            fields = parse_qs(route.request.post_data or "", keep_blank_values=True)
+            self.sent.append((asked.path, {name: " and ".join(values) for name, values in fields.items()}))
+            self._show(route, NEXT)
+        else:
+            self._show(route, GALLERY[asked.path.removeprefix(f"{PREFIX}/")])
+
+    @staticmethod
+    def _show(route: Route, page: str) -> None:
+        headers = {"Content-Security-Policy": POLICY, "Content-Type": "text/html; charset=utf-8"}
+        route.fulfill(body=page, headers=headers)
+
+
+@contextmanager
+def visiting(browser: Browser, size: tuple[int, int] = DESKTOP, **context: Any) -> Iterator[Visit]:
+    """A visit; whatever the browser complains about, or asks of another host, fails the test."""
+    with browser.new_context(viewport={"width": size[0], "height": size[1]}, **context) as session:
+        visit = Visit(session.new_page())
+        yield visit
+        assert visit.complaints == []
