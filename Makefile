@@ -7,8 +7,9 @@ UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 demo: .venv/.ready
 	$(BIN)/fairwise demo
 
+# Three at a time on two cores, as many wait for browsers, databases and each other; each with one thread for its sums.
 test: .venv/.ready
-	$(BIN)/pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
 
 check: .venv/.ready
 	$(BIN)/ruff format --check .
@@ -82,7 +83,7 @@ audit-dependencies: .venv/.ready
 	@touch $@
 
 # Resolve the versions anew. Hashes are kept, addresses are not.
-lock:
+lock: .venv/.installed
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --python-version 3.11 pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
@@ -90,4 +91,4 @@ lock:
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv .venv-load .venv-peers .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-load .venv-peers .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery dist

@@ -44,6 +44,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # its tables fetch a script from elsewhere
     "min_reported_time": 3600,  # how long this machine took says nothing to readers
     "plot_gallery": "True",
 }

@@ -125,6 +125,7 @@ def answered(page: Page, address: str) -> str:
     return own
 
 
+@pytest.mark.parametrize("new_database", ["postgresql"], indirect=True)  # on SQLite, the tutorial goes the same way
 def test_from_a_table_of_people_to_a_model_that_they_are_shown(
     browser: Browser, tmp_path: Path, people: Path, new_database: Callable[[], Any]
 ) -> None:

@@ -29,7 +29,7 @@ from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.web.metrics import TOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from sqlalchemy import Connection
 
@@ -79,6 +79,12 @@ def eventually(do: Callable[[], T]) -> T:
             assert time.monotonic() < until
 
 
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """In a thread of its own: the browser's tests leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()
+
+
 @pytest.mark.usefixtures("quick")
 def test_the_store_says_so_and_goes_on_afterwards(through: tuple[str, Hanging]) -> None:
     address, proxy = through
@@ -89,14 +95,14 @@ def test_the_store_says_so_and_goes_on_afterwards(through: tuple[str, Hanging]) 
         return await asyncio.gather(*asked, return_exceptions=True)
 
     first = opened.change_now(count)
-    asyncio.run(ask(20))  # as many connections as there may be
+    run_apart(ask(20))  # as many connections as there may be
     with proxy.hung():
         for _ in range(3):
-            assert {type(found) for found in asyncio.run(ask(20))} == {StoreUnavailable}
+            assert {type(found) for found in run_apart(ask(20))} == {StoreUnavailable}
         named = [thread.name for thread in threading.enumerate() if thread.name.startswith("fairwise-")]
         assert len(named) == 1 + 8  # one writer and the readers, however many ask
-    now = eventually(lambda: asyncio.run(opened.write(count)))
-    assert eventually(lambda: asyncio.run(opened.read(read))) == now > first
+    now = eventually(lambda: run_apart(opened.write(count)))
+    assert eventually(lambda: run_apart(opened.read(read))) == now > first
     opened.close()
 
 
@@ -108,8 +114,8 @@ def test_connections_of_which_nothing_is_ever_heard_again_are_given_up(through: 
     first = opened.change_now(count)
     assert opened.read_now(read) == first
     proxy.fail_over()
-    now = eventually(lambda: asyncio.run(opened.write(count)))
-    assert eventually(lambda: asyncio.run(opened.read(read))) == now > first
+    now = eventually(lambda: run_apart(opened.write(count)))
+    assert eventually(lambda: run_apart(opened.read(read))) == now > first
     opened.close()
 
 

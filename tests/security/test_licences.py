@@ -17,7 +17,7 @@ ALLOWED = {
     *("PSF-2.0", "PostgreSQL", "Zlib", "LLVM-exception", "LGPL-3.0-only", "LGPL-3.0-or-later"),
 }
 # These are only used beside Fairwise, by those who develop it or choose the extra `trees`.
-ALLOWED_BESIDE = ALLOWED | {"GPL-3.0-only", "GPL-3.0-or-later"}
+ALLOWED_BESIDE = ALLOWED | {"GPL-3.0-only", "GPL-3.0-or-later", "Public Domain"}
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,7 @@ class Closeness:
         return combined
 
     def describe(self) -> str:
+        """Say it in words."""
         if self.threshold == ALWAYS:
             return "everybody is the same"
         if self.threshold < 0:

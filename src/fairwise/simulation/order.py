@@ -26,6 +26,7 @@ class Merit:
         return _noticed(ahead, self.margin)
 
     def describe(self) -> str:
+        """Say it in words."""
         return f"at least as good treatment is due to {listed(map(_wish, self.points, self.points.values()))}"
 
 
@@ -58,6 +59,7 @@ class FirstNoticeable:
         return leaning
 
     def describe(self) -> str:
+        """Say it in words."""
         order = listed(_wish(step.column, step.points) for step in self.steps)
         return f"the first noticeable difference decides: {order}, in this order"
 

@@ -32,6 +32,7 @@ class Discount:
         return people.assign(**{name: people[name] * factor for name in self.columns})
 
     def describe(self) -> str:
+        """Say it in words."""
         return f"counts {self.factor:.0%} of {listed(self.columns)} where {self.group} is not {self.except_for}"
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
 _PARENT = "FAIRWISE_WORKERS_OF"
+_BACKLOG = 2048
 
 
 def database_of(folder: Path, url: str | None) -> str | Path:
@@ -81,6 +82,7 @@ def run_server(
             log_level="warning",
             server_header=False,
             date_header=False,
+            backlog=_BACKLOG,
             timeout_graceful_shutdown=10,
             limit_concurrency=2000,
         )
@@ -129,6 +131,7 @@ def _listening(host: str, port: int) -> closing[socket.socket]:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(_BACKLOG)  # before the address is told: whoever is quick waits, and is not refused
         listener.set_inheritable(True)
     except OSError as error:
         listener.close()
