@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 from served import browsing, press
 from served_site import serving_site
 
@@ -35,7 +35,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def accessible(page: Page) -> None:
-    violations = Axe().run(page).response["violations"]
+    violations = axe_on(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["target"]) for one in violations] == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 from operating import PASSWORD
 from playwright.sync_api import expect
 from served import browsing, press
@@ -76,7 +76,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def looked_at(page: Page) -> None:
-    assert [one["id"] for one in Axe().run(page).response["violations"]] == [], page.url
+    assert [one["id"] for one in axe_on(page).response["violations"]] == [], page.url
 
 
 def make(page: Page, first: str, people: Path) -> None:

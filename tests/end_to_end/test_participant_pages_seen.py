@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import WCAG, axe_on
 from page_gallery import ALICE, BELLA, DESKTOP, GALLERY, LABELS, NARROWEST, PHONE, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
-WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -22,7 +21,7 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, size: tuple[int, int], 
         for name in GALLERY:
             page = visit.open(name)
             page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
-            result = Axe().run(page, options=WCAG)
+            result = axe_on(page, *WCAG)
             assert result.violations_count == 0, f"{name}\n{result.generate_report()}"
             assert len(result.response["passes"]) > 15, name
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import WCAG, axe_on
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import load_compas
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 DESKTOP, PHONE, NARROWEST = (1280, 900), (390, 844), (320, 640)
-WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 LONG = "a_name_without_any_end_" * 6 + "<b>後藤</b>"
 
 
@@ -84,7 +83,7 @@ def opened(browser: Browser, report: Path, size: tuple[int, int] = DESKTOP, **co
 def test_axe_finds_nothing(browser: Browser, report: Path, size: tuple[int, int], scheme: str) -> None:
     with opened(browser, report, size, color_scheme=scheme) as page:
         page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
-        result = Axe().run(page, options=WCAG)
+        result = axe_on(page, *WCAG)
         assert result.violations_count == 0, result.generate_report()
         assert len(result.response["passes"]) > 20
 

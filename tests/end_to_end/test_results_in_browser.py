@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 from fits import done_job, wanted
 from fitting import answered, study_of, working
 from served import browsing, press
@@ -36,7 +36,7 @@ def served(tmp_path: Path) -> Iterator[ServedSite]:
 
 
 def is_accessible(page: Page) -> None:
-    result = Axe().run(page)
+    result = axe_on(page)
     assert result.violations_count == 0, result.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

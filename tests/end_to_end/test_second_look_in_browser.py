@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 from served import Served, browsing, press, serving
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_one_answer_is_changed_and_both_are_kept(browser: Browser, served: Serve
 def test_by_keyboard_and_with_the_back_button(browser: Browser, served: Served) -> None:
     with browsing(browser) as (_, page):
         mine = to_the_second_look(page, served)
-        result = Axe().run(page)
+        result = axe_on(page)
         assert result.violations_count == 0, result.generate_report()
         page.go_back()  # to the list, which is left behind
         page.goto(f"{mine}/review")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 
 from fairwise.datasets import make_people
 from fairwise.replication import run_study, write_study
@@ -39,7 +39,7 @@ def test_it_fits_reads_well_and_asks_for_nothing(browser: Browser, page_file: Pa
         page.on("console", lambda message: complaints.append(message.text))
         page.goto(page_file.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        result = Axe().run(page)
+        result = axe_on(page)
         assert result.violations_count == 0, result.generate_report()
         assert complaints == []
         assert page.locator("figure svg").count() == 10

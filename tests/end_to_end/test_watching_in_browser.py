@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import uvicorn
-from axe_playwright_python.sync_playwright import Axe
+from accessible import WCAG, axe_on
 from operating import PASSWORD
 from playwright.sync_api import expect
 from served import browsing, press
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 PAGES = ("", "/participants", "/participants/1", "/participants/1/erase", "/coming", "/downloads")
 LOOKS = [((1280, 900), "light"), ((1280, 900), "dark"), ((360, 780), "light"), ((360, 780), "dark")]
 
@@ -148,6 +147,6 @@ def look(page: Page, address: str, paths: tuple[str, ...], size: tuple[int, int]
 
 
 def check(page: Page, name: str, size: tuple[int, int]) -> None:
-    found = Axe().run(page, options=WCAG).response["violations"]
+    found = axe_on(page, *WCAG).response["violations"]
     assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in found] == [], name
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import axe_on
 from served import Served, browsing, press, serving
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def test_every_page_of_a_study_with_everything(browser: Browser, people: Path, t
     ):
 
         def look() -> None:
-            result = Axe().run(page)
+            result = axe_on(page)
             assert result.violations_count == 0, f"{page.url}\n{result.generate_report()}"
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
