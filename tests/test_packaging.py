@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import site
 import subprocess
 import sys
@@ -66,36 +67,11 @@ def test_it_works_elsewhere(elsewhere: Path, tmp_path: Path) -> None:
     assert where.startswith(str(elsewhere.parent))
     lines = ["id,age,outcome", *(f"{k},{20 + k},{k % 2}" for k in range(8))]
     (tmp_path / "people.csv").write_text("\n".join(lines), encoding="utf-8")
-    words = [
-        "study",
-        "new",
-        "my-study",
-        "--people",
-        "people.csv",
-        "--id",
-        "id",
-        "--outcome",
-        "outcome",
-        "--show",
-        "age",
-        "--pairs",
-        "5",
-    ]
+    words = shlex.split("study new my-study --people people.csv --id id --outcome outcome --show age --pairs 5")
     _run(elsewhere / "fairwise", *words, cwd=tmp_path)
     said = ["judge,a,b,answer", "1,0,1,same", "1,2,3,a_at_least_b"]
     (tmp_path / "judgments.csv").write_text("\n".join(said), encoding="utf-8")
-    words = [
-        "--people",
-        "people.csv",
-        "--id",
-        "id",
-        "--outcome",
-        "outcome",
-        "--judgments",
-        "judgments.csv",
-        "--favorable-label",
-        "1",
-    ]
+    words = shlex.split("--people people.csv --id id --outcome outcome --judgments judgments.csv --favorable-label 1")
     _run(elsewhere / "fairwise", "fit", *words, "--estimator", "tree", "--out", "model.skops", cwd=tmp_path)
     _run(elsewhere / "fairwise", "report", *words, "--estimator", "tree", "--out", "report.html", cwd=tmp_path)
     assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from changed_bundles import changed, in_table, put
 from tests.elicitation.test_active_studies import DESIGN, PAIRS, SAID, take_part, wait_until_learned
-from tests.elicitation.test_bundles import changed, in_table, put
 from typer.testing import CliRunner
 from visits import hidden, visiting
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import zipfile
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from tests.elicitation.test_web import OUTCOME
+from changed_bundles import changed, in_table, put
+from small_study import OUTCOME
 from visits import hidden, visiting
 
 from fairwise.elicitation import export
@@ -56,38 +56,6 @@ def bundle(study: StudyFolder, tmp_path: Path) -> Path:
                 visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
         visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
     return tmp_path / "bundle.zip"
-
-
-def changed(bundle: Path, change: Callable[[dict[str, bytes]], object], *, forge: bool = False) -> Path:
-    """The bundle with something else in it; a forger also corrects the list of checksums."""
-    with zipfile.ZipFile(bundle) as old:
-        files = {name: old.read(name) for name in old.namelist()}
-    change(files)
-    if forge:
-        manifest = json.loads(files[MANIFEST])
-        manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != MANIFEST}
-        files[MANIFEST] = json.dumps(manifest).encode()
-    path = bundle.with_name("changed.zip")
-    with zipfile.ZipFile(path, "w") as new:
-        for name, data in files.items():
-            new.writestr(name, data)
-    return path
-
-
-def in_table(name: str, edit: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[dict[str, bytes]], None]:
-    def change(files: dict[str, bytes]) -> None:
-        table = pd.read_csv(io.BytesIO(files[name]), dtype=str, keep_default_na=False)
-        files[name] = edit(table).to_csv(index=False, lineterminator="\n").encode()
-
-    return change
-
-
-def put(row: int, column: str, value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    def edit(table: pd.DataFrame) -> pd.DataFrame:
-        table.loc[row, column] = value
-        return table
-
-    return edit
 
 
 def finished(people: pd.DataFrame) -> pd.DataFrame:

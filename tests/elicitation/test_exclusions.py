@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from tests.elicitation.test_bundles import changed, in_table, put
+from changed_bundles import changed, in_table, put
 from visits import hidden, visiting
 
 from fairwise.elicitation import export

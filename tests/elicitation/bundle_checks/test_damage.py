@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.elicitation.test_bundles import changed
+from changed_bundles import changed
 
 from fairwise.elicitation.bundles.archive import read_bundle
 from fairwise.elicitation.bundles.contents import ANSWERS

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 from bundled_study import NOW, PAIRS, come, manifest
-from tests.elicitation.test_bundles import changed
+from changed_bundles import changed
 from visits import hidden, visiting
 
 from fairwise.elicitation.bundles.archive import read_bundle, write_bundle

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 from bundled_study import NOW, manifest
-from tests.elicitation.test_bundles import changed, in_table, put
+from changed_bundles import changed, in_table, put
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app

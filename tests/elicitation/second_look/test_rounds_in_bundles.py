@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from changed_bundles import changed, in_table, put
 from looking_again import PAIRS, contradicting, finish
-from tests.elicitation.test_bundles import changed, in_table, put
 
 from fairwise.elicitation import export
 from fairwise.elicitation.bundles.archive import read_bundle, write_bundle

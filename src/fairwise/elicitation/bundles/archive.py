@@ -54,7 +54,6 @@ _DAMAGES = (
     OSError,
     EOFError,
     RuntimeError,
-    NotImplementedError,
     ValueError,
     OverflowError,
 )
