@@ -56,7 +56,8 @@ def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solu
     from fairwise.learning.column_generation import ColumnGeneration
     from fairwise.learning.seeding import seeds
 
-    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(tol=settings["tol"])
+    limits = {name: settings[name] for name in ("tol", "max_iter", "time_limit")}
+    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(**limits)
 
 
 def plain(problem: Problem, oracle: Oracle) -> Solution:
@@ -79,6 +80,8 @@ def alone(problem: Problem, classifier: Classifiers, error: float, oracle: Oracl
         hypothesis_class=oracle.hypothesis_class,
         oracle_calls=1,
         trajectory={"error": once, "max_violation": np.zeros(1), "gap": np.zeros(1)},
+        stopped="gap",
+        plain_error=error,
     )
 
 

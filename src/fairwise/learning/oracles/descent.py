@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.linear_kernels import descend, single_levels
 from fairwise.learning.oracles.regression import RegressionOracle
@@ -21,7 +22,7 @@ _ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the plain model is thrown off and started again from there
 
 
-class DescentOracle:
+class DescentOracle(Oracle):
     """Start from the regression solution and from good known classifiers; descend from each; keep the cheapest.
 
     A local search: never worse than the regression it starts from, but with no proof of optimality. The cost of errors
