@@ -12,7 +12,7 @@ from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError
 from fairwise.learning.mixture import Mixture
 from fairwise.learning.no_regret import solve_no_regret
-from fairwise.learning.simplification import fewest_classifiers
+from fairwise.learning.pruning import fewest_classifiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,6 +41,8 @@ class Certificate:
     hypothesis_class: str
     gamma: float
     eta: float | None
+    below_because: str = "it breaks the rules"
+    """Why this model is below ``lower_bound``, where it is."""
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
@@ -70,7 +72,7 @@ class Certificate:
 
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:
-            return "this model is below it because it breaks the rules"
+            return f"this model is below it because {self.below_because}"
         return f"gap {max(self.gap, 0.0):.1e}"
 
 

@@ -132,6 +132,7 @@ class ColumnGeneration:
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
             trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
+            pool=self.pool.classifiers,
         )
 
     def _ask(self, problem: Problem, at: Multipliers) -> tuple[_Answer, float]:

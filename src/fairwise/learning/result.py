@@ -27,3 +27,5 @@ class Solution:
     hypothesis_class: str
     oracle_calls: int
     trajectory: dict[str, FloatArray]
+    pool: Classifiers | None = None
+    """Every classifier found, with or without weight; None where those of the mixture are all."""
