@@ -93,7 +93,7 @@ def test_a_weight_is_that_many_people(moment: Any, seed: int) -> None:
     assert weighted.names == repeated.names
     assert np.array_equal(weighted.matrix, repeated.matrix)  # to the last bit, so that ties are broken alike
     assert np.array_equal(weighted.limits, repeated.limits)
-    scaled = GroupRows.from_moments([moment], table, labels, groups, 0.3 * times)
+    scaled = GroupRows.from_moments([moment], table, labels, groups, 0.3 * times.astype(np.float64))
     assert scaled.matrix == pytest.approx(weighted.matrix, abs=1e-12)
     assert scaled.limits == pytest.approx(weighted.limits, abs=1e-12)
     h = rng.random(60)

@@ -41,8 +41,8 @@ class Certificate:
     hypothesis_class: str
     gamma: float
     eta: float | None
-    below_because: str = "it breaks the rules"
-    """Why this model is below ``lower_bound``, where it is."""
+    below_because: str | None = None
+    """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
@@ -72,7 +72,7 @@ class Certificate:
 
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:
-            return f"this model is below it because {self.below_because}"
+            return f"this model is below it because {self.below_because or 'it breaks the rules'}"
         return f"gap {max(self.gap, 0.0):.1e}"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _EQUAL = 1e-9  # smaller differences between two rules are rounding
 _NOBODY = 2.0  # a threshold above every probability
-_AT_ONCE = 1 << 24  # labels in memory
+_AT_ONCE = 1 << 22  # labels and differences in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,11 +187,7 @@ def best_deterministic_rule(
         threshold = float(thresholds[best - len(classifiers)])
         return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold))
     known = best < len(mixture.weights)
-    words = (
-        f"classifier {best + 1} of the mixture"
-        if known
-        else "a classifier that was found, without weight in the mixture"
-    )
+    words = f"classifier {best + 1} of the mixture" if known else "a classifier found, without weight in the mixture"
     return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1)), None, error, mean_violation, words)
 
 

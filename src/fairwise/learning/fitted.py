@@ -127,7 +127,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         single._threshold = rule.threshold
         single._adopt(rule.mixture, rule.error)
         broken = broken_rules(prepared.problem, single._row_values(prepared.problem))
-        if rule.outside_class:
+        if rule.outside_class and single.certificate_.gap < 0:
             below = "a threshold on a mixture is outside that class"
             below = f"it breaks the rules and {below}" if any(broken) else below
             single.certificate_ = replace(single.certificate_, below_because=below)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.learning.highs import FEASIBLE
 from fairwise.learning.mixture import Mixture
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
     larger excess, hence no budget either.
     """
     from scipy.optimize import linprog
+
+    from fairwise.learning.highs import FEASIBLE
 
     errors, values = problem.evaluate(mixture.classifiers)
     floor = np.concatenate([np.zeros(problem.n_pairs), problem.row_limits[problem.n_pairs :]])
