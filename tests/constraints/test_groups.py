@@ -66,12 +66,41 @@ def test_extremes_are_reached_and_never_passed() -> None:
         assert rows.matrix[q] @ (rows.matrix[q] < 0) == pytest.approx(least[q])
 
 
-def test_folding_keeps_every_value() -> None:
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: f"{type(moment).__name__}-{moment.ratio}")
+def test_rows_on_points_have_the_values_of_rows_on_people(moment: Any) -> None:
     table, labels, groups = people()
-    rows = GroupRows.from_moments([DemographicParity(difference_bound=0.1)], table, labels, groups)
-    point = np.random.default_rng(2).integers(0, 10, 60)
-    h = np.random.default_rng(3).integers(0, 2, 10)
-    assert np.allclose(rows.folded(point, 10).matrix @ h, rows.matrix @ h[point])
+    rng = np.random.default_rng(2)
+    weights, point, h = rng.random(60), rng.integers(0, 10, 60), rng.random(12)
+    one_by_one = GroupRows.from_moments([moment], table, labels, groups, weights)
+    on_points = GroupRows.from_moments([moment], table, labels, groups, weights, point=point, n_points=12)
+    assert on_points.matrix @ h == pytest.approx(one_by_one.matrix @ h[point], abs=1e-12)
+    assert np.array_equal(on_points.limits, one_by_one.limits)
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: f"{type(moment).__name__}-{moment.ratio}")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_weight_is_that_many_people(moment: Any, seed: int) -> None:
+    """Also a weight of 0, of everyone in a group; and twice every weight changes nothing."""
+    table, labels, groups = people()
+    rng = np.random.default_rng(seed)
+    times = rng.integers(0, 4, 60)
+    times[groups.to_numpy() == "c"] *= seed % 2
+    weighted = GroupRows.from_moments([moment], table, labels, groups, times.astype(float))
+    again = np.repeat(np.arange(60), times)
+    repeated = GroupRows.from_moments(
+        [moment], table.iloc[again], labels[again], groups.iloc[again], point=again, n_points=60
+    )
+    assert weighted.names == repeated.names
+    assert np.array_equal(weighted.matrix, repeated.matrix)  # to the last bit, so that ties are broken alike
+    assert np.array_equal(weighted.limits, repeated.limits)
+    scaled = GroupRows.from_moments([moment], table, labels, groups, 0.3 * times.astype(np.float64))
+    assert scaled.matrix == pytest.approx(weighted.matrix, abs=1e-12)
+    assert scaled.limits == pytest.approx(weighted.limits, abs=1e-12)
+    h = rng.random(60)
+    assert weighted.matrix @ h == pytest.approx(
+        GroupRows.from_moments([moment], table.iloc[again], labels[again], groups.iloc[again]).matrix @ h[again],
+        abs=1e-12,
+    )
 
 
 @pytest.mark.parametrize("given", ["DemographicParity", [DemographicParity], [object()]])

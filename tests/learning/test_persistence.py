@@ -119,6 +119,18 @@ def test_a_derandomised_model_keeps_its_rule(town: Town, tmp_path: Path) -> None
         assert again.derandomization_ == single.derandomization_
 
 
+def test_what_version_0_1_said_of_a_derandomised_model_is_left_out(town: Town, tmp_path: Path) -> None:
+    """Its mean violation was about other judgments; the model itself is read."""
+    single = fitted(town, estimator="tree").derandomize(0.5)
+    single.save(tmp_path / "model.skops")
+    document = skops.io.load(tmp_path / "model.skops")
+    del document["derandomization"]["group_rules_broken"]
+    skops.io.dump(document, tmp_path / "older.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "older.skops")
+    assert np.array_equal(again.predict_proba(town.people), single.predict_proba(town.people))
+    assert not hasattr(again, "derandomization_")
+
+
 def test_a_loaded_model_can_be_saved_but_not_simplified(town: Town, tmp_path: Path) -> None:
     fitted(town, estimator="tree").save(tmp_path / "one.skops")
     again = PairwiseFairClassifier.load(tmp_path / "one.skops")

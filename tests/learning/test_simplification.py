@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from fairlearn.reductions import ErrorRateParity
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError
+from fairwise.learning.derandomization import best_deterministic_rule
 from fairwise.learning.mixture import Mixture
 from fairwise.learning.no_regret import solve_no_regret
-from fairwise.learning.simplification import fewest_classifiers
+from fairwise.learning.pruning import fewest_classifiers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,6 +111,9 @@ def test_a_derandomised_model_decides_for_certain_and_says_what_that_adds(
     apart = [after[a, b] + after[b, a] for a, b in zip(counted["a"], counted["b"], strict=True)]
     assert report.mean_violation == pytest.approx(np.average(apart, weights=counted["weight"]))
     assert report.mean_violation_added == pytest.approx(report.mean_violation - model.certificate_.mean_violation)
+    assert report.judgments_counted == len(counted)
+    assert report.judgments_broken == np.sum(np.array(apart) > 0.05)
+    assert report.judgments_broken == (single.prices_["status"] == "given up").sum()
     assert report.mean_excess_added == pytest.approx(found.mean_excess - model.certificate_.mean_excess)
     assert (found.error, found.max_violation) == (report.error, report.max_violation)
 
@@ -132,9 +137,10 @@ def test_allowing_more_never_costs_accuracy(model: PairwiseFairClassifier) -> No
 def test_no_classifier_or_threshold_would_have_been_better(
     model: PairwiseFairClassifier, town: Town, allowed: float
 ) -> None:
-    """All of them, one by one."""
+    """All of them, one by one: also classifiers that were found and have no weight."""
     probability = model.predict_proba(town.people)[:, 1]
-    candidates = [*model.classifiers_.labels(model._rows(town.people))]
+    pool = model._after_fit().solution.pool
+    candidates = [*(model.classifiers_ if pool is None else pool).labels(model._rows(town.people))]
     candidates += [probability >= threshold for threshold in [*np.unique(probability), 2.0]]
     counted = town.judgments.counted()
     a, b = (town.people.index.get_indexer(pd.Index(counted[side])) for side in "ab")
@@ -162,6 +168,86 @@ def test_a_derandomised_model_can_be_pruned(model: PairwiseFairClassifier, town:
     assert pruned.certificate_.error <= single.certificate_.error + 1e-9
     before, after = violations(single, town), violations(pruned, town)
     assert all(after[pair] <= before[pair] + 1e-7 for pair in before)
+
+
+def test_its_promise_and_its_fields_are_about_all_judgments(make_town: Callable[..., Town]) -> None:
+    """Ordered ones too, of which a certificate's mean violation says nothing."""
+    town = make_town(n_answers=15, ordered=True)
+    model = PairwiseFairClassifier("tree", gamma=0.05, eta=0.05, favorable_label=1)
+    model.fit(town.people, town.outcome, judgments=town.judgments)
+    answered = model.prices_
+    asks = (answered["status"] != "asks nothing").to_numpy()
+    weight = town.judgments.counted()["weight"].to_numpy()[asks]
+    before = np.average(answered["violation"][asks], weights=weight)
+    for allowed in (None, 0.0, 0.1, 0.4):
+        single = model.derandomize(allowed)
+        told = single.derandomization_
+        after = np.average(single.prices_["violation"][asks], weights=weight)
+        assert told.mean_violation == pytest.approx(after)
+        assert told.mean_violation_added == pytest.approx(after - before)
+        assert told.mean_violation_allowed == pytest.approx(before if allowed is None else allowed)
+        assert after <= told.mean_violation_allowed + 1e-9
+        assert told.judgments_counted == asks.sum()
+
+
+def with_equal_errors(town: Town, bound: float) -> PairwiseFairClassifier:
+    """A rule with negative limits; what the cities' people get wrong is to be nearly the same."""
+    rule = ErrorRateParity(difference_bound=bound)
+    model = PairwiseFairClassifier("tree", gamma=0.1, eta=0.02, group_constraints=[rule], tol=1e-9)
+    return model.fit(
+        town.people, town.outcome, judgments=town.judgments, sensitive_features=town.people["city"].to_numpy()
+    )
+
+
+def test_a_pruned_model_keeps_rules_with_negative_limits(make_town: Callable[..., Town]) -> None:
+    model = with_equal_errors(make_town(n=200, n_answers=4), 0.02)
+    pruned = model.prune()
+    rules = pruned.group_rules_
+    assert (rules["limit"] < 0).any()
+    assert (rules["value"] <= rules["limit"] + 1e-6).all()
+    assert pruned.certificate_.error == pytest.approx(model.certificate_.error, abs=1e-8)
+    assert pruned.certificate_.error >= pruned.certificate_.lower_bound - 1e-8
+
+
+def test_what_is_broken_is_named(make_town: Callable[..., Town]) -> None:
+    """No rule gets exactly as much wrong in every city."""
+    single = with_equal_errors(make_town(n=200, n_answers=4), 0.0).derandomize()
+    told, rules = single.derandomization_, single.group_rules_.set_index("rule")
+    over = rules["value"] - rules["limit"]
+    assert told.group_rules_broken == over[over > 1e-6].to_dict()
+    assert 0 < len(told.group_rules_broken) < len(rules)
+    in_words = str(told)
+    assert f"{told.judgments_broken} of {told.judgments_counted}" in in_words
+    for name, by in told.group_rules_broken.items():
+        assert f"{name} by {by:.4f}" in in_words
+    assert ("panel" in told.budgets_broken) == (single.certificate_.mean_excess > 0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_classifiers_without_weight_in_the_mixture_are_looked_at_too(listed: Callable[..., Listed], seed: int) -> None:
+    game = listed(seed, n_classifiers=None)
+    everyone = game.oracle._everyone
+    nothing = Mixture(everyone.take(np.array([0])), np.ones(1))
+    best = best_deterministic_rule(game.problem, game.pairs, nothing, everyone, 1.0)
+    assert best.error == pytest.approx(game.errors.min())
+    assert best.error < best_deterministic_rule(game.problem, game.pairs, nothing, None, 1.0).error
+    assert "without weight" in best.description
+
+
+def test_a_threshold_below_the_bound_says_that_it_is_outside_the_class(make_town: Callable[..., Town]) -> None:
+    below = []
+    for seed in range(8):
+        town = make_town(seed, n_answers=6)
+        model = PairwiseFairClassifier("tree", max_depth=1, gamma=0.3, eta=0.1, tol=1e-9)
+        single = model.fit(town.people, town.outcome, judgments=town.judgments).derandomize(1.0)
+        told, certificate = single.derandomization_, single.certificate_
+        if certificate.gap < -1e-9:
+            threshold = told.rule.startswith("label 1 where")
+            below.append(threshold)
+            assert ("it breaks the rules" in str(certificate)) == bool(told.budgets_broken)
+            assert ("a threshold on a mixture is outside that class" in str(certificate)) == threshold
+            assert threshold or told.budgets_broken
+    assert below
 
 
 def test_a_new_fit_forgets_the_rule(model: PairwiseFairClassifier, town: Town) -> None:

@@ -115,7 +115,7 @@ class Programme:
         slack = np.concatenate([np.zeros((len(self.budgets), k)), self.budgets], axis=1)
         free = np.ones(rows)
         free[len(self.ordered) :] = 0.0  # no slack on statistical rules
-        found = linprog(
+        found: Any = linprog(
             cost,
             A_ub=np.concatenate([left, slack]),
             b_ub=np.concatenate([self.limits, self.budget_limits]),
@@ -129,14 +129,15 @@ class Programme:
     def lagrangian(self, multipliers: NDArray[Any]) -> float:
         """The dual value at these multipliers of the rows, with the best multipliers of the budgets.
 
-        ``min_h [err + lambda @ values] - lambda @ limits + max_tau>=0 [sum_k min(0, tau @ shares_k - lambda_k) - tau @ B]``
+        ``min_h [err + lambda @ values] - lambda @ limits``, and on top the largest over ``tau >= 0`` of
+        ``sum_k min(0, tau @ shares_k - lambda_k) - tau @ B``.
         """
         fixed = float((self.errors + self.values @ multipliers).min() - multipliers @ self.limits)
         pairs, budgets = len(self.ordered), len(self.budgets)
         if not pairs:
             return fixed
         # max_tau as a programme: d_k <= 0 and d_k <= tau @ shares_k - lambda_k.
-        found = linprog(
+        found: Any = linprog(
             np.concatenate([-np.ones(pairs), self.budget_limits]),
             A_ub=np.concatenate([np.eye(pairs), -self.budgets[:, :pairs].T], axis=1),
             b_ub=-multipliers[:pairs],
@@ -147,11 +148,11 @@ class Programme:
 
 
 def programme(case: Case) -> Programme:
-    model = case.model
+    model: Any = case.model
     labels = labelings(case.people, model.max_depth).astype(float)
     w = case.weight / case.weight.sum()
     good = labels if model.favorable_label == 1 else 1.0 - labels
-    answers = case.judgments.counted()
+    answers: Any = case.judgments.counted()
     total = 2.0 * answers["weight"].sum()
     mass: dict[tuple[int, int], float] = {}
     own: dict[tuple[int, int], bool] = {}
@@ -222,10 +223,10 @@ def reported_multipliers(case: Case, of: Programme) -> NDArray[Any]:
         (int(pairs.people[pairs.reference[source]]), int(pairs.people[pairs.owed[source]])): float(rows[k])
         for k, source in enumerate(problem.source)
     }
-    prices = case.model.prices_.assign(
-        pair=[frozenset(both) for both in zip(case.model.prices_["a"], case.model.prices_["b"], strict=True)]
-    )
-    priced = prices.groupby("pair")["price"].sum().to_dict()
+    priced: dict[frozenset[Any], float] = {}
+    for _, line in case.model.prices_.iterrows():
+        pair = frozenset((line["a"], line["b"]))
+        priced[pair] = priced.get(pair, 0.0) + float(line["price"])
     found = []
     for i, j in of.ordered:
         points_here = kept.get((i, j), 0.0) > kept.get((j, i), 0.0)

@@ -79,17 +79,21 @@ class _Run:
             ]
 
     def _group_rates(self, prepared: Prepared, solution: Solution) -> dict[str, float]:
-        """False positive rate of each group: how likely someone without label 1 is to get it."""
+        """False positive rate of each group, weighted: how likely someone without label 1 is to get it."""
         if self.groups is None:
             return {}
         from fairwise.learning.mixture import Mixture
 
         points = prepared.problem.points
         probability = Mixture(solution.classifiers, solution.weights).probabilities(points.rows)
-        counted = slice(None) if self.sample_weight is None else np.asarray(self.sample_weight) > 0
-        group, label = self.groups.to_numpy()[counted], np.asarray(self.outcome)[counted]
-        negative = label != prepared.classes[1]
-        rates = pd.Series(probability[prepared.people][negative]).groupby(group[negative]).mean()
+        # The people with positive weight, in the order in which a problem has them.
+        weight = (
+            np.ones(len(self.people)) if self.sample_weight is None else np.asarray(self.sample_weight, dtype=float)
+        )
+        negative = (weight > 0) & (np.asarray(self.outcome) != prepared.classes[1])
+        given = probability[prepared.people][negative[weight > 0]]
+        group, weight = self.groups.to_numpy()[negative], weight[negative] / weight.max()
+        rates = pd.Series(weight * given).groupby(group).sum() / pd.Series(weight).groupby(group).sum()
         return {f"{RATE}{group}": float(rates.get(group, np.nan)) for group in sorted(self.groups.unique(), key=str)}
 
 

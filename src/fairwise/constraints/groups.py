@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GroupRows:
-    """``matrix @ h <= limits`` for labels ``h`` of ``n`` people: one row per rule, group and direction.
+    """``matrix @ h <= limits`` for labels ``h`` of ``n`` people or points: one row per rule, group and direction.
 
     ``matrix`` is ``(Q, n)`` and dense: a rate of a group is a mean over all its people.
     """
@@ -39,71 +39,53 @@ class GroupRows:
         table: pd.DataFrame,
         labels: IntArray,
         sensitive_features: Any,
+        weights: FloatArray | None = None,
+        *,
+        point: IntArray | None = None,
+        n_points: int | None = None,
     ) -> GroupRows:
-        """Rows of fairlearn's moments for these people.
-
-        A moment's ``gamma`` is affine in the labels. Its slope in row ``q`` is minus its signed weights for a
-        multiplier of 1 on ``q`` alone, over ``n``; its constant is ``gamma`` of the classifier that always says 0.
-        """
-        names: list[str] = []
-        rows: list[FloatArray] = []
-        limits: list[float] = []
-        outcome = pd.Series(labels, index=table.index)
-        for moment in moments:
-            loaded = _loaded(moment, table, outcome, sensitive_features)
-            at_zero = loaded.gamma(lambda people: np.zeros(len(people)))
-            bound = loaded.bound()
-            for key in loaded.index:
-                alone = pd.Series(0.0, index=loaded.index)
-                alone[key] = 1.0
-                rows.append(-np.asarray(loaded.signed_weights(alone), dtype=float) / len(table))
-                limits.append(float(bound[key] - at_zero[key]))
-                names.append(_name(moment, key))
-        return cls(names, np.array(rows), np.array(limits))
-
-    @classmethod
-    def from_cells(
-        cls, moments: Sequence[Any], labels: IntArray, sensitive_features: Sequence[str], people: FloatArray
-    ) -> GroupRows:
-        """The same rows on cells of ``people`` ``(C,)`` who share outcome and group; ``h`` is a share of each cell.
+        """Rows of fairlearn's moments for ``n`` people, each of whom counts by their weight (1 if none are given).
 
         For event ``e`` and group ``g``, with ``u`` the moment's utility and ``rho`` its ratio (1 for differences)::
 
             +:  rho E[u(h) | e, g] - E[u(h) | e] <= bound
             -:  rho E[u(h) | e] - E[u(h) | e, g] <= bound
+
+        where ``E`` are weighted means, so that a weight of 2 is the same as standing in the table twice. With ``point``
+        ``(n,)`` the rows are about the labels of points, person ``i`` being at ``point[i]``. Weights are added up
+        before anything is divided: whole numbers give the very same rows as people who are repeated.
         """
-        there = np.flatnonzero(people > 0)
-        counts = people[there]
-        table = pd.DataFrame({"cell": there})
-        groups = pd.Series(np.array(sensitive_features, dtype=object)[there])
+        weights = np.ones(len(labels)) if weights is None else weights
+        counted = np.flatnonzero(weights > 0)  # a group of nobody has no rate
+        mass = weights[counted]
+        at = (np.arange(len(labels)) if point is None else point)[counted]
+        size = len(labels) if n_points is None else n_points
+        people = table.iloc[counted].reset_index(drop=True)
+        outcome = pd.Series(labels[counted])
+        groups = pd.Series(np.asarray(sensitive_features)[counted])
         names: list[str] = []
         rows: list[FloatArray] = []
         limits: list[float] = []
         for moment in moments:
-            loaded = _loaded(moment, table, pd.Series(labels[there]), groups)
+            loaded = _loaded(moment, people, outcome, groups)
             event, group = loaded.tags["event"].to_numpy(), loaded.tags["group_id"].to_numpy()
             at_zero, slope = loaded.utilities[:, 0], loaded.utilities[:, 1] - loaded.utilities[:, 0]
+            bound = loaded.bound()
             for sign, of_event, of_group in loaded.index:
-                everyone = np.where(event == of_event, counts, 0.0)
-                group_only = np.where(group == of_group, everyone, 0.0)
-                everyone, group_only = everyone / everyone.sum(), group_only / group_only.sum()
-                more, less = (group_only, everyone) if sign == "+" else (everyone, group_only)
-                weights = loaded.ratio * more - less
-                row = np.zeros(len(people))
-                row[there] = weights * slope
-                rows.append(row)
-                limits.append(float(loaded.eps - weights @ at_zero))
+                everyone = np.where(event == of_event, mass, 0.0)
+                members = np.where(group == of_group, everyone, 0.0)
+                more, less = (members, everyone) if sign == "+" else (everyone, members)
+                upper, lower = loaded.ratio / more.sum(), 1.0 / less.sum()
+                slopes = [np.bincount(at, part * slope, minlength=size) for part in (more, less)]
+                rows.append(upper * slopes[0] - lower * slopes[1])
+                constant = upper * (more @ at_zero) - lower * (less @ at_zero)
+                limits.append(float(bound[sign, of_event, of_group] - constant))
                 names.append(_name(moment, (sign, of_event, of_group)))
         return cls(names, np.array(rows), np.array(limits))
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Least and greatest value of each row over all labels."""
         return np.minimum(self.matrix, 0.0).sum(axis=1), np.maximum(self.matrix, 0.0).sum(axis=1)
-
-    def folded(self, point: IntArray, n_points: int) -> GroupRows:
-        """The same rows on points, where person ``i`` is at ``point[i]``."""
-        matrix = np.array([np.bincount(point, row, minlength=n_points) for row in self.matrix])
-        return GroupRows(self.names, matrix, self.limits)
 
 
 def _loaded(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_features: Any) -> Any:

@@ -88,8 +88,8 @@ class PairRows:
         )
 
     def differences(self, favorable: FloatArray) -> FloatArray:
-        """``r[reference] - r[owed]`` for every row; ``favorable`` is ``(m,)``, the result ``(K,)``."""
-        return favorable[self.reference] - favorable[self.owed]
+        """``r[reference] - r[owed]`` for every row; ``favorable`` is ``(m,)`` or ``(k, m)``, the result has ``K``."""
+        return favorable[..., self.reference] - favorable[..., self.owed]
 
     def adjoint(self, multipliers: FloatArray) -> FloatArray:
         """Transpose of :meth:`differences`: ``(K,)`` multipliers to ``(m,)`` costs on people."""
@@ -115,12 +115,19 @@ class PairRows:
         np.maximum.at(worst, self.entry_answer, self.violations(favorable)[self.entry_row])
         return worst
 
-    def mean_answer_violation(self, favorable: FloatArray) -> float:
-        """Weighted mean of the violation over all answers in force."""
-        in_force = np.unique(self.entry_answer)
-        weight = self.answers["weight"].to_numpy(dtype=float)[in_force]
-        violation = self.answer_violations(favorable)[in_force]
-        return float(np.average(violation, weights=weight)) if weight.sum() > 0 else 0.0
+    @property
+    def weight_in_force(self) -> float:
+        """Total weight of the answers that put some row in force."""
+        return float(self.answers["weight"].to_numpy(dtype=float)[np.unique(self.entry_answer)].sum())
+
+    def mean_answer_violation(self, favorable: FloatArray) -> FloatArray:
+        """Weighted mean of the violation over all answers in force; ``(k, m)`` probabilities give ``(k,)``.
+
+        Of the two rows of a ``same`` answer at most one is violated, so the mean is linear in the rows' violations.
+        """
+        whole = self.weight_in_force
+        total: FloatArray = self.violations(favorable) @ self.mass
+        return total / whole if whole > 0 else 0.0 * total
 
     def shares(self, weighting: Weighting, among: NDArray[np.bool_] | None = None) -> FloatArray:
         """``(K,)`` coefficients with ``mean_excess = shares @ excess``.

@@ -58,6 +58,8 @@ class Certificate:
     n_judgments: int | None = None
     stopped: Stopped = "gap"
     warnings: tuple[str, ...] = ()
+    below_because: str | None = None
+    """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
 
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
@@ -85,7 +87,7 @@ class Certificate:
 
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:
-            return "this model is below it because it breaks the rules"
+            return f"this model is below it because {self.below_because or 'it breaks the rules'}"
         return f"gap {max(self.gap, 0.0):.1e}"
 
 

@@ -175,6 +175,7 @@ class ColumnGeneration:
             stopped=stopped,
             plain_error=self._plain_error,
             constant_weight=float(master.weights[: self._n_constants].sum()),
+            pool=self.pool.classifiers,
         )
 
     def _ask(self, problem: Problem, at: Multipliers) -> tuple[_Answer, float]:

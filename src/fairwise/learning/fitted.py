@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,10 +14,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.blocks.table import is_in_parts
+from fairwise.learning.derandomization import (
+    Derandomization,
+    allowed_mean_violation,
+    best_deterministic_rule,
+    broken_rules,
+)
 from fairwise.learning.keys import row_keys, uniforms
 from fairwise.learning.measuring import Measured
 from fairwise.learning.mixture import Mixture
-from fairwise.learning.simplification import Derandomization, best_deterministic_rule, fewest_classifiers
+from fairwise.learning.pruning import fewest_classifiers
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -96,7 +102,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return pd.DataFrame(self._fitted("_group_rules"))
 
     def prune(self) -> Self:
-        """A model with at most one classifier more than pairs in force, no worse in error nor on any pair."""
+        """A model with at most one classifier more than rules in force, no worse in error nor on any of the rules."""
         check_is_fitted(self)
         training = self._after_fit()
         if self._threshold is not None:  # one rule already
@@ -107,18 +113,33 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def derandomize(self, mean_violation: float | None = None) -> Self:
         """A model that decides everyone for certain, where chance is not acceptable.
 
-        Picks the most accurate rule among the classifiers of the mixture and all thresholds on its probability that
-        violates the pairs no more on average than ``mean_violation`` (None: than the mixture does). What this adds is
-        told in ``derandomization_`` of the model returned.
+        Picks one rule among all classifiers that the fit found, all thresholds on the mixture's probability and both
+        constants: one that keeps every statistical rule if there is any, that violates the judgments no more on
+        average than ``mean_violation`` (None: than this model does), and of these the most accurate. What this adds,
+        and each rule and how many judgments it breaks, is told in ``derandomization_`` of the model returned.
         """
         check_is_fitted(self)
-        training = self._after_fit()
-        prepared = training.prepared
-        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, mean_violation)
+        prepared, solution = self._after_fit().prepared, self._after_fit().solution
+        before = self._measured().mean_answer_violation()
+        allowed = allowed_mean_violation(mean_violation, before)
+        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
         single = self._twin()
         single._threshold = rule.threshold
         single._adopt(rule.mixture, rule.error)
-        single.derandomization_ = Derandomization.between(rule, self.certificate_, single.certificate_)
+        broken = broken_rules(prepared.problem, single._row_values(prepared.problem))
+        if rule.outside_class and single.certificate_.gap < 0:
+            below = "a threshold on a mixture is outside that class"
+            below = f"it breaks the rules and {below}" if any(broken) else below
+            single.certificate_ = replace(single.certificate_, below_because=below)
+        single.derandomization_ = Derandomization.between(
+            rule,
+            self.certificate_,
+            single.certificate_,
+            mean_violation=before,
+            allowed=allowed,
+            broken=broken,
+            prices=single.prices_,
+        )
         return single
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -139,8 +160,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         """Make this mixture the model, and measure it anew."""
         training = self._after_fit()
         self._mixture = mixture
-        probability = self._probability(training.prepared.judged_rows)
-        measured, gamma = Measured(training.prepared, training.solution, probability), float(self.gamma)
+        measured, gamma = self._measured(), float(self.gamma)
         self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
         prices = measured.prices(gamma)
         self._prices = {str(name): prices[name].tolist() for name in prices.columns}
@@ -148,23 +168,28 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._group_rules = self._measured_rules()
         return self
 
+    def _measured(self) -> Measured:
+        training = self._after_fit()
+        return Measured(training.prepared, training.solution, self._probability(training.prepared.judged_rows))
+
     def _measured_rules(self) -> dict[str, list[Any]]:
         problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
         if problem.groups is None:
             return {"rule": [], "value": [], "limit": [], "price": []}
         return {
             "rule": list(problem.groups.names),
-            "value": self._rule_values(problem).tolist(),
+            "value": self._row_values(problem)[problem.n_pairs :].tolist(),
             "limit": problem.groups.limits.tolist(),
             "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
         }
 
-    def _rule_values(self, problem: Problem) -> FloatArray:
-        assert problem.groups is not None
+    def _row_values(self, problem: Problem) -> FloatArray:
+        """The value of every row ``(len(problem),)``."""
         if self._threshold is not None:  # known only of people in memory
-            return problem.groups.matrix @ self._probability(problem.points.rows)
+            labels = self._probability(problem.points.rows).astype(np.uint8)
+            return np.asarray(problem.evaluate_labels(labels[None])[1][0], dtype=float)
         _, values = problem.evaluate(self._mixture.classifiers)
-        return np.asarray(self._mixture.weights @ values[:, problem.n_pairs :])
+        return np.asarray(self._mixture.weights @ values)
 
     def _twin(self) -> Self:
         twin = copy(self)

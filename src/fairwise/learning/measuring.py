@@ -44,6 +44,10 @@ class Measured:
             weighting=weighting,
         )
 
+    def mean_answer_violation(self) -> float:
+        """Return the weighted mean of the violation over all judgments that ask for something."""
+        return float(self._rules.pairs.mean_answer_violation(self._favorable))
+
     def prices(self, gamma: float) -> pd.DataFrame:
         """Return the table of prices; judgments that no budget limits cost nothing."""
         problem = self._rules.problem

@@ -13,12 +13,12 @@ import skops.io
 
 from fairwise.errors import ModelFileError
 from fairwise.learning.certificate import Certificate
+from fairwise.learning.derandomization import Derandomization
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.mixture import Mixture
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
-from fairwise.learning.simplification import Derandomization
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -140,8 +140,10 @@ def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
     model._threshold = document["threshold"]
     model._seed = document["seed"]
     model.certificate_ = Certificate(**document["certificate"])
-    if document["derandomization"] is not None:
-        model.derandomization_ = Derandomization(**document["derandomization"])
+    derandomization = document["derandomization"]
+    # Version 0.1 wrote fewer fields, with the mean violation of another average: better nothing is said than that.
+    if derandomization is not None and set(derandomization) == set(Derandomization.__dataclass_fields__):
+        model.derandomization_ = Derandomization(**derandomization)
     model._prices = document["prices"]
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]

@@ -91,8 +91,10 @@ def prepare(
     placed = (fold if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
     groups = None
     if moments:
-        on_people = GroupRows.from_moments(moments, table, labels, sensitive)
-        groups = on_people.folded(placed.people, len(placed.points.error_cost))
+        n_points = len(placed.points.error_cost)
+        groups = GroupRows.from_moments(
+            moments, table, labels, sensitive, weights, point=placed.people, n_points=n_points
+        )
     problem = Problem.build(
         placed.points,
         placed.judged,

@@ -37,3 +37,6 @@ class Solution:
 
     constant_weight: float = 0.0
     """How often a constant decides, where the solver knows."""
+
+    pool: Classifiers | None = None
+    """Every classifier found, with or without weight; None where those of the mixture are all."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from fairwise.constraints.groups import GroupRows, checked_moments
 from fairwise.learning.blocks.breakpoints import histogram
@@ -42,8 +42,9 @@ def large_problem(
     moments = checked_moments(settings["group_constraints"])
     if moments:
         named = np.repeat(np.array(learned.groups, dtype=object), 2)
-        on_cells = GroupRows.from_cells(moments, outcome, named.tolist(), people)
-        groups = replace(on_cells, matrix=np.pad(on_cells.matrix, ((0, 0), (0, n_judged))))
+        cells = pd.DataFrame({"cell": np.arange(len(people))})
+        # A cell of many people is one person of their weight, and ``h`` the share of the cell with label 1.
+        groups = GroupRows.from_moments(moments, cells, outcome, named, people, n_points=len(people) + n_judged)
     problem = rules.problem
     return LargeProblem(
         points=points,
