@@ -80,10 +80,11 @@ def note_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def show_warnings_as_notes() -> None:
-    """Only those that are about the user's data; each once."""
+    """Only those that are about the user's data; each once. Those about a fit stand in its certificate."""
     warnings.showwarning = note_warning
     warnings.simplefilter("ignore")
     warnings.simplefilter("once", UserWarning)
+    warnings.filterwarnings("ignore", "The search ended|One label for everyone", UserWarning)
 
 
 def debuggable(command: Callable[..., None]) -> Callable[..., None]:

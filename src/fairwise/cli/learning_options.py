@@ -104,6 +104,14 @@ class LearningOptions:
     tol: Annotated[
         float, typer.Option("--tol", help="Gap at which column generation stops.", rich_help_panel=_MODEL)
     ] = 1e-4
+    max_iter: Annotated[
+        int | None,
+        typer.Option("--max-iter", help="Of column generation; enough if left out.", min=1, rich_help_panel=_MODEL),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", help="Seconds; the best found by then is kept.", rich_help_panel=_MODEL),
+    ] = None
     seed: Annotated[
         int, typer.Option("--seed", help="Of draws and splits.", min=0, max=2**31 - 1, rich_help_panel=_MODEL)
     ] = 0
@@ -138,6 +146,8 @@ class LearningOptions:
             "solver": self.solver,
             "n_rounds": self.rounds,
             "tol": self.tol,
+            "max_iter": self.max_iter,
+            "time_limit": self.time_limit,
             "random_state": self.seed,
         }
         check_settings(PairwiseFairClassifier(**chosen).get_params(deep=False))
