@@ -170,6 +170,37 @@ class Stubborn(FiniteClassOracle):
         return self._everyone.take(np.array([2]))
 
 
+class Modest(FiniteClassOracle):
+    """Finds the least cost every time, and does not claim to."""
+
+    exact = False
+    cheap = False
+
+
+def test_a_search_goes_on_while_its_gap_is_open(listed: Callable[..., Listed], direct_optimum: Direct) -> None:
+    """Many iterations in a row may gain nothing: what ends a search is its gap, and its oracle here misses nothing."""
+    longest = 0
+    for seed in range(30):
+        game = listed(seed, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0)
+        solution = ColumnGeneration(game.problem, Modest(game.labels[2:])).solve(tol=1e-6)
+        optimum = direct_optimum(game.problem, game.errors, game.differences).value
+        assert solution.stopped == "gap"
+        assert solution.error == pytest.approx(optimum, abs=1e-5)
+        assert solution.error - solution.bound <= 1e-6
+        _, runs = np.unique(solution.trajectory["error"].round(6), return_counts=True)
+        longest = max(longest, int(runs.max()))
+    assert longest > 12  # so many equal values once ended a search
+
+
+@pytest.mark.parametrize("limit", [{"max_iter": 1}, {"time_limit": 1e-9}], ids=["iterations", "time"])
+def test_a_limit_keeps_the_best_so_far_and_says_so(listed: Callable[..., Listed], limit: dict[str, Any]) -> None:
+    game = listed(3, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0)
+    solution = ColumnGeneration(game.problem, game.oracle).solve(tol=1e-9, **limit)
+    assert solution.stopped == ("iterations" if "max_iter" in limit else "time")
+    assert solution.bound < solution.error - 1e-9
+    assert_keeps_the_rules(game.problem, solution)
+
+
 def test_even_the_worst_oracle_is_no_worse_than_the_better_constant(listed: Callable[..., Listed]) -> None:
     better = set()
     for seed in range(10):

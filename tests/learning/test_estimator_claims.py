@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 from estimators import ESTIMATORS, each_estimator, fit, of_label_1
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -175,3 +177,33 @@ def test_dropping_a_pair_saves_no_more_than_its_price_says(town: Town) -> None:
         probability = pd.Series(of_label_1(freed, town.people), index=town.people.index)
         apart = abs(probability[frame.loc[row, "a"]] - probability[frame.loc[row, "b"]])
         assert -1e-6 <= saving <= model.prices_.loc[row, "price"] * max(0.0, apart - 0.1) + 1e-6
+
+
+@each_estimator
+def test_the_plain_model_and_a_constant_are_named_beside_the_error(town: Town, name: str) -> None:
+    asked = fit(town, **ESTIMATORS[name], gamma=0.1).certificate_
+    plain = PairwiseFairClassifier(**ESTIMATORS[name]).fit(town.people, town.outcome).certificate_
+    assert asked.plain_error == pytest.approx(plain.error)
+    assert asked.constant_error == pytest.approx(min(town.outcome.mean(), 1 - town.outcome.mean()))
+    assert plain.plain_error == pytest.approx(plain.error)
+    assert "gamma" not in str(plain)
+
+
+def test_a_search_that_may_not_finish_warns_and_keeps_the_rules(town: Town) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"ended at its limit of iterations: up to 0\.\d+ of the error"):
+        model = fit(town, estimator="linear", gamma=0.0, tol=1e-9, max_iter=1)
+    assert model.certificate_.stopped == "iterations"
+    assert model.certificate_.max_violation <= 1e-6
+    with pytest.warns(ConvergenceWarning, match="ended at its time limit"):
+        model = fit(town, estimator="linear", gamma=0.0, tol=1e-9, time_limit=1e-9)
+    assert any("time limit" in warning for warning in model.certificate_.warnings)
+
+
+def test_one_label_for_everyone_is_warned_of(town: Town) -> None:
+    """Everybody must be treated the same as someone of the other outcome."""
+    pairs = [{"judge": "j", "a": a, "b": b, "answer": "same"} for a, b in pairwise(town.people.index)]
+    judgments = Judgments(pairs, people=town.people)
+    with pytest.warns(ConvergenceWarning, match="One label for everyone is what decides"):
+        PairwiseFairClassifier("linear", gamma=0.0).fit(town.people, town.outcome, judgments=judgments)
+    proved = PairwiseFairClassifier("tree", gamma=0.0).fit(town.people, town.outcome, judgments=judgments)
+    assert any("One label" in warning for warning in proved.certificate_.warnings)

@@ -109,6 +109,28 @@ def test_a_threshold_lies_between_two_scores_even_where_there_is_hardly_room() -
         assert np.array(cost)[score > threshold].sum() == pytest.approx(least)
 
 
+def test_earlier_fits_are_varied_by_the_threshold_that_is_cheapest_now(rows: Any) -> None:
+    rng = np.random.default_rng(3)
+    oracle = oracle_for(rows, LogisticRegression())
+    assert oracle.variations(rng.normal(size=60)) is None
+    fits = [oracle.best_response(rng.normal(size=60)).members[0] for _ in range(4)]
+    cost = rng.normal(size=60)
+    varied = oracle.variations(cost)
+    assert varied is not None
+    classifiers, labels = varied
+    assert classifiers.members == fits
+    np.testing.assert_array_equal(labels, classifiers.labels(rows))
+    for fit, own in zip(fits, labels, strict=True):
+        score = fit.decision_function(rows)
+        assert own @ cost == pytest.approx(min(cost[score > t].sum() for t in [-np.inf, *score]))
+
+
+def test_an_estimator_without_scores_cannot_be_varied(rows: Any, cost: Any) -> None:
+    oracle = oracle_for(rows, Weighing())
+    oracle.best_response(cost)
+    assert oracle.variations(cost) is None
+
+
 def test_the_size_of_the_costs_does_not_matter(rows: Any, cost: Any) -> None:
     """A pair's costs are of order 1/n, on which a regularised model would otherwise act differently."""
     oracle = oracle_for(rows, LogisticRegression())
