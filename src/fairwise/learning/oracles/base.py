@@ -6,7 +6,7 @@ a :class:`Classifiers` collection for the labels its members give.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,4 +60,16 @@ class Oracle(Protocol):
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
         """One classifier of (nearly) least cost; ``warm`` holds good ones to start from."""
+        ...
+
+
+@runtime_checkable
+class PlainOracle(Protocol):
+    """An oracle whose least error on the training people is not the classifier to use on others."""
+
+    plain_class: str
+    """What :meth:`plain_model` searches, and how, in words."""
+
+    def plain_model(self, error_cost: FloatArray) -> Classifiers:
+        """The one classifier to use where nothing but errors counts."""
         ...
