@@ -139,7 +139,7 @@ class PairwiseFairClassifier(FittedMixture):
             return self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
         prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
         with joblib_on(client):
-            asked = judgments is not None or bool(self.group_constraints)
+            asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
             solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
         self.n_people_ = len(prepared.people)
         return self._learned(X, prepared, solution)

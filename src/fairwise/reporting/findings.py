@@ -234,8 +234,8 @@ def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome:
 def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[int], curve: Curve | None) -> float:
     """Least error of the same kind of model that listens to nobody; where a search is heuristic, the better of two.
 
-    The least, as the fit with judgments is the least that keeps them: the model that a fit without judgments returns may
-    do without part of it (``linear``).
+    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
+    chosen for other people and has a higher one.
     """
     from sklearn.base import clone
 

@@ -65,7 +65,7 @@ class Oracle(Protocol):
 
 @runtime_checkable
 class PlainOracle(Protocol):
-    """An oracle whose least error on the training people is not the classifier to use on others."""
+    """An oracle whose classifier of least error on the training people is not the one to use on others."""
 
     plain_class: str
     """What :meth:`plain_model` searches, and how, in words."""

@@ -76,7 +76,9 @@ class DescentOracle:
                 return found
         return self._descended(least_squares, error_cost, _CAUTION)
 
-    def _descended(self, starts: LinearClassifiers, cost: FloatArray, caution: float = 0.0) -> LinearClassifiers:
+    def _descended(
+        self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None
+    ) -> LinearClassifiers:
         """The cheapest of the starts and of where descending from each leads."""
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):

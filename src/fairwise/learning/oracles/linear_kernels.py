@@ -154,8 +154,9 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
     one of them moves some rows together, so two sorted lists are merged; a step of the intercept moves all alike.
     Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
 
-    With ``caution > 0`` a step costs ``caution * sqrt(sum of cost[p] ** 2 over the rows p whose label it changes)`` on
-    top: that root is the standard deviation of what it gains, were the sign of each of their costs a coin toss.
+    Unless ``caution`` is None, for which numba compiles a loop without it, a step costs ``caution * sqrt(sum of
+    cost[p] ** 2 over the rows p whose label it changes)`` on top: that root is the standard deviation of what it gains,
+    were the sign of each of their costs a coin toss.
     """
     d, n = columns.shape
     score = np.empty(n)
@@ -202,7 +203,7 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
                         left += cost[p]
                     if score[p] > 0.0:
                         here += cost[p]
-                    if caution > 0.0 and (score[p] > 0.0) == (x > 0.0):
+                    if caution is not None and (score[p] > 0.0) == (x > 0.0):
                         passed += cost[p] ** 2
                     order[count] = count
                     count += 1
@@ -211,13 +212,15 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
                 continue
             if level == 0.0:
                 sorted_order(at[:count], order, spare)
-            best = left + caution * np.sqrt(passed)
+            best = left
+            if caution is not None:
+                best += caution * np.sqrt(passed)
             best_step = at[order[0]] - 1.0
             best_width = np.inf
             running = left
             for q in range(count):
                 running += gain[order[q]]
-                if caution > 0.0:
+                if caution is not None:
                     passed -= gain[order[q]] ** 2
                 low = at[order[q]]
                 if q + 1 < count:
@@ -230,9 +233,9 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
                 else:
                     width = np.inf
                     step = low + 1.0
-                if running > best + 1e-14:
-                    continue
-                total = running + caution * np.sqrt(abs(passed))
+                total = running
+                if caution is not None and running < best + 1e-14:
+                    total += caution * np.sqrt(abs(passed))
                 if total < best - 1e-14 or (total < best + 1e-14 and width > best_width):
                     best = total
                     best_step = step
