@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def test_linear_is_as_good_on_others_as_logistic_regression() -> None:
     """German credit, where the least training error fits best and predicts worst."""
     people, good = load_german_credit()
-    plain, least, logistic = [], [], []
+    plain: list[tuple[float, float]] = []
+    least: list[tuple[float, float]] = []
+    logistic: list[tuple[float, float]] = []
     for seed in range(2):
         for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(people, good):
             seen, outcome = people.iloc[train], good.iloc[train]

@@ -193,14 +193,16 @@ def test_every_step_of_the_plain_model_gains_more_than_chance() -> None:
 
 def test_the_plain_model_does_not_learn_coin_tosses_by_heart() -> None:
     """The least error does: it promises what nobody could keep."""
-    least, plain, logistic = [], [], []
+    least: list[float] = []
+    plain: list[float] = []
+    logistic: list[float] = []
     for seed in range(12):
         rows, cost = coin_tosses(seed)
         oracle = DescentOracle(rows, np.ones(len(rows)), cost)
         by_hand = LogisticRegression().fit(rows, cost < 0)
-        logistic.append(np.mean(by_hand.predict(rows) != (cost < 0)))
+        logistic.append(float(np.mean(by_hand.predict(rows) != (cost < 0))))
         for found, errors in ((oracle.best_response(cost), least), (oracle.plain_model(cost), plain)):
-            errors.append(np.mean(found.labels(rows)[0] != (cost < 0)))
+            errors.append(float(np.mean(found.labels(rows)[0] != (cost < 0))))
     assert np.mean(least) < np.mean(logistic) - 0.06
     assert np.mean(plain) > np.mean(logistic) - 0.02
 
