@@ -33,7 +33,7 @@ _LINEAR, _LOGISTIC = "`linear`", "`LogisticRegression`"
 _MODELS: dict[str, dict[str, Any]] = {
     _LINEAR: {"estimator": "linear"},
     "`linear-regression`": {"estimator": "linear-regression"},
-    "`tree`, depth 2": {"estimator": "tree"},
+    "`tree`, depth 2": {"estimator": "tree", "max_thresholds": 200},
     _LOGISTIC: {"estimator": LogisticRegression(max_iter=1000)},
 }
 _GERMAN_ROLES = Roles(demographics=("age", "personal_status_sex", "foreign_worker"), record=("credit_history",))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_MEASURES = ("seconds", "oracle calls", "error", "held-out error", "violation")
+MEASURES = ("seconds", "oracle calls", "error", "held-out error", "violation")
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def median_times_faster(duels: Sequence[Duel]) -> float:
 
 def duel_table(duels: tuple[Duel, ...]) -> str:
     """Every problem on a line, ours / theirs."""
-    header = ["problem", *_MEASURES, "times faster", "reached"]
+    header = ["problem", *MEASURES, "times faster", "reached"]
     return table(header, [_line(duel) for duel in duels])
 
 
 def summary(rows: dict[str, tuple[Duel, ...]]) -> str:
     """Every rival on a line: medians over its problems, ours / theirs."""
-    header = ["row", "problems", *_MEASURES, "times faster", "least"]
+    header = ["row", "problems", *MEASURES, "times faster", "least"]
     return table(header, [[name, str(len(duels)), *_medians(duels)] for name, duels in rows.items()])
 
 
