@@ -124,8 +124,8 @@ class PairwiseFairClassifier(FittedMixture):
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
 
         With judgments or rules the *training* error is what is least, among mixtures that keep them; its difference to
-        another model's says little about other people. The plain model of ``"linear"``, unless read in blocks, is chosen
-        for other people: its training error is not the least, which is ``certificate_.least_found``.
+        another model's says little about other people. The plain model of ``"linear"``, unless read in blocks, is
+        chosen for other people: its training error is not the least, which is ``certificate_.least_found``.
 
         People who do not fit into memory are given as a :class:`~fairwise.LargeTable`, a path to a Parquet file, a dask
         DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
