@@ -48,7 +48,7 @@ def run() -> Row:
 
 
 def prove(judge: str) -> Curve:
-    compas.tree(compas.problem_of(judge, scaled=False), depth=2).solve(max_iterations=2)  # load data and compiled code
+    compas.tree(compas.problem_of(judge, scaled=False), depth=2).solve(max_iter=2)  # load data and compiled code
     start, busy = perf_counter(), process_time()
     problem = compas.problem_of(judge, scaled=False)
     solver = compas.tree(problem, depth=2)

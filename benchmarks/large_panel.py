@@ -60,7 +60,7 @@ def fit_once() -> None:
     solver = ColumnGeneration(prepared.problem, prepared.oracle, seeds(prepared.problem, prepared.oracle))
     start = perf_counter()
     while perf_counter() - start < _LONGER * took:
-        longer = solver.solve(tol=model.tol, max_iterations=10)  # goes on from all it has found
+        longer = solver.solve(tol=model.tol, max_iter=10)  # goes on from all it has found
     print(
         json.dumps(
             {

@@ -28,7 +28,7 @@ def run() -> Row:
 
 def curve_seconds(judge: str) -> tuple[float, float]:
     """Seconds by the clock, and of processor time."""
-    compas.linear(compas.problem_of(judge)).solve(max_iterations=2)  # load data and compiled code
+    compas.linear(compas.problem_of(judge)).solve(max_iter=2)  # load data and compiled code
     start, busy = perf_counter(), process_time()
     curve(judge)
     return perf_counter() - start, process_time() - busy

@@ -19,7 +19,7 @@ _TOL = 1e-4  # the solver's own
 
 
 def run() -> Row:
-    compas.linear(compas.problem_of(compas.judges()[0])).solve(max_iterations=2)  # load data and compiled code
+    compas.linear(compas.problem_of(compas.judges()[0])).solve(max_iter=2)  # load data and compiled code
     start, busy = perf_counter(), process_time()
     etas, errors = curve()
     took, busy = perf_counter() - start, process_time() - busy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -39,13 +39,16 @@ def solution() -> Solution:
         hypothesis_class="stumps",
         oracle_calls=17,
         trajectory={},
+        stopped="gap",
+        plain_error=0.25,
     )
 
 
 def certificate(solution: Solution, pairs: PairRows, eta: float | None = 0.02) -> Certificate:
     level = {"x": 0.2, "y": 0.5, "z": 0.9}
     favorable = np.array([level[person] for person in pairs.people])
-    return certify(solution, pairs, error=0.3, favorable=favorable, gamma=0.1, eta=eta, weighting="answers")
+    asked: dict[str, Any] = {"gamma": 0.1, "eta": eta, "weighting": "answers"}
+    return certify(solution, pairs, error=0.3, constant_error=0.45, favorable=favorable, **asked)
 
 
 def test_it_measures_what_the_definitions_say(solution: Solution, pairs: PairRows) -> None:
@@ -93,5 +96,37 @@ def test_a_search_never_reads_as_a_proof(solution: Solution, pairs: PairRows) ->
 
 def test_without_pairs_there_is_nothing_to_violate(solution: Solution, said: Callable[..., Judgments]) -> None:
     none = PairRows.from_judgments(said())
-    found = certify(solution, none, error=0.3, favorable=np.empty(0), gamma=0.1, eta=0.0, weighting="panel")
+    asked: dict[str, Any] = {"gamma": 0.1, "eta": 0.0, "weighting": "panel"}
+    found = certify(solution, none, error=0.3, constant_error=0.45, favorable=np.empty(0), **asked)
     assert (found.max_violation, found.mean_violation, found.mean_excess) == (0.0, 0.0, 0.0)
+    assert "gamma" not in str(found)
+    assert "violation" not in str(found)
+
+
+def test_the_plain_model_and_the_constant_stand_beside_the_error(solution: Solution, pairs: PairRows) -> None:
+    found = certificate(solution, pairs)
+    assert (found.plain_error, found.constant_error) == (0.25, 0.45)
+    assert "without any rule 0.2500, one label for everyone 0.4500" in str(found)
+
+
+@pytest.mark.parametrize("bound", [-0.3, 0.1, 0.3, 0.31, 2.0])
+def test_what_a_search_found_nothing_below_is_between_0_and_its_error(
+    solution: Solution, pairs: PairRows, bound: float
+) -> None:
+    found = certificate(replace(solution, exact=False, bound=bound), pairs)
+    assert found.oracle_bound == min(max(bound, 0.0), 0.3)
+
+
+@pytest.mark.parametrize("stopped", ["iterations", "time", "oracle"])
+def test_a_search_that_ended_early_says_so(solution: Solution, pairs: PairRows, stopped: Any) -> None:
+    found = certificate(replace(solution, stopped=stopped), pairs)
+    assert found.stopped == stopped
+    [warning] = found.warnings
+    assert "up to 0.0200 of the error may be left to gain" in warning
+    assert f"Warning: {warning}" in str(found)
+
+
+def test_it_warns_where_one_label_for_everyone_decides(solution: Solution, pairs: PairRows) -> None:
+    assert certificate(replace(solution, constant_weight=0.4), pairs).warnings == ()
+    [warning] = certificate(replace(solution, constant_weight=0.9, exact=False), pairs).warnings
+    assert "decides 90% of the time" in warning

@@ -51,15 +51,15 @@ def test_linear_is_as_good_on_others_as_logistic_regression() -> None:
 def test_its_certificate_knows_the_least_error(town: Town, name: str) -> None:
     model = PairwiseFairClassifier(**ESTIMATORS[name]).fit(town.people, town.outcome)
     certificate = model.certificate_
-    assert certificate.least_found <= certificate.error
-    assert (certificate.least_found < certificate.error) == (name == "linear")
+    assert certificate.plain_error <= certificate.error
+    assert (certificate.plain_error < certificate.error) == (name == "linear")
     constant = min(town.outcome.mean(), 1 - town.outcome.mean())
     assert certificate.error <= constant + 1e-12
 
 
 def test_comparisons_of_training_errors_are_with_the_least(town: Town) -> None:
     """What judgments cost is never less than nothing: with all of them given up, and where none binds."""
-    least = PairwiseFairClassifier("linear").fit(town.people, town.outcome).certificate_.least_found
+    least = PairwiseFairClassifier("linear").fit(town.people, town.outcome).certificate_.plain_error
     model = PairwiseFairClassifier("linear", gamma=0.1).fit(town.people, town.outcome, judgments=town.judgments)
     given_up = error_without_dearest(model, town.people, town.outcome, town.judgments, shares=(0.0, 1.0))["error"]
     assert given_up.iloc[-1] == pytest.approx(least, abs=1e-12)

@@ -80,9 +80,10 @@ def removal_saving(
     """For each of the ``n`` dearest pairs: its price, and the error really saved by refitting without it.
 
     Giving a pair up means that what was said about it asks for nothing any more; it was still shown, so every other
-    weight stays. The saving is at most ``bound = price * max(0, new violation - gamma)``, by convexity, where both
-    fits are optimal.
+    weight stays. By convexity the saving is at most ``bound = price * max(0, new violation - gamma) + gap``, where the
+    certificate is exact; ``gap`` is its own. After a heuristic search nothing bounds it.
     """
+    gap = max(model.certificate_.gap, 0.0) if model.certificate_.kind == "exact" else np.nan
     dearest = honoured_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
@@ -95,7 +96,7 @@ def removal_saving(
                 "price": price,
                 "violation": violation,
                 "new_violation": new_violation,
-                "bound": price * max(0.0, new_violation - model.gamma),
+                "bound": price * max(0.0, new_violation - model.gamma) + gap,
                 "saving": model.certificate_.error - refitted.certificate_.error,
             }
         )

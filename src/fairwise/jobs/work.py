@@ -61,7 +61,8 @@ def frontier(task: Task, at: list[float], models: list[bytes]) -> list[dict[str,
     with one_thread():
         prepared = prepare(settings, task.people, task.outcome, task.judgments, None, task.groups)
         found = [model.classifiers_ for model in fits]
-        solutions = join_points(prepared, points, found, [model.certificate_.oracle_bound for model in fits])
+        bounds = [model.certificate_.oracle_bound for model in fits]
+        solutions = join_points(prepared, points, found, bounds, settings)
     return [_point(prepared, solution, *point) for point, solution in zip(points, solutions, strict=True)]
 
 

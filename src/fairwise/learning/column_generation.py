@@ -3,11 +3,17 @@
 The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
 oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
 themselves where that finds nothing new.
+
+The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
+an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
+programme's own duals are optimal for the classifiers found, not for the whole class. With a heuristic oracle nothing is
+proved, and the prices are the programme's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,15 +29,19 @@ if TYPE_CHECKING:
     from fairwise.learning.multipliers import Multipliers
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
+    from fairwise.learning.result import Stopped
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
-# those of a few statistical rules do not, and an expensive oracle is not asked three times for nothing.
+# those of a few statistical rules do not.
 _SMOOTHING = (0.7, 0.3, 0.0)
-_SMOOTHING_EXPENSIVE = (0.3, 0.0)
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
-_STALL = 12  # a heuristic is given up when this many iterations together gain less than tol
+_WARM_UP = 40  # iterations of a search that only fills the pool
+_MAX_ITER = 2000
+_MAX_ITER_HEURISTIC = 200  # it may never meet its own bound
+_WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
+_VARIATIONS = 8  # how many of an expensive oracle's variations enter at once
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
 
@@ -47,91 +57,124 @@ class ColumnGeneration:
         self._problem = problem
         self._oracle = oracle
         self.pool = Pool(problem, oracle)
-        for start in (oracle.constants(), oracle.best_response(problem.points.error_cost), seeds):
-            self.add(start)
+        self._n_constants = self.add(oracle.constants())
+        plain = oracle.best_response(problem.points.error_cost)
+        self._plain_error = float(problem.evaluate(plain)[0][0])
+        self.add(plain)
+        self.add(seeds)
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
-        expensive = _SMOOTHING_EXPENSIVE if problem.n_pairs else (0.0,)
-        self._smoothing = _SMOOTHING if oracle.cheap else expensive
+        self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
         self._explored = not oracle.cheap or oracle.exact
 
-    def add(self, classifiers: Classifiers | None) -> None:
-        """Classifiers known from elsewhere."""
-        if classifiers is not None:
-            self.pool.add(classifiers, *self._problem.evaluate(classifiers))
+    def add(self, classifiers: Classifiers | None) -> int:
+        """Classifiers known from elsewhere; returns how many of them are new."""
+        return 0 if classifiers is None else self.pool.add(classifiers, *self._problem.evaluate(classifiers))
 
-    def over_pool(self, problem: Problem, bound: float) -> Solution:
-        """The best mixture of what is known, without another question; ``bound`` is what was proved before."""
-        master = self.pool.best_mixture(problem)
-        return self._solution(master, bound, errors=[], violations=[], gaps=[])
-
-    def solve(self, problem: Problem | None = None, *, tol: float = 1e-4, max_iterations: int = 2000) -> Solution:
-        """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's."""
-        problem = problem or self._problem
-        if self._oracle.cheap and not self._oracle.exact:
-            for gamma in _APPROACH:
-                if problem.gamma < gamma < self._smallest_gamma:
-                    self._descend(problem.at(gamma), 10 * tol, max_iterations)
-            self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
-        solution = self._descend(problem, tol, max_iterations)
-        if not self._explored:
-            self._explored = True
-            if self._explore(problem, solution.multipliers):
-                solution = self._descend(problem, tol, max_iterations)
-        return solution
-
-    def _descend(self, problem: Problem, tol: float, max_iterations: int) -> Solution:
-        """Ask, add, solve again, until the bound meets the value or the oracle finds nothing new."""
-        best: Multipliers | None = None
-        bound, best_cost = -np.inf, np.inf
-        errors: list[float] = []
-        violations: list[float] = []
-        gaps: list[float] = []
-        patient = self._oracle.cheap and not self._oracle.exact  # its bound is no proof, and asking on costs little
-        for _ in range(max_iterations):
-            master = self.pool.best_mixture(problem)
-            if best is not None and not self._oracle.exact:
-                # What was found since may be cheaper there than what the oracle found then.
-                best_cost = min(best_cost, float(self.pool.costs(best).min()))
-                bound = lagrangian_bound(problem, best, best_cost)
-            improved = False
-            for smoothing in self._smoothing if best is not None else (0.0,):
-                at = master.multipliers if best is None else master.multipliers.towards(best, smoothing)
-                answer, cost = self._ask(problem, at)
-                candidate = lagrangian_bound(problem, at, cost)
-                if candidate > bound:
-                    bound, best, best_cost = candidate, at, cost
-                if answer.cost(master.multipliers) < _convexity_dual(problem, master) - _IMPROVES:
-                    improved = self.pool.add(answer.classifier, answer.errors, answer.values) > 0
-                if improved or (self._oracle.exact and master.value - bound <= tol):
-                    break
-            errors.append(master.value)
-            violations.append(float(self.pool.reached(master.weights)[: problem.n_pairs].max(initial=0.0)))
-            gaps.append(master.value - bound)
-            stalled = len(errors) > _STALL and errors[-1 - _STALL] - errors[-1] < tol
-            if not improved or (stalled and not self._oracle.exact) or (gaps[-1] <= tol and not patient):
-                break
-        return self._solution(master, bound, errors, violations, gaps)
-
-    def _solution(
-        self,
-        master: MasterSolution,
-        bound: float,
-        errors: list[float],
-        violations: list[float],
-        gaps: list[float],
+    def over_pool(
+        self, problem: Problem, bound: float, proof: Multipliers | None = None, stopped: Stopped = "gap"
     ) -> Solution:
+        """The best mixture of what is known, without another question; ``bound`` and its proof are from before."""
+        return self._solution(_Search(self.pool.best_mixture(problem), bound, proof), stopped)
+
+    def solve(
+        self,
+        problem: Problem | None = None,
+        *,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+    ) -> Solution:
+        """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's.
+
+        ``max_iter`` (None: 2,000 with an exact oracle, 200 with a heuristic) and ``time_limit`` in seconds end the
+        search before its gap is ``tol``; the best so far is returned, with what is known about it.
+        """
+        problem = problem or self._problem
+        most = max_iter or (_MAX_ITER if self._oracle.exact else _MAX_ITER_HEURISTIC)
+        limits = _Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit)
+        if self._oracle.cheap and not self._oracle.exact:
+            self._warm_up(problem, limits)
+        return self._descend(problem, limits)
+
+    def _warm_up(self, problem: Problem, limits: _Limits) -> None:
+        """Short searches that fill the pool of a heuristic: from larger gammas down, and once by the dynamics."""
+        short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
+        for gamma in _APPROACH:
+            if problem.gamma < gamma < self._smallest_gamma and not limits.over():
+                self._descend(problem.at(gamma), short)
+        self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
+        if not self._explored and not limits.over():
+            self._explored = True
+            self._explore(problem, self._descend(problem, short).multipliers)
+
+    def _descend(self, problem: Problem, limits: _Limits) -> Solution:
+        """Ask, add, solve again, until the bound meets the value or a limit is reached."""
+        search = _Search(self._best_known(problem))
+        for _ in range(limits.max_iter):
+            improved = self._improve(problem, search, limits.tol)
+            search.record(float(self.pool.reached(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
+            if search.gap <= limits.tol:
+                return self._solution(search, "gap")
+            if not improved:
+                return self._solution(search, "oracle")
+            if limits.over():
+                return self._solution(search, "time")
+            search.master = self._best_known(problem)
+            if not self._oracle.exact and search.best is not None:
+                # What was found since may be cheaper there than what the oracle found then.
+                search.cost = min(search.cost, float(self.pool.costs(search.best).min()))
+                search.bound = lagrangian_bound(problem, search.best, search.cost)
+        return self._solution(search, "iterations")
+
+    def _improve(self, problem: Problem, search: _Search, tol: float) -> bool:
+        """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
+        duals = search.master.multipliers
+        threshold = _convexity_dual(problem, search.master) - _IMPROVES
+        for smoothing in self._smoothing if search.best is not None else (0.0,):
+            at = duals if search.best is None else duals.towards(search.best, smoothing)
+            answer, cost = self._ask(problem, at)
+            bound = lagrangian_bound(problem, at, cost)
+            if bound > search.bound:
+                search.bound, search.best, search.cost = bound, at, cost
+            if answer.cost(duals) < threshold and self.pool.add(answer.classifier, answer.errors, answer.values):
+                return True
+            if search.gap <= tol:
+                break
+        return False
+
+    def _best_known(self, problem: Problem) -> MasterSolution:
+        """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
+        while True:
+            master = self.pool.best_mixture(problem)
+            varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
+            if varied is None:
+                return master
+            classifiers, labels = varied
+            errors, values = problem.evaluate_labels(labels)
+            reduced = errors + values @ master.multipliers.rows - _convexity_dual(problem, master)
+            best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
+            best = best[reduced[best] < -_WORTH_VARYING]
+            if not self.pool.add(classifiers.take(best), errors[best], values[best]):
+                return master
+
+    def _solution(self, search: _Search, stopped: Stopped) -> Solution:
+        master, exact = search.master, self._oracle.exact
         support = np.flatnonzero(master.weights > 0)
+        bound = search.bound if exact else min(search.bound, master.value)
         return Solution(
             classifiers=self.pool.classifiers.take(support),
             weights=master.weights[support],
             error=float(master.weights[support] @ self.pool.errors[support]),
-            multipliers=master.multipliers,
-            bound=bound if self._oracle.exact else min(bound, master.value),
-            exact=self._oracle.exact,
+            multipliers=search.best if exact and search.best is not None else master.multipliers,
+            bound=bound,
+            exact=exact,
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
-            trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
+            trajectory={name: np.array(values) for name, values in search.trajectory.items()},
+            stopped=stopped,
+            plain_error=self._plain_error,
+            constant_weight=float(master.weights[: self._n_constants].sum()),
         )
 
     def _ask(self, problem: Problem, at: Multipliers) -> tuple[_Answer, float]:
@@ -143,7 +186,7 @@ class ColumnGeneration:
         answer = _Answer(found, *problem.evaluate(found))
         return answer, min(answer.cost(at), float(known.min()))
 
-    def _explore(self, problem: Problem, at: Multipliers) -> bool:
+    def _explore(self, problem: Problem, at: Multipliers) -> None:
         """Once, where the oracle is cheap: play the dynamics at the scale of the multipliers reached.
 
         With many pairs a better mixture can need many new classifiers at once, and none alone improves. The dynamics
@@ -151,11 +194,44 @@ class ColumnGeneration:
         """
         n_rounds = int(np.clip(len(problem) // 8, *_EXPLORING_ROUNDS))
         if n_rounds * problem.points.rows.size > _EXPLORING_WORK:
-            return False
+            return
         bounds = (max(float(at.rows.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
         played = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
         self._oracle_calls += played.oracle_calls
-        return self.pool.add(played.classifiers, *problem.evaluate(played.classifiers)) > 0
+        self.pool.add(played.classifiers, *problem.evaluate(played.classifiers))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When a search ends: at this gap, after so many iterations, at this moment of the monotonic clock."""
+
+    tol: float
+    max_iter: int
+    deadline: float
+
+    def over(self) -> bool:
+        return monotonic() > self.deadline
+
+
+@dataclass(eq=False)
+class _Search:
+    """Where a search stands: the programme over what is known, and the best multipliers with the bound they give."""
+
+    master: MasterSolution
+    bound: float = -np.inf
+    best: Multipliers | None = None
+    cost: float = np.inf
+    """The least cost known at ``best``."""
+
+    trajectory: dict[str, list[float]] = field(default_factory=lambda: {"error": [], "max_violation": [], "gap": []})
+
+    @property
+    def gap(self) -> float:
+        return self.master.value - self.bound
+
+    def record(self, max_violation: float) -> None:
+        for name, value in (("error", self.master.value), ("max_violation", max_violation), ("gap", self.gap)):
+            self.trajectory[name].append(value)
 
 
 @dataclass(frozen=True, eq=False)

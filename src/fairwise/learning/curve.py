@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fairwise.learning.solving import least_error
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ def solve_curve(
         names = ("n_rounds", "nu", "lambda_bound", "tau_bound")
         played = solve_games(problems, prepared.oracle, **{name: settings[name] for name in names})
         return [_stepped(solution, step) for solution in played]
-    return _solve_together(prepared, problems, float(settings["tol"]), shared, step)
+    return _solve_together(prepared, problems, settings, shared, step)
 
 
 def join_points(
@@ -51,10 +49,12 @@ def join_points(
     points: Sequence[tuple[float, float | None]],
     found: Sequence[Classifiers],
     bounds: Sequence[float],
+    settings: Mapping[str, Any],
 ) -> list[Solution]:
     """One curve from points that were solved apart, on whichever machine: each anew over what was found for any.
 
-    Only linear programmes are solved, so that what is said of :func:`solve_curve` holds; ``bounds`` are those proved.
+    What is said of :func:`solve_curve` holds. An exact oracle is asked again, for multipliers that prove the bound: few
+    calls, as what was found nearly closes the gap. Of a heuristic, ``bounds`` are what its searches told.
     """
     from fairwise.learning.column_generation import ColumnGeneration
 
@@ -62,6 +62,8 @@ def join_points(
     if len(prepared.problem) == 0:
         return [least_error(problem, prepared.oracle) for problem in problems]
     together = _joined(*found)
+    if prepared.oracle.exact:
+        return _solve_together(prepared, problems, settings, together, lambda: None)
     solvers: dict[bytes, ColumnGeneration] = {}
     for problem in problems:
         if (key := problem.hard.tobytes()) not in solvers:
@@ -70,7 +72,11 @@ def join_points(
 
 
 def _solve_together(
-    prepared: Prepared, problems: list[Problem], tol: float, shared: Classifiers | None, step: Callable[[], None]
+    prepared: Prepared,
+    problems: list[Problem],
+    settings: Mapping[str, Any],
+    shared: Classifiers | None,
+    step: Callable[[], None],
 ) -> list[Solution]:
     from fairwise.learning.column_generation import ColumnGeneration
     from fairwise.learning.seeding import seeds
@@ -78,18 +84,22 @@ def _solve_together(
     # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
     solvers: dict[bytes, ColumnGeneration] = {}
     found = shared
-    bounds = np.full(len(problems), -np.inf)
+    limits = {name: settings[name] for name in ("tol", "max_iter", "time_limit")}
+    solved: dict[int, Solution] = {}
     loosest_first = sorted(range(len(problems)), key=lambda i: (-_limits(problems[i]), -problems[i].gamma))
     for i in loosest_first:
         problem = problems[i]
         if (key := problem.hard.tobytes()) not in solvers:
             solvers[key] = ColumnGeneration(problem, prepared.oracle, _joined(seeds(problem, prepared.oracle), found))
-        bounds[i] = solvers[key].solve(problem, tol=tol).bound
+        solved[i] = solvers[key].solve(problem, **limits)
         found = _joined(*(solver.pool.classifiers for solver in solvers.values()))
         step()
     for solver in solvers.values() if len(solvers) > 1 else ():
         solver.add(found)
-    return [solvers[p.hard.tobytes()].over_pool(p, bound) for p, bound in zip(problems, bounds, strict=True)]
+    return [
+        solvers[p.hard.tobytes()].over_pool(p, solved[i].bound, solved[i].multipliers, solved[i].stopped)
+        for i, p in enumerate(problems)
+    ]
 
 
 def at_point(problem: Problem, gamma: float, eta: float | None) -> Problem:

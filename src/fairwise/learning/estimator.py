@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 
 from fairwise.errors import InputError
 from fairwise.learning.blocks.table import large_table
@@ -50,7 +52,13 @@ class PairwiseFairClassifier(FittedMixture):
     solver : {"column-generation", "no-regret"}
         ``"no-regret"`` is the paper's; ``n_rounds``, ``lambda_bound``, ``tau_bound`` and ``nu`` are its settings.
     tol : float
-        Gap at which column generation stops.
+        Gap at which column generation stops, whatever the estimator: between the error reached and the bound or, where
+        the search is a heuristic, what it found nothing below.
+    max_iter : int or None
+        How many iterations column generation may take, each with one to three calls of the oracle (fits, for an
+        estimator of one's own); None: 2,000 for ``"tree"``, 200 where the search is a heuristic.
+    time_limit : float or None
+        Seconds after which column generation asks for no more. It keeps the best so far, and the certificate says so.
     random_state : int, RandomState or None
         Key of the draws in :meth:`predict` (None: 0) and seed of estimators that use chance.
 
@@ -92,6 +100,8 @@ class PairwiseFairClassifier(FittedMixture):
         tau_bound: float = 1.0,
         nu: float | None = None,
         tol: float = 1e-4,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -109,6 +119,8 @@ class PairwiseFairClassifier(FittedMixture):
         self.tau_bound = tau_bound
         self.nu = nu
         self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
         self.random_state = random_state
 
     def fit(
@@ -125,7 +137,7 @@ class PairwiseFairClassifier(FittedMixture):
 
         With judgments or rules the *training* error is what is least, among mixtures that keep them; its difference to
         another model's says little about other people. The plain model of ``"linear"``, unless read in blocks, is
-        chosen for other people: its training error is not the least, which is ``certificate_.least_found``.
+        chosen for other people: its training error is not the least, which is ``certificate_.plain_error``.
 
         People who do not fit into memory are given as a :class:`~fairwise.LargeTable`, a path to a Parquet file, a dask
         DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
@@ -142,7 +154,9 @@ class PairwiseFairClassifier(FittedMixture):
             asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
             solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
         self.n_people_ = len(prepared.people)
-        return self._learned(X, prepared, solution)
+        self._learned(X, prepared, solution)
+        self._warn()
+        return self
 
     def _fit_large(
         self, settings: dict[str, Any], table: Any, judgments: Any, weight: Any, sensitive: Any, client: Any
@@ -155,7 +169,14 @@ class PairwiseFairClassifier(FittedMixture):
         rules, solution, self.n_people_ = fit_in_blocks(settings, table, judgments, client)
         self._learned(pd.DataFrame(columns=list(table.features)), rules, solution)
         self._forget()
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Give what the certificate warns of; of a proven optimum there is nothing to do about, it only says it."""
+        if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
+            for warning in self.certificate_.warnings:
+                warnings.warn(warning, ConvergenceWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

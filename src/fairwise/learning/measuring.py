@@ -37,6 +37,7 @@ class Measured:
             self._solution,
             self._rules.pairs,
             error=self._solution.error if error is None else error,
+            constant_error=self._rules.problem.points.constant_error,
             favorable=self._favorable,
             gamma=gamma,
             eta=eta,

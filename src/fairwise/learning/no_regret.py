@@ -99,7 +99,8 @@ def _play(
     errors: list[float] = []
     violations: list[float] = []
     gaps: list[float] = []
-    calls, next_look, bound = 0, 1, -np.inf
+    plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))
+    calls, next_look, bound = 1, 1, -np.inf
     for t in range(1, plan.n_rounds + 1):
         at = Multipliers(lambda_bound * _softmax_with_zero(theta), budgets)
         response = oracle.best_response(problem.cost(at.rows))
@@ -138,6 +139,8 @@ def _play(
         hypothesis_class=oracle.hypothesis_class,
         oracle_calls=calls,
         trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
+        stopped="rounds" if nu is None else "gap" if gaps[-1] <= nu else "oracle",
+        plain_error=plain,
     )
 
 
@@ -153,11 +156,13 @@ def _play_regression(
 
     points = problems[0].points
     games = play_games(problems, Ground.of(problems[0], oracle), plans, lambda_bound, tau_bound)
-    played = join([part for game in games for part in (game.classifiers, game.reply)])
+    plain = oracle.best_response(points.error_cost)
+    played = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
     errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
+    bounds = lambda_bound, tau_bound
     return [
-        game.solution(own[:-1], float(own[-1]), lambda_bound, tau_bound, oracle.hypothesis_class)
-        for game, own in zip(games, errors.reshape(len(games), -1), strict=True)
+        game.solution(own[:-1], float(own[-1]), float(errors[0]), *bounds, oracle.hypothesis_class)
+        for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)
     ]
 
 

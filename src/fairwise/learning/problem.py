@@ -48,6 +48,11 @@ class Points:
     multiplicity: FloatArray
     """Weight of the people at each point: how often a repeated row stands in the table."""
 
+    @property
+    def constant_error(self) -> float:
+        """Error of the better of the two classifiers that give everyone one label; the weights of people add to 1."""
+        return min(self.error_offset, 1.0 - self.error_offset)
+
     def errors(self, labels: LabelArray) -> FloatArray:
         """Error ``(k,)`` of classifiers with labels ``(k, P)``."""
         return self.error_offset + labels.astype(float) @ self.error_cost

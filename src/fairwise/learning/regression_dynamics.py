@@ -62,9 +62,15 @@ class Game:
     """What the reply costs on judged people, apart from its error."""
 
     def solution(
-        self, errors: FloatArray, reply_error: float, lambda_bound: float, tau_bound: float, hypothesis_class: str
+        self,
+        errors: FloatArray,
+        reply_error: float,
+        plain_error: float,
+        lambda_bound: float,
+        tau_bound: float,
+        hypothesis_class: str,
     ) -> Solution:
-        """The average of the rounds, once the error of each ``(T,)`` and of the reply is known."""
+        """The average of the rounds, once the error of each ``(T,)``, the reply and the plain model is known."""
         n_rounds = len(errors)
         running = np.cumsum(errors) / np.arange(1, n_rounds + 1)
         self.average.error = float(running[-1])
@@ -81,6 +87,8 @@ class Game:
             hypothesis_class=hypothesis_class,
             oracle_calls=n_rounds + 1,
             trajectory={"error": running, "max_violation": self.violations, "gap": gaps},
+            stopped="rounds",
+            plain_error=plain_error,
         )
 
 

@@ -39,6 +39,10 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     _positive(settings, "lambda_bound", MAX_MULTIPLIER)
     _positive(settings, "tau_bound", MAX_MULTIPLIER)
     _positive(settings, "tol")
+    if settings["max_iter"] is not None:
+        _whole(settings, "max_iter", 1)
+    if settings["time_limit"] is not None:
+        _positive(settings, "time_limit")
     if settings["nu"] is not None:
         _positive(settings, "nu")
 

@@ -58,7 +58,8 @@ def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solu
     from fairwise.learning.column_generation import ColumnGeneration
     from fairwise.learning.seeding import seeds
 
-    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(tol=settings["tol"])
+    limits = {name: settings[name] for name in ("tol", "max_iter", "time_limit")}
+    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(**limits)
 
 
 def plain(problem: Problem, oracle: Oracle) -> Solution:
@@ -72,9 +73,9 @@ def plain(problem: Problem, oracle: Oracle) -> Solution:
         return least
     chosen = oracle.plain_model(problem.points.error_cost)
     error, _, _ = problem.observe(chosen)
-    return replace(
-        alone(problem, chosen, error, oracle), bound=min(error, least.error), hypothesis_class=oracle.plain_class
-    )
+    lowest = min(error, least.error)
+    found = alone(problem, chosen, error, oracle)
+    return replace(found, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
 
 
 def least_error(problem: Problem, oracle: Oracle) -> Solution:
@@ -97,6 +98,8 @@ def alone(problem: Problem, classifier: Classifiers, error: float, oracle: Oracl
         hypothesis_class=oracle.hypothesis_class,
         oracle_calls=1,
         trajectory={"error": once, "max_violation": np.zeros(1), "gap": np.zeros(1)},
+        stopped="gap",
+        plain_error=error,
     )
 
 

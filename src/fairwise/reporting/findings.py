@@ -240,7 +240,7 @@ def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[
     from sklearn.base import clone
 
     plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-    error = float(plain.fit(people, outcome.to_numpy()).certificate_.least_found)
+    error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
     return error if curve is None else min(error, curve.unbound_error)
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise.learning.oracles.weighted import FittedClassifiers, WeightedOracle, best_threshold
+from fairwise.learning.oracles.weighted import FittedClassifiers, Ranking, WeightedOracle
 
 SEEN: list[tuple[Any, Any, Any]] = []
 
@@ -96,7 +96,7 @@ def test_the_best_threshold_is_the_best_of_all(seed: int) -> None:
     rng = np.random.default_rng(seed)
     score = rng.normal(size=15).round(int(rng.integers(0, 3)))
     cost = rng.normal(size=15)
-    threshold, least = best_threshold(score, cost)
+    threshold, least = Ranking(score).cheapest(cost)
     assert cost[score > threshold].sum() == pytest.approx(least)
     assert least == pytest.approx(min(cost[score > t].sum() for t in [-np.inf, *score]))
     assert least <= min(0.0, cost.sum()) + 1e-12
@@ -105,7 +105,7 @@ def test_the_best_threshold_is_the_best_of_all(seed: int) -> None:
 def test_a_threshold_lies_between_two_scores_even_where_there_is_hardly_room() -> None:
     score = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(np.nextafter(1.0, 2.0), 2.0)])
     for cost in ([1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], [-1.0, 1.0, -3.0]):
-        threshold, least = best_threshold(score, np.array(cost))
+        threshold, least = Ranking(score).cheapest(np.array(cost))
         assert np.array(cost)[score > threshold].sum() == pytest.approx(least)
 
 

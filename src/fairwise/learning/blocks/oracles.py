@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.regression import RegressionOracle, inverted
@@ -24,7 +25,7 @@ _EDGES = 128  # steps tried along each coordinate, from the breakpoints of the f
 _JUDGED_EDGES = 64  # and from those of judged people
 
 
-class LargeRegressionOracle:
+class LargeRegressionOracle(Oracle):
     """The regression needs no pass: costs are the same within a cell, and the mean row of each cell is known."""
 
     exact = False
@@ -44,7 +45,7 @@ class LargeRegressionOracle:
         return LinearClassifiers(-beta[None, 1:], -beta[:1])
 
 
-class LargeDescentOracle:
+class LargeDescentOracle(Oracle):
     """Coordinate searches on the 0/1 cost as in memory, but every step is one pass and one histogram.
 
     A pass finds, along every coordinate at once, what each of some steps would cost, exactly; the best one is taken.

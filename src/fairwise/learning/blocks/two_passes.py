@@ -36,23 +36,21 @@ class Played:
 
     @property
     def classifiers(self) -> list[LinearClassifiers]:
-        """Everything whose errors must be counted: of each game the mixture, then the reply that bounds it."""
-        if not self.games:
-            return [self.plain]
-        return [part for game in self.games for part in (game.classifiers, game.reply)]
+        """Whose errors must be counted: the plain model, then of each game the mixture and the reply that bounds it."""
+        return [self.plain, *(part for game in self.games for part in (game.classifiers, game.reply))]
 
     def solutions(self, counts: Counts, settings: Mapping[str, Any]) -> list[tuple[Solution, Counts]]:
         """The solution of each problem with the counts of its mixture, from those of :attr:`classifiers`."""
+        plain = float(counts.of(0, 1).errors()[0])
         if not self.games:
-            error = float(counts.errors()[0])
-            return [(alone(problem, self.plain, error, RegressionOracle), counts) for problem in self.problems]
+            return [(alone(problem, self.plain, plain, RegressionOracle), counts) for problem in self.problems]
         bounds = settings["lambda_bound"], settings["tau_bound"]
-        found, start = [], 0
+        found, start = [], 1
         for game in self.games:
             reply = start + len(game.classifiers)
             mixture, error_of_reply = counts.of(start, reply), float(counts.of(reply, reply + 1).errors()[0])
             name = RegressionOracle.hypothesis_class
-            found.append((game.solution(mixture.errors(), error_of_reply, *bounds, name), mixture))
+            found.append((game.solution(mixture.errors(), error_of_reply, plain, *bounds, name), mixture))
             start = reply + 1
         return found
 

@@ -39,7 +39,7 @@ class Classifiers(Protocol):
 
 
 class Oracle(Protocol):
-    """Answers cost-sensitive classification problems over one hypothesis class.
+    """Answers cost-sensitive classification problems over one hypothesis class; oracles are its subclasses.
 
     The cost of a classifier ``h`` is ``sum_p cost[p] * h(p)`` over the points it was built for, where ``cost`` is
     the cost of label 1 minus that of label 0 (Algorithm 1 of the paper, written as one difference).
@@ -61,6 +61,13 @@ class Oracle(Protocol):
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
         """One classifier of (nearly) least cost; ``warm`` holds good ones to start from."""
         ...
+
+    def variations(self, cost: FloatArray) -> tuple[Classifiers, LabelArray] | None:  # noqa: ARG002
+        """Classifiers of low cost that follow from earlier answers at next to no expense, with their labels ``(k, P)``.
+
+        None where asking again is as cheap.
+        """
+        return None
 
 
 @runtime_checkable

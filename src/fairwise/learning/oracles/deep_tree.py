@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.tree import TreeOracle, whole_number
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TOTAL = 1e6
 """What the costs given to the package add up to."""
 
 
-class DeepTreeOracle:
+class DeepTreeOracle(Oracle):
     """A decision tree of nearly least cost, searched for within a time limit.
 
     It is never ``exact``, even where the search ends in time: whatever the scale, the package takes a

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.linear_kernels import descend, single_levels
 from fairwise.learning.oracles.regression import RegressionOracle
@@ -22,7 +23,7 @@ _KICKS = 20  # how often the search for the least error is thrown off and starte
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
 
-class DescentOracle:
+class DescentOracle(Oracle):
     """Start from the regression solution and from good known classifiers; descend from each; keep the cheapest.
 
     A local search: never worse than the regression it starts from, but with no proof of optimality. The cost of errors

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import Oracle
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
@@ -35,7 +36,7 @@ class ListedClassifiers:
         return {"predictions": self.predictions}
 
 
-class FiniteClassOracle:
+class FiniteClassOracle(Oracle):
     """Minimises over the rows of ``predictions`` ``(k, P)``, 0 or 1, and both constants."""
 
     exact = True

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _RELATIVE_RANK = 1e-10
 
 
-class RegressionOracle:
+class RegressionOracle(Oracle):
     """Regress ``c1 - c0`` on ``(1, x)`` and predict 1 where the fitted cost is negative.
 
     Two regressions, of ``c0`` and of ``c1``, are one regression of their difference. With the Gram matrix factorised

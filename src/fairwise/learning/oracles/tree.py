@@ -27,6 +27,7 @@ import numpy as np
 from numba import njit
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.tree_classifiers import Splits, TreeClassifiers, midpoints
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _three_splits(slots: _Slots, held: IntArray, ends: IntArray, cost: FloatArra
     return values
 
 
-class TreeOracle:
+class TreeOracle(Oracle):
     """The decision tree of least cost over thresholds of the columns, proved by an exhaustive search.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
+from fairwise.learning.oracles.base import Oracle
+
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 
 
 _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
+_MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +54,16 @@ class FittedClassifiers:
         return {"members": self.members, "thresholds": self.thresholds}
 
 
-class WeightedOracle:
+class WeightedOracle(Oracle):
     """Fits a clone of ``estimator`` to each cost vector, then moves its threshold to where the cost is least.
 
     Most estimators minimise something smoother than the cost, so the best threshold on their score can be far from
     their own; finding it exactly takes one sort. For the costs of errors alone the estimator is left as it is: that is
     the plain model. An estimator without ``sample_weight`` gets a sample of the rows instead, drawn with probabilities
     proportional to the weights from a fixed seed, so that the same costs always give the same classifier.
+
+    A fit is expensive and its scores are not: a threshold elsewhere on the scores of an earlier fit is another
+    classifier of the class, and :meth:`variations` offers the cheapest of each.
     """
 
     exact = False
@@ -69,6 +76,7 @@ class WeightedOracle:
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self._threads = ThreadpoolController()
+        self._ranked: deque[tuple[Any, Ranking]] = deque(maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1)))
         how = "fits to samples drawn by cost" if self._weight_name is None else "cost-weighted fits"
         self.hypothesis_class = f"{type(estimator).__name__}, by {how}"
 
@@ -92,13 +100,23 @@ class WeightedOracle:
         with self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas"):
             fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
         plain = _single(fitted)
-        if np.array_equal(cost, self._error_cost) or not (
-            hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")
-        ):
+        if not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
             return plain
-        threshold, least = best_threshold(scores(fitted, self._rows), cost)
+        ranking = Ranking(scores(fitted, self._rows))
+        self._ranked.append((fitted, ranking))
+        if np.array_equal(cost, self._error_cost):
+            return plain
+        threshold, least = ranking.cheapest(cost)
         moved = least < float(plain.labels(self._rows)[0] @ cost) - 1e-12
         return FittedClassifiers([fitted], np.array([threshold])) if moved else plain
+
+    def variations(self, cost: FloatArray) -> tuple[FittedClassifiers, LabelArray] | None:
+        """Of every fit that is remembered, the threshold that is cheapest now."""
+        if not self._ranked:
+            return None
+        thresholds = np.array([ranking.cheapest(cost)[0] for _, ranking in self._ranked])
+        labels = [ranking.above(at) for (_, ranking), at in zip(self._ranked, thresholds, strict=True)]
+        return FittedClassifiers([member for member, _ in self._ranked], thresholds), np.stack(labels)
 
 
 def scores(model: Any, rows: Any) -> FloatArray:
@@ -108,15 +126,25 @@ def scores(model: Any, rows: Any) -> FloatArray:
     return np.asarray(model.predict_proba(rows), dtype=float)[:, 1]
 
 
-def best_threshold(score: FloatArray, cost: FloatArray) -> tuple[float, float]:
-    """The threshold ``t`` with the least ``sum cost[score > t]``, between two scores, and that cost."""
-    values, position = np.unique(score, return_inverse=True)
-    above = np.cumsum(np.bincount(position, cost)[::-1])[::-1]  # cost of label 1 from each value up
-    below = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2])  # thresholds under each value
-    usable = np.append(True, (below[1:] >= values[:-1]) & (below[1:] < values[1:]))
-    candidates = np.append(np.where(usable, above, np.inf), 0.0)
-    best = int(np.argmin(candidates))
-    return float(np.append(below, values[-1])[best]), float(candidates[best])
+class Ranking:
+    """The points by their score ``(P,)``, sorted once for thresholds under any cost."""
+
+    def __init__(self, score: FloatArray) -> None:
+        self._values, self._position = np.unique(score, return_inverse=True)
+
+    def cheapest(self, cost: FloatArray) -> tuple[float, float]:
+        """The threshold ``t`` with the least ``sum cost[score > t]``, between two scores, and that cost."""
+        values = self._values
+        above = np.cumsum(np.bincount(self._position, cost)[::-1])[::-1]  # cost of label 1 from each value up
+        below = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2])  # thresholds under each value
+        usable = np.append(True, (below[1:] >= values[:-1]) & (below[1:] < values[1:]))
+        candidates = np.append(np.where(usable, above, np.inf), 0.0)
+        best = int(np.argmin(candidates))
+        return float(np.append(below, values[-1])[best]), float(candidates[best])
+
+    def above(self, threshold: float) -> LabelArray:
+        """Labels ``(P,)`` of this threshold."""
+        return np.asarray(self._values > threshold, dtype=np.uint8)[self._position]
 
 
 def _single(member: Any) -> FittedClassifiers:
