@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import compas
 from benchmarks.peers.environment import run_peer
-from benchmarks.rivals import Duel, Measured, median_times_faster
+from benchmarks.rivals import MEASURES, Duel, Measured, median_times_faster
 from benchmarks.row import Row, busy_seconds, table
 from fairwise import PairwiseFairClassifier
 
@@ -92,7 +92,7 @@ def run() -> Row:
             penalties=", ".join(map(str, _PENALTIES)),
             released=" and ".join(f"{one.error:.3f}" for one in released),
             constant=f"{constant_error():.3f}",
-            default=table(["problem", "seconds", "oracle calls", "error", "violation"], default),
+            default=table(["problem", *MEASURES], default),
         ),
         ratios={"times faster than GerryFair": faster},
         duels=tuple(found),

@@ -23,7 +23,8 @@ runs in a process of its own; its peak memory is that of the largest process it 
 _RIVALS = """## Side by side with rivals
 
 The same problem solved by both in one run, measured by the same function: medians over a row's problems, ours / theirs.
-Error and violation are those of the randomised classifier on the training people. What each rival is, and where it
+Error and violation are those of the randomised classifier on the training people, the held-out error is that of the
+same settings on people not fitted to, where that was measured. What each rival is, and where it
 solves a problem that is not quite ours, is told in its row below.
 """
 

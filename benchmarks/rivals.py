@@ -12,18 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MEASURES = ("seconds", "oracle calls", "error", "held-out error", "violation")
+
+
 @dataclass(frozen=True)
 class Measured:
-    """Error and violation of the randomised classifier on the training people, and what it took."""
+    """Error and violation of the randomised classifier on the training people, and what it took.
+
+    ``held_out`` is the error on people it was not fitted to, in folds; None where all of them are needed to fit.
+    """
 
     seconds: float
     oracle_calls: int | None
     error: float
     violation: float
+    held_out: float | None = None
 
     def cells(self) -> list[str]:
         calls = "—" if self.oracle_calls is None else f"{self.oracle_calls:,}"
-        return [f"{self.seconds:.3g}", calls, f"{self.error:.4f}", f"{self.violation:.4f}"]
+        held_out = "—" if self.held_out is None else f"{self.held_out:.4f}"
+        return [f"{self.seconds:.3g}", calls, f"{self.error:.4f}", held_out, f"{self.violation:.4f}"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +54,13 @@ def median_times_faster(duels: Sequence[Duel]) -> float:
 
 def duel_table(duels: tuple[Duel, ...]) -> str:
     """Every problem on a line, ours / theirs."""
-    header = ["problem", "seconds", "oracle calls", "error", "violation", "times faster", "reached"]
+    header = ["problem", *MEASURES, "times faster", "reached"]
     return table(header, [_line(duel) for duel in duels])
 
 
 def summary(rows: dict[str, tuple[Duel, ...]]) -> str:
     """Every rival on a line: medians over its problems, ours / theirs."""
-    header = ["row", "problems", "seconds", "oracle calls", "error", "violation", "times faster", "least"]
+    header = ["row", "problems", *MEASURES, "times faster", "least"]
     return table(header, [[name, str(len(duels)), *_medians(duels)] for name, duels in rows.items()])
 
 
@@ -65,9 +73,10 @@ def _medians(duels: tuple[Duel, ...]) -> list[str]:
     ours, theirs = (
         Measured(
             seconds=median(each.seconds for each in side),
-            oracle_calls=_median_calls(side),
+            oracle_calls=_whole(_median_known([each.oracle_calls for each in side])),
             error=median(each.error for each in side),
             violation=median(each.violation for each in side),
+            held_out=_median_known([each.held_out for each in side]),
         )
         for side in ([duel.us for duel in duels], [duel.them for duel in duels])
     )
@@ -76,6 +85,10 @@ def _medians(duels: tuple[Duel, ...]) -> list[str]:
     return [*both, f"{median_times_faster(duels):.3g}", f"{slowest:.3g}"]
 
 
-def _median_calls(side: Sequence[Measured]) -> int | None:
-    calls = [each.oracle_calls for each in side if each.oracle_calls is not None]
-    return round(median(calls)) if calls else None
+def _median_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

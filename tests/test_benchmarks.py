@@ -80,7 +80,7 @@ def test_every_row_has_a_module_and_only_rows_are_left_out() -> None:
 def test_the_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     rivals, row, runs, page = (import_module(f"benchmarks.{name}") for name in ("rivals", "row", "runs", "page"))
     duel = rivals.Duel(
-        "one problem", rivals.Measured(0.5, 3, 0.25, 0.01), rivals.Measured(2.0, None, 0.375, 0.02), True
+        "one problem", rivals.Measured(0.5, 3, 0.25, 0.01, 0.5), rivals.Measured(2.0, None, 0.375, 0.02), True
     )
     measured = {
         "loop": runs.Run(row.Row("what", "bar", "4 times", True, "How.", duels=(duel,)), 1.0, 2**29),
@@ -90,7 +90,7 @@ def test_the_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     assert "| [loop](#loop) | what | bar | 4 times | yes | 0.50 GiB |" in text
     assert "| [pages](#pages) | other | bar | slow | **no** | 1.00 GiB |" in text
-    assert "| one problem | 0.5 / 2 | 3 / — | 0.2500 / 0.3750 | 0.0100 / 0.0200 | 4 | yes |" in text
+    assert "| one problem | 0.5 / 2 | 3 / — | 0.2500 / 0.3750 | 0.5000 / — | 0.0100 / 0.0200 | 4 | yes |" in text
     assert text.count("# ") == 4
     figure = tmp_path / "figures" / "benchmarks_rivals.svg"
     drawn = figure.read_bytes()

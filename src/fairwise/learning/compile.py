@@ -23,6 +23,7 @@ def compile_kernels() -> None:
     for estimator in ESTIMATORS:
         for depth in (1, 2, 3) if estimator == "tree" else (2,):
             PairwiseFairClassifier(estimator, max_depth=depth).fit(people, outcome, judgments=judgments)
+    PairwiseFairClassifier("linear").fit(people, outcome)  # the cautious search is a loop of its own
     paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=20)
     paper.fit(people, outcome, judgments=judgments)
     paper.fit([pd.DataFrame(people).assign(outcome=outcome).rename(columns=str)], "outcome", judgments=judgments)

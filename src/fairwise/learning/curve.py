@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fairwise.learning.solving import plain
+from fairwise.learning.solving import least_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ def solve_curve(
     """
     problems = [at_point(prepared.problem, *point) for point in points]
     if len(prepared.problem) == 0:
-        return [_stepped(plain(problem, prepared.oracle), step) for problem in problems]
+        return [_stepped(least_error(problem, prepared.oracle), step) for problem in problems]
     if settings["solver"] == "no-regret":
         from fairwise.learning.no_regret import solve_games
 
@@ -60,7 +60,7 @@ def join_points(
 
     problems = [at_point(prepared.problem, *point) for point in points]
     if len(prepared.problem) == 0:
-        return [plain(problem, prepared.oracle) for problem in problems]
+        return [least_error(problem, prepared.oracle) for problem in problems]
     together = _joined(*found)
     if prepared.oracle.exact:
         return _solve_together(prepared, problems, settings, together, lambda: None)

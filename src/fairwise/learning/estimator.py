@@ -28,9 +28,11 @@ class PairwiseFairClassifier(FittedMixture):
     Parameters
     ----------
     estimator : {"linear", "linear-regression", "tree"} or scikit-learn classifier or Pipeline
-        What is mixed. ``"linear"``: linear thresholds by coordinate descent on the 0/1 cost; ``"linear-regression"``:
-        the paper's heuristic; ``"tree"``: decision trees, proven optimal. A Pipeline gets the people's own columns,
-        everything else gets them encoded (one-hot, scaled, missing values marked).
+        What is mixed. ``"linear"`` (the default): linear thresholds by coordinate descent on the 0/1 cost, that is on
+        the error on the training people. A lower training error is not a lower error on others: measure that on people
+        who were held out (``docs/oracles.md`` has a table). ``"linear-regression"``: the paper's heuristic;
+        ``"tree"``: decision trees, proven optimal. A Pipeline gets the people's own columns, everything else gets them
+        encoded (one-hot, scaled, missing values marked).
     max_depth, max_thresholds : int, int or None
         For ``"tree"``: depth, and how many thresholds a column may have (None: every midpoint).
     gamma : float
@@ -131,7 +133,11 @@ class PairwiseFairClassifier(FittedMixture):
         sensitive_features: Any = None,
         client: Any = None,
     ) -> Self:
-        """Learn from people, their outcomes, and judgments; without judgments, the plain model.
+        """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
+
+        With judgments or rules the *training* error is what is least, among mixtures that keep them; its difference to
+        another model's says little about other people. The plain model of ``"linear"``, unless read in blocks, is
+        chosen for other people: its training error is not the least, which is ``certificate_.plain_error``.
 
         People who do not fit into memory are given as a :class:`~fairwise.LargeTable`, a path to a Parquet file, a dask
         DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
@@ -145,7 +151,8 @@ class PairwiseFairClassifier(FittedMixture):
             return self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
         prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
         with joblib_on(client):
-            solution = fitted_with_context(prepared.oracle, prepared.problem, settings)
+            asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
+            solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
         self.n_people_ = len(prepared.people)
         self._learned(X, prepared, solution)
         self._warn()

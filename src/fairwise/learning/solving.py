@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairwise.errors import InputError
 from fairwise.learning.multipliers import Multipliers
+from fairwise.learning.oracles.base import PlainOracle
 from fairwise.learning.result import Solution
 from fairwise.learning.settings import DEEPEST_PROVEN
 
@@ -45,9 +47,9 @@ def make_oracle(settings: Mapping[str, Any], points: Points, columns: list[str],
 
 
 def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solution:
-    """Run the solver the settings name; without any row to keep, the plain model."""
+    """Run the solver the settings name; without any row to keep, the least error."""
     if len(problem) == 0:
-        return plain(problem, oracle)
+        return least_error(problem, oracle)
     if settings["solver"] == "no-regret":
         from fairwise.learning.no_regret import solve_no_regret
 
@@ -61,6 +63,22 @@ def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solu
 
 
 def plain(problem: Problem, oracle: Oracle) -> Solution:
+    """The one classifier to use where nobody was asked and no rule was given.
+
+    Most often that of least error. An oracle that would fit its training people too closely has another one, whose
+    error is above the bound: the least error found.
+    """
+    least = least_error(problem, oracle)
+    if not isinstance(oracle, PlainOracle):
+        return least
+    chosen = oracle.plain_model(problem.points.error_cost)
+    error, _, _ = problem.observe(chosen)
+    lowest = min(error, least.error)
+    found = alone(problem, chosen, error, oracle)
+    return replace(found, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
+
+
+def least_error(problem: Problem, oracle: Oracle) -> Solution:
     """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
     best = oracle.best_response(problem.points.error_cost)
     error, _, _ = problem.observe(best)
@@ -85,10 +103,13 @@ def alone(problem: Problem, classifier: Classifiers, error: float, oracle: Oracl
     )
 
 
-def fitted_with_context(oracle: Oracle, problem: Problem, settings: Mapping[str, Any]) -> Solution:
-    """Solve; an error inside a user's own estimator is told as such."""
+def fitted_with_context(oracle: Oracle, problem: Problem, settings: Mapping[str, Any], *, asked: bool) -> Solution:
+    """Solve, or where nobody was ``asked`` and no rule given take the plain model.
+
+    An error inside a user's own estimator is told as such.
+    """
     try:
-        return solve(problem, oracle, settings)
+        return solve(problem, oracle, settings) if asked else plain(problem, oracle)
     except InputError:
         raise
     except (ValueError, TypeError) as error:

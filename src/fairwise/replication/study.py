@@ -51,7 +51,7 @@ class Study:
     curves: pd.DataFrame
     panel: pd.DataFrame
     unconstrained: dict[str, float]
-    """Error of each method's plain model."""
+    """Least error each method found without any judgment."""
 
     trajectories: pd.DataFrame
     subject: Any
@@ -99,7 +99,7 @@ def run_study(
         simulated=simulated,
         curves=pd.concat(subjects, ignore_index=True),
         panel=pd.concat(panel, ignore_index=True),
-        unconstrained={method: model.certificate_.error for method, model in plain.items()},
+        unconstrained={method: model.certificate_.plain_error for method, model in plain.items()},
         trajectories=_trajectories(people, outcome, judgments.select([subject]), favorable_label),
         subject=subject,
     )

@@ -232,11 +232,15 @@ def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome:
 
 
 def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[int], curve: Curve | None) -> float:
-    """Error of the same kind of model that listens to nobody; where a search is heuristic, the better of two."""
+    """Least error of the same kind of model that listens to nobody; where a search is heuristic, the better of two.
+
+    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
+    chosen for other people and has a higher one.
+    """
     from sklearn.base import clone
 
     plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-    error = float(plain.fit(people, outcome.to_numpy()).certificate_.error)
+    error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
     return error if curve is None else min(error, curve.unbound_error)
 
 

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
+from fairwise.learning.oracles import descent
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear_kernels import descend, single_levels
 from fairwise.learning.oracles.regression import RegressionOracle
 
 if TYPE_CHECKING:
@@ -131,17 +134,131 @@ def test_it_claims_no_proof() -> None:
     assert not DescentOracle.exact
 
 
-def test_the_plain_model_is_searched_longer() -> None:
+def test_the_least_error_is_searched_longer() -> None:
     rng = np.random.default_rng(7)
     for _ in range(5):
         rows = people(rng, "counts")
         cost = rng.normal(size=len(rows))
         once = float(paid(DescentOracle(rows, np.ones(len(rows))).best_response(cost), rows, cost)[0])
-        plain = DescentOracle(rows, np.ones(len(rows)), error_cost=cost)
-        longer = float(paid(plain.best_response(cost), rows, cost)[0])
+        patient = DescentOracle(rows, np.ones(len(rows)), error_cost=cost)
+        longer = float(paid(patient.best_response(cost), rows, cost)[0])
         assert longer <= once
         other = rng.normal(size=len(rows))
         assert np.array_equal(
-            plain.best_response(other).coef, DescentOracle(rows, np.ones(len(rows))).best_response(other).coef
+            patient.best_response(other).coef, DescentOracle(rows, np.ones(len(rows))).best_response(other).coef
         )
     assert longer < once  # and here it pays
+
+
+def coin_tosses(seed: int, n: int = 300, d: int = 8) -> tuple[FloatArray, FloatArray]:
+    """People, and outcomes that have nothing to do with them, as costs of errors."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], size=n) / n
+
+
+@pytest.mark.parametrize("kind", ["smooth", "counts", "levels"])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_step_of_the_plain_model_left_out_gains_more_than_chance(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = people(rng, kind)
+    cost = rng.normal(size=len(rows)) / len(rows)
+    found = DescentOracle(rows, np.ones(len(rows))).plain_model(cost)
+    label = found.labels(rows)[0]
+    for other in moves(rows, found):
+        changed = other.labels(rows)[0] != label
+        gain = float(paid(found, rows, cost)[0] - paid(other, rows, cost)[0])
+        assert gain <= 2 * np.sqrt(cost[changed] @ cost[changed]) + 1e-5  # a sweep that gains less is the last
+
+
+def test_every_step_of_the_plain_model_gains_more_than_chance() -> None:
+    """Along one line: between the start and where it leads, the gain is above two standard deviations."""
+    rng = np.random.default_rng(0)
+    taken = 0
+    for _ in range(200):
+        rows = rng.normal(size=(40, 1))
+        cost = rng.normal(size=40) - rng.normal() * np.sign(rows[:, 0] - 0.5)
+        columns = np.ascontiguousarray(rows.T)
+        start = LinearClassifiers(np.ones((1, 1)), np.zeros(1))
+        coef = start.coef[0].copy()
+        intercept = descend(columns, single_levels(columns), cost, coef, 0.0, 1, 0.0, 2.0)
+        if coef[0] != 1.0 or intercept == 0.0:
+            continue  # two steps, or none
+        end = LinearClassifiers(coef[None], np.array([intercept]))
+        changed = end.labels(rows)[0] != start.labels(rows)[0]
+        gain = float(paid(start, rows, cost)[0] - paid(end, rows, cost)[0])
+        assert gain > 2 * np.sqrt(cost[changed] @ cost[changed])
+        taken += 1
+    assert taken > 20
+
+
+def test_the_plain_model_does_not_learn_coin_tosses_by_heart() -> None:
+    """The least error does: it promises what nobody could keep."""
+    least: list[float] = []
+    plain: list[float] = []
+    logistic: list[float] = []
+    for seed in range(12):
+        rows, cost = coin_tosses(seed)
+        oracle = DescentOracle(rows, np.ones(len(rows)), cost)
+        by_hand = LogisticRegression().fit(rows, cost < 0)
+        logistic.append(float(np.mean(by_hand.predict(rows) != (cost < 0))))
+        for found, errors in ((oracle.best_response(cost), least), (oracle.plain_model(cost), plain)):
+            errors.append(float(np.mean(found.labels(rows)[0] != (cost < 0))))
+    assert np.mean(least) < np.mean(logistic) - 0.06
+    assert np.mean(plain) > np.mean(logistic) - 0.02
+
+
+@pytest.mark.parametrize("kind", ["smooth", "counts", "levels"])
+def test_the_plain_model_is_never_worse_than_regression_and_always_the_same(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        rows = people(rng, kind)
+        times = rng.integers(1, 4, size=len(rows)).astype(float)
+        cost = times * rng.uniform(-1, 1, size=len(rows)) / times.sum()
+        oracle = DescentOracle(rows, times, cost)
+        by_regression = paid(oracle.regression.best_response(cost), rows, cost)[0]
+        plain = oracle.plain_model(cost)
+        assert paid(plain, rows, cost)[0] <= by_regression + 1e-12
+        again = oracle.plain_model(cost)
+        assert np.array_equal(again.coef, plain.coef)
+        assert np.array_equal(again.intercept, plain.intercept)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
+def test_the_plain_model_of_one_label_is_a_constant(sign: float) -> None:
+    rows = people(np.random.default_rng(5), "counts")
+    cost = np.full(len(rows), sign / len(rows))
+    label = DescentOracle(rows, np.ones(len(rows))).plain_model(cost).labels(rows)
+    assert np.unique(label).tolist() == [int(sign < 0)]
+
+
+def test_only_proportions_matter_to_the_plain_model() -> None:
+    """All people twice are the same people."""
+    rng = np.random.default_rng(9)
+    rows = people(rng, "counts")
+    times = rng.integers(1, 4, size=len(rows)).astype(float)
+    cost = times * rng.choice([-1.0, 1.0], size=len(rows)) / times.sum()
+    once, doubled = (DescentOracle(rows, factor * times).plain_model(cost) for factor in (1, 2))
+    assert np.array_equal(once.labels(rows), doubled.labels(rows))
+
+
+def test_logistic_regression_is_that_of_the_people_themselves() -> None:
+    """Also where equal people, of either label, were merged into one point."""
+    rng = np.random.default_rng(10)
+    everyone = rng.integers(3, size=(400, 2)).astype(float)
+    label = rng.random(400) < 1 / (1 + np.exp(2 - everyone.sum(axis=1)))
+    rows, place = np.unique(everyone, axis=0, return_inverse=True)
+    times = np.bincount(place).astype(float)
+    cost = np.bincount(place, 1.0 - 2.0 * label) / 400
+    found = descent._logistic_regression(rows, times, cost)
+    # A mean weight of 1 a point makes the penalty stronger by the number of people per point.
+    by_hand = LogisticRegression(C=len(rows) / 400).fit(everyone, label)
+    assert np.allclose(found.coef, by_hand.coef_, atol=1e-3)
+    assert np.allclose(found.intercept, by_hand.intercept_, atol=1e-3)
+
+
+def test_among_equal_costs_the_middle_of_the_widest_interval_is_taken() -> None:
+    at = np.array([[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]])
+    cost = np.array([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])  # thresholds in (1, 2) and in (3, 8) cost -2, all others more
+    coef = np.ones(1)
+    assert descend(at, single_levels(at), cost, coef, -100.0, 1, 0.0, None) == pytest.approx(-5.5)
+    assert coef.tolist() == [1.0]

@@ -6,7 +6,7 @@ a :class:`Classifiers` collection for the labels its members give.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,3 +68,15 @@ class Oracle(Protocol):
         None where asking again is as cheap.
         """
         return None
+
+
+@runtime_checkable
+class PlainOracle(Protocol):
+    """An oracle whose classifier of least error on the training people is not the one to use on others."""
+
+    plain_class: str
+    """What :meth:`plain_model` searches, and how, in words."""
+
+    def plain_model(self, error_cost: FloatArray) -> Classifiers:
+        """The one classifier to use where nothing but errors counts."""
+        ...

@@ -144,7 +144,7 @@ def _merge(score, column, by_score, moved, others):
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
+def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caution):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
     ``columns`` is ``(d, n)``, ``levels`` from :func:`single_levels`. Along coordinate ``j`` the label of a row changes
@@ -153,6 +153,10 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
     level only, the breakpoints are in the order of the scores, which is sorted once for all such columns. A step along
     one of them moves some rows together, so two sorted lists are merged; a step of the intercept moves all alike.
     Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
+
+    Unless ``caution`` is None, for which numba compiles a loop without it, a step costs ``caution * sqrt(sum of
+    cost[p] ** 2 over the rows p whose label it changes)`` on top: that root is the standard deviation of what it gains,
+    were the sign of each of their costs a coin toss.
     """
     d, n = columns.shape
     score = np.empty(n)
@@ -182,6 +186,7 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
             count = 0
             here = 0.0  # cost now, and far to the left, of the rows that this coordinate moves
             left = 0.0
+            passed = 0.0  # squared costs of the rows whose breakpoint is to the left of where we are
             for q in range(n):
                 p = q
                 if level > 0.0:
@@ -198,6 +203,8 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
                         left += cost[p]
                     if score[p] > 0.0:
                         here += cost[p]
+                    if caution is not None and (score[p] > 0.0) == (x > 0.0):
+                        passed += cost[p] ** 2
                     order[count] = count
                     count += 1
             if count == 0:
@@ -206,11 +213,15 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
             if level == 0.0:
                 sorted_order(at[:count], order, spare)
             best = left
+            if caution is not None:
+                best += caution * np.sqrt(passed)
             best_step = at[order[0]] - 1.0
             best_width = np.inf
             running = left
             for q in range(count):
                 running += gain[order[q]]
+                if caution is not None:
+                    passed -= gain[order[q]] ** 2
                 low = at[order[q]]
                 if q + 1 < count:
                     high = at[order[q + 1]]
@@ -222,8 +233,11 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain):
                 else:
                     width = np.inf
                     step = low + 1.0
-                if running < best - 1e-14 or (running < best + 1e-14 and width > best_width):
-                    best = running
+                total = running
+                if caution is not None and running < best + 1e-14:
+                    total += caution * np.sqrt(abs(passed))
+                if total < best - 1e-14 or (total < best + 1e-14 and width > best_width):
+                    best = total
                     best_step = step
                     best_width = width
             if best < here - 1e-12:
