@@ -106,7 +106,7 @@ def test_without_pairs_there_is_nothing_to_violate(solution: Solution, said: Cal
 def test_the_plain_model_and_the_constant_stand_beside_the_error(solution: Solution, pairs: PairRows) -> None:
     found = certificate(solution, pairs)
     assert (found.plain_error, found.constant_error) == (0.25, 0.45)
-    assert "without any rule 0.2500, one label for everyone 0.4500" in str(found)
+    assert "Least found without any rule 0.2500; one label for everyone 0.4500" in str(found)
 
 
 @pytest.mark.parametrize("bound", [-0.3, 0.1, 0.3, 0.31, 2.0])

@@ -35,7 +35,7 @@ class Certificate:
     error the oracle used could find nothing.
 
     ``stopped`` says why the search ended: at its ``gap``, after the ``rounds`` asked for, because its ``oracle`` found
-    nothing more, or at a limit of ``iterations`` or ``time``. ``plain_error`` is that of the model without any rule,
+    nothing more, or at a limit of ``iterations`` or ``time``. ``plain_error`` is the least found without any rule,
     ``constant_error`` that of giving everyone the same label; ``warnings`` are what to know before using the model.
 
     Either way it is about these people and this class: not about other people, other classifiers, or justice.
@@ -64,7 +64,9 @@ class Certificate:
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
         if np.isfinite(self.plain_error):
-            lines.append(f"  without any rule {self.plain_error:.4f}, one label for everyone {self.constant_error:.4f}")
+            lines.append(
+                f"  Least found without any rule {self.plain_error:.4f}; one label for everyone {self.constant_error:.4f}"
+            )
         if self.kind == "exact":
             lines += [
                 f"Proven lower bound             {self.lower_bound:.4f}   ({self._gap_in_words()})",
