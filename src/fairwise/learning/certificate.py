@@ -64,9 +64,8 @@ class Certificate:
     def __str__(self) -> str:
         lines = [f"Error on the training people   {self.error:.4f}"]
         if np.isfinite(self.plain_error):
-            lines.append(
-                f"  Least found without any rule {self.plain_error:.4f}; one label for everyone {self.constant_error:.4f}"
-            )
+            constant = f"one label for everyone {self.constant_error:.4f}"
+            lines.append(f"  Least found without any rule {self.plain_error:.4f}; {constant}")
         if self.kind == "exact":
             lines += [
                 f"Proven lower bound             {self.lower_bound:.4f}   ({self._gap_in_words()})",
