@@ -84,6 +84,11 @@ class Findings:
     dearest: tuple[DearPair, ...]
     recipe: Recipe
 
+    @property
+    def weighted(self) -> bool:
+        """Whether judgments have different weights, so that a share of them is no quotient of counts."""
+        return self.audit.judgments["weight"].nunique() > 1
+
 
 def findings(
     model: PairwiseFairClassifier,
