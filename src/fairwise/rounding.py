@@ -21,6 +21,11 @@ def difference(one: float, other: float, digits: int) -> Decimal:
     return rounded(one, digits) - rounded(other, digits)
 
 
+def share_difference(one: float, other: float, digits: int = 1) -> Decimal:
+    """Return how many percentage points one share is above another, both as printed in percent."""
+    return difference(100 * one, 100 * other, digits)
+
+
 def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> int:
     """Return with how many decimals, at least ``digits``, a number is printed on its own side of a limit.
 

@@ -9,6 +9,7 @@
 ``frontier.json``
     If it was asked for: ``points`` by eta (gamma, eta, error, lower_bound, kind, mean_excess, mean_violation,
     max_violation, honoured, given_up, and ``judgments`` given up, the dearest first: judge, a, b, answer, violation).
+    The one that is ``own`` is the fit itself, number by number.
     At 0 every judgment is kept; from the last eta on nothing more is gained by giving judgments up.
 ``report.html``, ``model.skops``, ``scores.parquet``
     The report; the model; and ``id`` and ``good``, each person's probability of the favourable label.

@@ -87,7 +87,8 @@ class Findings:
     @property
     def weighted(self) -> bool:
         """Whether judgments have different weights, so that a share of them is no quotient of counts."""
-        return self.audit.judgments["weight"].nunique() > 1
+        weight = self.audit.judgments["weight"]
+        return bool((weight != weight.iloc[0]).any())
 
 
 def findings(

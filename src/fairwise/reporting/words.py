@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.judgments import Answer
-from fairwise.judgments import agreement
-from fairwise.rounding import difference, digits_beside, rounded
+from fairwise.judgments import Answer, agreement
+from fairwise.rounding import digits_beside, rounded, share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -46,11 +45,6 @@ def points(width: float, digits: int = 1) -> str:
 def points_above(one: float, other: float, digits: int = 1) -> str:
     """How much more one share is than another, to stand beside both as `percent` prints them with so many decimals."""
     return _points(share_difference(one, other, digits))
-
-
-def share_difference(one: float, other: float, digits: int = 1) -> Decimal:
-    """How many percentage points one share is above another, both as printed."""
-    return difference(100 * one, 100 * other, digits)
 
 
 def largest_difference(shares: Sequence[float], digits: int = 1) -> str:
