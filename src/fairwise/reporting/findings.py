@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
+from fairwise.auditing.made_from import MadeFrom, refuse_other_origin
 from fairwise.constraints.status import PRECISION
 from fairwise.errors import InputError
 from fairwise.reporting.curve import Curve
@@ -122,7 +123,8 @@ def findings(
     outcome : Series, optional
         What happened to each person; for the plain model's error and the error rates of groups.
     frontier : DataFrame, optional
-        Of :func:`fairwise.auditing.frontier`: what the judgments cost at other settings.
+        Of :func:`fairwise.auditing.frontier`: what the judgments cost at other settings. One that was made from other
+        people, outcomes, judgments or settings is refused.
     groups : column names, optional
         Columns of ``people`` by which to compare groups; needs ``outcome``.
     question, design, title, date : str, optional
@@ -146,6 +148,9 @@ def findings(
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
     by_groups = _group_columns(table, groups, labelled)
     known = _as_in_the_fit(model, people)
+    if frontier is not None:
+        made_from = MadeFrom.of(pd.DataFrame(known), labelled, judgments, model.get_params(deep=False))
+        refuse_other_origin(frontier, made_from)
     scores = pd.Series(model.predict_proba(known)[:, 1], index=table.index)
     result = audit(
         scores if judgments.by == "id" else scores.to_numpy(),
@@ -158,7 +163,7 @@ def findings(
     )
     prices = model.prices_
     pairs = honoured_by_pair(prices)
-    curve = None if frontier is None else Curve.of(frontier, model, chosen)
+    curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     shown = _shown_columns(model, table, outcome)
     return Findings(
         title=title or TITLE,
