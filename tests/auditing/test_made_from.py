@@ -35,7 +35,7 @@ def drawn(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series, pd.DataFra
         {
             "age": rng.integers(18, 60, n),
             "income": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
-            "town": rng.choice(["Aa", "Be", None], n),
+            "town": pd.Series(rng.choice(["Aa", "Be", ""], n)).replace("", None).to_numpy(),
         },
         index=pd.Index([f"k{k}" for k in range(n)], name="id"),
     )
@@ -68,22 +68,26 @@ def test_order_plays_no_part_and_every_change_is_named() -> None:
         other = made_from(turned, named, said.sample(frac=1, random_state=1), {**chosen, "gamma": 0.5, "eta": None})
         assert other.differences(own) == []
 
-        who = rng.integers(len(people))
+        who, row = int(rng.integers(len(people))), int(rng.integers(len(said)))
         aged, ended, changed = people.copy(), outcome.copy(), said.copy()
-        aged.iloc[who, 0] += 1
-        ended.iloc[who] = 1 - ended.iloc[who]
-        row = rng.integers(len(said))
-        was = Answer(changed.loc[row, "answer"])
-        changed.loc[row, "answer"] = str(Answer.SAME if was != Answer.SAME else Answer.NO_CONSTRAINT)
-        for changes, words in (
+        aged["age"] += np.arange(len(people)) == who
+        ended = ended ^ (np.arange(len(people)) == who)
+        was = np.arange(len(said)) == row
+        changed["answer"] = (
+            changed["answer"]
+            .mask(was & (said["answer"] == "same"), "no_constraint")
+            .mask(was & (said["answer"] != "same"), "same")
+        )
+        changes: tuple[tuple[tuple[pd.DataFrame, pd.Series, pd.DataFrame], str], ...] = (
             ((aged, outcome, said), "other people"),
             ((people.rename(index={"k0": "x0"}), outcome, said), "other people"),
             ((people.drop(columns="town"), outcome, said), "other people"),
             ((people, ended, said), "other outcomes"),
             ((people, outcome, changed), "other judgments"),
             ((people, outcome, said.iloc[1:]), "other judgments"),
-        ):
-            differences = made_from(*changes, chosen).differences(own)
+        )
+        for tables, words in changes:
+            differences = made_from(*tables, chosen).differences(own)
             assert words in " ".join(differences)
         name = str(rng.choice(list(_SETTINGS)))
         now = next(value for value in _SETTINGS[name] if value is not chosen.get(name))

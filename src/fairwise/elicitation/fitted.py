@@ -56,6 +56,9 @@ class Summary:
 
     error: float
     error_without: float
+    held_out: float | None
+    """How often such a model is wrong about people it was not made from; None where that was not measured."""
+
     lower_bound: float | None
     max_violation: float
     mean_violation: float | None
@@ -129,6 +132,7 @@ def _summary(told: dict[str, Any]) -> Summary:
         mean_violation=proved["mean_violation"],
         mean_excess=proved["mean_excess"],
         error_without=told["error_without_judgments"],
+        held_out=(told.get("held_out") or {}).get("error"),
         judges=told["judges"],
         honoured=told["honoured"],
         given_up=told["given_up"],

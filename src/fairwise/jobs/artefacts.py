@@ -16,6 +16,7 @@ from fairwise.plain_json import json_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.reporting import Findings
@@ -33,7 +34,7 @@ _CERTIFIED = (
 )
 
 
-def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dict[str, bytes]:
+def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None, held_out: HeldOut | None) -> dict[str, bytes]:
     """Return every file of a finished job."""
     import pandas as pd
 
@@ -54,6 +55,7 @@ def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dic
             title=f"{task.title}: {task.settings.name}",
             date=f"{task.begun:%Y-%m-%d}",
             simulated=task.simulated,
+            held_out=held_out,
         )
     files = {SUMMARY: _json(_summary(task, model, found)), MODEL: own}
     if curve is not None:
@@ -75,6 +77,7 @@ def _summary(task: Task, model: PairwiseFairClassifier, found: Findings) -> dict
         "certificate": {name: certificate[name] for name in _CERTIFIED},
         "error_without_judgments": found.plain_error,
         "error_of_guessing": found.guess_error,
+        "held_out": None if found.held_out is None else asdict(found.held_out),
         **status_counts(model.prices_["status"]),
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],

@@ -12,12 +12,14 @@ import numpy as np
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import GIVEN_UP, status_counts
 from fairwise.elicitation.job_files import MODEL
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
 
+    from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
@@ -26,6 +28,9 @@ LOOSEST = 1.0
 """No panel suffers more than this, so that it limits nothing."""
 
 STEPS = 10
+SPLITS = 3
+"""So many times the model is made anew from a part of the people, to be measured on the others."""
+
 _MOST_GIVEN_UP = 50
 _CLOSE = 1e-6
 
@@ -38,6 +43,19 @@ def fit(task: Task, eta: float | None) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / MODEL)
         return (Path(folder) / MODEL).read_bytes()
+
+
+def held_out(task: Task) -> HeldOut | None:
+    """Return how such a model does on people it was not made from; None where there are too few answers to part."""
+    from fairwise.auditing import held_out as measured
+
+    settings: dict[str, Any] = {} if task.groups is None else {"fit_params": {"sensitive_features": task.groups}}
+    model = _model(task, task.settings.eta)
+    try:
+        with one_thread():
+            return measured(model, task.people, task.outcome, task.judgments, n_repeats=SPLITS, **settings)
+    except InputError:
+        return None
 
 
 def etas(task: Task, own: bytes, loosest: bytes) -> list[float]:

@@ -20,10 +20,28 @@ from fairwise.reporting.recipe import Recipe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairwise.auditing import Audit
+    from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+
+@dataclass(frozen=True)
+class HeldOutError:
+    """Error on people left out of a fit, with its interval, and in the same splits on those it was made from."""
+
+    error: float
+    training: float
+    low: float
+    high: float
+    splits: int
+
+    @classmethod
+    def of(cls, measured: HeldOut) -> HeldOutError:
+        line = measured.overall.loc["error"].astype(float).to_dict()
+        splits = int(measured.by_split["split"].nunique())
+        return cls(line["held_out"], line["training"], line["low"], line["high"], splits)
+
 
 TITLE = "What people said is fair, and a model that respects it"
 KEY = ["judge", "a", "b", "answer"]
@@ -52,6 +70,8 @@ class Findings:
     plain_error, guess_error
         Error of the same kind of model without any judgment, and of always giving the commoner outcome; None without
         outcomes.
+    held_out
+        Error on people that such a model was not made from, or None.
     curve
         What the judgments cost at other settings, or None.
     prices, price_by_judge, price_by_person
@@ -76,6 +96,7 @@ class Findings:
     certificate: Certificate
     plain_error: float | None
     guess_error: float | None
+    held_out: HeldOutError | None
     curve: Curve | None
     prices: pd.DataFrame
     price_by_judge: pd.DataFrame
@@ -109,6 +130,7 @@ def findings(
     chosen: tuple[float, float | None] | None = None,
     labels: Mapping[Any, str] | None = None,
     n_dearest: int = 6,
+    held_out: HeldOut | None = None,
 ) -> Findings:
     """Gather what a report says.
 
@@ -139,6 +161,8 @@ def findings(
         Words for the two outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
     n_dearest : int
         How many of the most expensive pairs to show.
+    held_out : HeldOut, optional
+        Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
     """
     _check_same_judgments(model, judgments)
     table = pd.DataFrame(people)
@@ -178,6 +202,7 @@ def findings(
         certificate=model.certificate_,
         plain_error=None if labelled is None else _plain_error(model, known, labelled, curve),
         guess_error=None if labelled is None else _guess_error(labelled),
+        held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
         price_by_judge=honoured_by_judge(prices),

@@ -31,6 +31,7 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
     one, other = left[1], right[1]
     lines += [
         _shares("Wrong with the judgments", one.error, other.error),
+        _shares("Wrong about people left out", one.held_out, other.held_out),
         _shares("Wrong without them", one.error_without, other.error_without),
         _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
         _counts("Judgments that ask for something", one.asked, other.asked),
@@ -48,9 +49,11 @@ def _proved(fit: Summary) -> str:
     return "yes" if fit.kind == "exact" else "no"
 
 
-def _shares(name: str, one: float, other: float) -> Line:
-    more = share_difference(other, one, _DIGITS)
-    return Line(name, f"{100 * one:.{_DIGITS}f} %", f"{100 * other:.{_DIGITS}f} %", _signed(more, " points"))
+def _shares(name: str, one: float | None, other: float | None) -> Line:
+    left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
+    if one is None or other is None:
+        return Line(name, left, right, "")
+    return Line(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
 
 
 def _differences(name: str, one: Decimal, other: Decimal) -> Line:
