@@ -54,7 +54,7 @@ boosting = make_pipeline(
     ),
     HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=4, learning_rate=0.3, max_bins=16, random_state=0),
 )
-fair = PairwiseFairClassifier(boosting, gamma=0.1, eta=0.01, favorable_label=1, tol=5e-3, random_state=0)
+fair = PairwiseFairClassifier(boosting, gamma=0.1, eta=0.01, favorable_label=1, random_state=0)
 fair.fit(people, paid_back, judgments=fitted_to)
 print(fair.certificate_)
 

@@ -76,10 +76,70 @@ def test_a_table_that_is_no_frontier(study: Study, run: Callable[..., Result]) -
     assert f"{curve}, line 2, column error: empty is not a number" in said
 
 
+def other_answer(study: Study) -> None:
+    frame = study.judgments_frame()
+    frame.loc[0, "answer"] = "same" if frame.loc[0, "answer"] != "same" else "a_at_least_b"
+    frame.to_csv(study.judgments, index=False)
+
+
+def older_people(study: Study) -> None:
+    study.people_frame().assign(age=lambda people: people["age"] + 1).to_csv(study.people, index=False)
+
+
+def other_outcomes(study: Study) -> None:
+    people = study.people_frame()
+    people.loc[:1, "returned"] = 1 - people.loc[:1, "returned"]
+    people.to_csv(study.people, index=False)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("change", "more", "part"),
+    [
+        (other_answer, [], "was made with other judgments"),
+        (older_people, [], "was made with other people"),
+        (other_outcomes, [], "was made with other outcomes"),
+        (None, ["--max-depth", "2"], "was made with max_depth = 1, where the model has 2"),
+        (None, ["--drop", "score"], "was made with other people, other columns"),
+    ],
+)
+def test_a_frontier_of_something_else(
+    study: Study,
+    run: Callable[..., Result],
+    change: Callable[[Study], None] | None,
+    more: list[str],
+    part: str,
+    ending: str,
+) -> None:
+    curve, model, out = (study.folder / name for name in (f"f{ending}", "m.skops", "r.html"))
+    run("frontier", *study.to_fit, "--gammas", "0,1", "--out", curve)
+    run("report", *study.to_fit, "--frontier", curve, "--gamma", "1", "--out", out)  # its own is taken
+    out.unlink()
+    if change is not None:
+        change(study)
+    said = run("report", *study.to_fit, *more, "--frontier", curve, "--out", out, code=1).stderr
+    assert f"{curve}: this curve is not the model's, but" in said
+    assert part in said
+    run("fit", *study.to_fit, *more, "--no-held-out", "--out", model)
+    options = ["--model", model, "--frontier", curve, "--out", out]
+    assert part in run("report", *study.files, *options, code=1).stderr
+    assert not out.exists()
+
+
+def test_a_frontier_that_does_not_say_what_it_was_made_from(study: Study, run: Callable[..., Result]) -> None:
+    curve, out = study.folder / "f.csv", study.folder / "r.html"
+    curve.write_text("judge,gamma,eta,error\npanel,0.1,0,0.3\n", encoding="utf-8")  # as 0.1.0 wrote it
+    said = run("report", *study.to_fit, "--frontier", curve, "--out", out, code=1).stderr
+    assert f"{curve}: does not say in a column made_from" in said
+    assert "Trace it again with fairwise frontier" in said
+
+
 def test_people_of_whom_not_everything_is_known(study: Study, run: Callable[..., Result]) -> None:
     people = study.people_frame().astype({"age": "Int64"})
     people.loc[people["person"].isin({f"p{i}" for i in range(0, 20, 2)}), ["age", "town"]] = None
     people.to_csv(study.people, index=False)
     out = study.folder / "r.html"
-    run("report", *study.to_fit, "--gamma", "0", "--groups", "town", "--out", out)
+    curve = study.folder / "f.csv"
+    run("frontier", *study.to_fit, "--gammas", "0,1", "--out", curve)
+    run("report", *study.to_fit, "--gamma", "0", "--groups", "town", "--frontier", curve, "--out", out)
     assert "not known" in out.read_text(encoding="utf-8")

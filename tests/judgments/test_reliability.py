@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, check_failures, position_bias, repeat_consistency
-from fairwise.judgments.proportions import Share, fair_coin, wilson
+from fairwise.judgments.proportions import Share, clopper_pearson, fair_coin, wilson
 
 SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
 
@@ -30,6 +30,9 @@ def test_intervals_and_p_values_are_scipy_s(hits: int, more: int, confidence: fl
     interval = test.proportion_ci(confidence, method="wilson")
     assert (float(low), float(high)) == pytest.approx((interval.low, interval.high), abs=1e-12)
     assert float(fair_coin(hits, n)) == pytest.approx(test.pvalue)
+    low, high = clopper_pearson(hits, n, confidence)
+    interval = test.proportion_ci(confidence, method="exact")
+    assert (float(low), float(high)) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 def test_nothing_to_count_is_nan() -> None:
@@ -39,6 +42,8 @@ def test_nothing_to_count_is_nan() -> None:
     assert str(Share.out_of(3, 4, 0.95)) == "3 of 4, 75% (95% interval 30% to 95%)"
     assert wilson(0, 10, 0.95)[0] == 0
     assert wilson(10, 10, 0.95)[1] == 1
+    assert np.isnan(clopper_pearson(0, 0, 0.95)).all()
+    assert (clopper_pearson(0, 10, 0.95)[0], clopper_pearson(10, 10, 0.95)[1]) == (0, 1)
     with pytest.raises(InputError, match="confidence=2; allowed"):
         wilson(1, 2, 2)
 

@@ -112,17 +112,21 @@ class TestCurve:
         assert curve.chosen.error == pytest.approx(complete.certificate.error)
         assert curve.chosen.low < curve.chosen.error < curve.chosen.high
 
-    def test_over_eta_with_judges_and_without_intervals(self, found: Callable[..., Findings]) -> None:
+    def test_over_eta_with_judges_and_without_intervals(
+        self, found: Callable[..., Findings], study: dict[str, Any]
+    ) -> None:
         rows = [
-            {"judge": judge, "gamma": 0.3, "eta": eta, "error": 0.4 - eta}
+            {"judge": judge, "gamma": 0.3, "eta": eta, "error": 0.5 - eta}
             for judge in ("panel", "ann")
             for eta in (0.02, 0.01, 0.0)
         ]
         curve = found(frontier=pd.DataFrame(rows)).curve
         assert curve is not None
         assert curve.chosen is not None
-        assert curve.chosen.curve_error == pytest.approx(0.39)
-        assert curve.chosen.error != curve.chosen.curve_error  # the model's own
+        own = study["model"].certificate_
+        assert curve.chosen.error == own.error
+        assert curve.panel["error"].tolist() == [0.5, own.error, 0.48]  # its own is the model's
+        assert curve.panel["max_violation"].iloc[1] == own.max_violation
         assert curve.knob == "eta"
         assert curve.panel["eta"].tolist() == [0.0, 0.01, 0.02]
         assert set(curve.judges["judge"]) == {"ann"}
@@ -132,7 +136,7 @@ class TestCurve:
 
     def test_of_a_grid_takes_the_slice_through_the_chosen_point(self, found: Callable[..., Findings]) -> None:
         rows = [
-            {"judge": "panel", "gamma": gamma, "eta": eta, "error": 0.4 - eta - gamma / 10}
+            {"judge": "panel", "gamma": gamma, "eta": eta, "error": 0.5 - eta - gamma / 10}
             for gamma in (0.0, 0.3, 1.0)
             for eta in (0.0, 0.01)
         ]
@@ -142,8 +146,8 @@ class TestCurve:
         assert curve.panel["gamma"].tolist() == [0.0, 0.3, 1.0]
 
     def test_where_no_judgment_binds_is_without_judgments(self, found: Callable[..., Findings]) -> None:
-        rows = [{"judge": "panel", "gamma": gamma, "eta": 0.01, "error": 0.4 - gamma / 5} for gamma in (0.0, 0.3, 1.0)]
-        assert found(frontier=pd.DataFrame(rows)).plain_error == pytest.approx(0.2)
+        rows = [{"judge": "panel", "gamma": gamma, "eta": 0.01, "error": 0.5 - gamma / 5} for gamma in (0.0, 0.3, 1.0)]
+        assert found(frontier=pd.DataFrame(rows)).plain_error == pytest.approx(0.3)
 
     def test_a_point_that_is_not_there_is_not_marked(self, found: Callable[..., Findings]) -> None:
         curve = found(chosen=(0.77, 0.01)).curve

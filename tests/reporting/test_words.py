@@ -7,7 +7,6 @@ import math
 import pandas as pd
 import pytest
 
-from fairwise.judgments.agreement import Agreement
 from fairwise.reporting import words
 
 
@@ -41,12 +40,3 @@ def test_names() -> None:
     assert words.printable("a\x00b\ud800") == "a b "
     assert words.shown(2.0) == "2"
     assert all(words.shown(nothing) == "not known" for nothing in (None, math.nan, pd.NA, pd.NaT))
-
-
-@pytest.mark.parametrize(
-    ("alpha", "said"),
-    [(0.9, "agree well"), (0.7, "fairly well"), (0.5, "somewhat"), (0.0, "as chance"), (-0.4, "systematically")],
-)
-def test_agreement(alpha: float, said: str) -> None:
-    agreement = Agreement("four answers", alpha, math.nan, math.nan, 3, 3, 0.95, "")
-    assert said in words.agreement_words(agreement)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib.metadata import version
 from pickle import PicklingError
@@ -13,6 +12,7 @@ import pandas as pd
 
 from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.curve_points import RATE, point_row
+from fairwise.auditing.made_from import COLUMN, MadeFrom, checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.blocks.table import large_table
@@ -139,8 +139,9 @@ def frontier(
     Returns
     -------
     DataFrame with judge, gamma, eta, error, max_violation, mean_violation, mean_excess (all as realised), lower_bound
-    (NaN without a proof), kind, and error_low to error_high, a 95 % interval for the error of this very model on other
-    people drawn like these: it knows nothing of how much the fit was fitted to these people. With column generation
+    (NaN without a proof), kind, error_low to error_high, a 95 % interval for the error of this very model on other
+    people drawn like these (it knows nothing of how much the fit was fitted to these people), and made_from, by which a
+    report sees whether the curve is of its own people, judgments and settings. With column generation
     each curve falls and is convex by construction (see :func:`~fairwise.learning.curve.solve_curve`).
     """
     if not isinstance(judgments, Judgments):
@@ -177,7 +178,8 @@ def frontier(
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)
-    return pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
+    curves = pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
+    return curves.assign(**{COLUMN: str(MadeFrom.of(pd.DataFrame(people), outcome, judgments, checked))})
 
 
 def _solved(run: _Run, judges: list[Any], n_jobs: int, tell: _Progress, client: Any) -> Iterator[tuple[Any, Rows]]:
@@ -272,10 +274,7 @@ def _values(name: str, given: Any) -> tuple[Any, ...]:
 
 def _fingerprint(run: _Run, by: str) -> str:
     """Of everything that the numbers depend on."""
-    import joblib
-
-    content = hashlib.sha256()
-    for table in (
+    content = checksum_of_tables(
         run.people,
         run.outcome,
         run.judgments.counted(),
@@ -284,13 +283,9 @@ def _fingerprint(run: _Run, by: str) -> str:
         run.sample_weight,
         run.sensitive_features,
         run.groups,
-    ):
-        frame = pd.DataFrame(table)
-        content.update(repr(list(frame.columns)).encode())
-        content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
-    # Not their repr: that of an estimator leaves things out, and that of a rule is where it lies in memory.
+    )
     try:
-        settings = joblib.hash(run.settings)
+        settings = checksum_of_settings(run.settings)
     except PicklingError as error:
         raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
     content.update(repr((version("fairwise"), by, run.points, settings)).encode())

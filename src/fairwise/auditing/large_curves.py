@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.curve_points import RATE, point_row
+from fairwise.auditing.made_from import COLUMN, MadeFrom
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
@@ -49,7 +50,7 @@ def large_frontier(
             row = point_row(rules, solution, *point, settings["weighting"], learned.n_rows)
             rates_of_groups = {} if table.groups is None else _group_rates(solution, count, learned.groups)
             lines.append({"judge": judge, **row, **rates_of_groups})
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).assign(**{COLUMN: str(MadeFrom.of(None, None, judgments, settings))})
 
 
 def _group_rates(solution: Solution, count: Counts, groups: list[str]) -> dict[str, float]:

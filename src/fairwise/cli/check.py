@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
-    from fairwise.judgments.reliability import PositionBias
 
 _EXAMPLES = 3
-_SURPRISING = 0.01
 _LEVELS = ("four answers", "same or not")
 
 
@@ -75,7 +73,7 @@ def check(
         say(_agreement_in_words(alpha))
     heading("Are judges steady?")
     say(repeats)
-    say(_sides_in_words(sides))
+    say(f"{sides} {sides.verdict}".strip())
     say(checks)
     heading("Do answers conflict?")
     say(conflicts)
@@ -96,22 +94,7 @@ def _show_fit(table: "pd.DataFrame", labels: Any, said: "Judgments", name: str) 
 
 
 def _agreement_in_words(alpha: "Agreement") -> str:
-    if isnan(alpha.alpha):
-        return f"{alpha}"
-    if alpha.low <= 0 <= alpha.high:
-        return f"{alpha} The interval includes chance: whether judges agree cannot be told."
-    words = ((0.0, "disagree"), (0.2, "hardly agree"), (0.4, "agree a little"), (0.67, "agree moderately"))
-    verdict = next((word for limit, word in words if alpha.alpha < limit), "agree well")
-    return f"{alpha} So judges {verdict}."
-
-
-def _sides_in_words(sides: "PositionBias") -> str:
-    if not sides.overall.of:
-        return f"{sides}"
-    if sides.p_value >= _SURPRISING:
-        return f"{sides} No sign that a side was preferred."
-    side = "left" if sides.overall.count * 2 > sides.overall.of else "right"
-    return f"{sides} The {side} seems to be preferred, whoever stands there."
+    return f"{alpha}" if isnan(alpha.alpha) else f"{alpha} So judges {alpha.in_words}."
 
 
 def _examples(conflicts: "Conflicts") -> list[str]:

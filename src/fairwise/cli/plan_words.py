@@ -7,6 +7,7 @@ from fairwise.auditing.simulated_study import PLANNING_WORDS
 from fairwise.cli.screen import heading, print_frame, say
 from fairwise.elicitation.folder import OUTCOME
 from fairwise.reporting.words import counted, setting
+from fairwise.rounding import difference
 from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def _show_cost(study: "StudyFolder", found: "SimulatedPlan", cost: "Cost | None"
         return
     plain = found.error_without_judgments
     names = {"judges": "judges", "error": "error", "error_lowest": "lowest", "error_highest": "highest", "cost": "cost"}
-    print_frame(found.panels.assign(cost=found.panels["error"] - plain), names)
+    above = [float(difference(error, plain, 4)) for error in found.panels["error"]]
+    print_frame(found.panels.assign(cost=above), names)
     say(
         "\nerror: the share of the study's people who are predicted wrongly (0.25 is 25 in 100), on average over "
         f"{counted(found.n_fits, 'simulated study', 'simulated studies')}; lowest, highest: in one of them.\n"

@@ -74,11 +74,14 @@ def report(
 
     compared = names(groups)
     task.people.columns(compared)  # refused before the fit if they are not there
-    if model is None:
+    kept = None if model is None else _kept_model(model, task)
+    if curves is not None:  # refused before the fit if they are of something else
+        _check_origin(curves, kept or task.model(), task, str(frontier))
+    if kept is None:
         with working(f"Fitting {len(task.people.features)} people"):
             fitted = task.fitted()
     else:
-        fitted = _kept_model(model, task)
+        fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
     shown = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
     with working("Writing the report"):
@@ -131,6 +134,21 @@ def _curves(path: Path) -> "pd.DataFrame":
         odd = curves[name].isna() & (cells.notna() | (name != "eta"))  # without a budget there is no eta
         source.refuse(odd.to_numpy(dtype=bool), name, cells.where(cells.notna(), None), "is not a number")
     return curves
+
+
+def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task: Task, source: str) -> None:
+    """Refuse curves of other people, judgments or settings than the model's, and those that do not say."""
+    from fairwise.auditing.made_from import COLUMN, MadeFrom, refuse_other_origin
+
+    if COLUMN not in curves or curves[COLUMN].isna().any():
+        raise InputError(
+            f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from (files "
+            "of version 0.1.0 do not), so it may be about others. Trace it again with fairwise frontier"
+        )
+    known = getattr(model, "feature_names_in_", task.people.features.columns)
+    people = task.people.columns(tuple(map(str, known)))
+    made_from = MadeFrom.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
+    refuse_other_origin(curves, made_from, source)
 
 
 def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pandas as pd
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from fairwise.constraints.pairs import FloatArray
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 PRECISION = 1e-6
 
 HONOURED, GIVEN_UP, ASKS_NOTHING = STATUS = ("honoured", "given up", "asks nothing")
+
+
+def status_counts(status: Iterable[str]) -> dict[str, int]:
+    """How many judgments are ``honoured``, ``given_up`` and ``asks_nothing``."""
+    found = Counter(status)
+    return {name.replace(" ", "_"): found[name] for name in STATUS}
 
 
 def status_of(answer: NDArray[Any], violation: FloatArray, gamma: float) -> pd.Categorical[str]:

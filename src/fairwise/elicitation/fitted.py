@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder
 from fairwise.elicitation.parquet import read_parquet
+from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
     from pathlib import Path
-
-_SAME_BUDGET = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Point:
     """One of the models between following every judgment and following none."""
 
     eta: float
+    own: bool
+    """Whether it is the fit itself. Those that 0.1.0 traced do not say, and their counts may be of another model."""
+
     error: float
     max_violation: float
     honoured: int
@@ -53,6 +56,9 @@ class Summary:
 
     error: float
     error_without: float
+    held_out: float | None
+    """How often such a model is wrong about people it was not made from; None where that was not measured."""
+
     lower_bound: float | None
     max_violation: float
     mean_violation: float | None
@@ -67,10 +73,13 @@ class Summary:
         """How many judgments ask for something."""
         return self.honoured + self.given_up
 
-    @property
-    def cost(self) -> float:
-        """How much more often the model is wrong than one without the judgments."""
-        return self.error - self.error_without
+    def cost(self, digits: int) -> Decimal:
+        """How many more decisions in 100 are wrong than without the judgments, both as printed with so many digits."""
+        return share_difference(self.error, self.error_without, digits)
+
+    def left_to_gain(self, digits: int) -> Decimal:
+        """How many decisions in 100 are proved to be the most that another model could put right; likewise."""
+        return share_difference(self.error, self.lower_bound or 0.0, digits)
 
 
 @dataclass(frozen=True)
@@ -79,14 +88,13 @@ class Fitted:
 
     folder: Path
     summary: Summary
-    eta: float | None
 
     @classmethod
     def of(cls, study: Path, job_id: int) -> Fitted | None:
         """Return what a fit left, or None if it left nothing, or nothing any more."""
         folder = job_folder(study, job_id)
         told = _read(folder / SUMMARY)
-        return None if told is None else cls(folder, _summary(told), told["settings"]["eta"])
+        return None if told is None else cls(folder, _summary(told))
 
     @property
     def frontier(self) -> list[Point]:
@@ -96,11 +104,8 @@ class Fitted:
 
     @property
     def own_place(self) -> int | None:
-        """Which point of the frontier is the fit itself; beyond the last one, more budget changes nothing."""
-        etas = [point.eta for point in self.frontier]
-        if not etas or self.eta is None or self.eta > etas[-1]:
-            return len(etas) - 1 if etas else None
-        return next((place for place, eta in enumerate(etas) if abs(eta - self.eta) < _SAME_BUDGET), None)
+        """Which point of the frontier is the fit itself."""
+        return next((place for place, point in enumerate(self.frontier) if point.own), None)
 
     @property
     def good(self) -> Mapping[str, float]:
@@ -127,6 +132,7 @@ def _summary(told: dict[str, Any]) -> Summary:
         mean_violation=proved["mean_violation"],
         mean_excess=proved["mean_excess"],
         error_without=told["error_without_judgments"],
+        held_out=(told.get("held_out") or {}).get("error"),
         judges=told["judges"],
         honoured=told["honoured"],
         given_up=told["given_up"],
@@ -139,6 +145,7 @@ def _point(told: dict[str, Any]) -> Point:
     judgments = [GivenUp(*(one[name] for name in names)) for one in told["judgments"]]
     return Point(
         **{name: told[name] for name in ("eta", "error", "max_violation", "honoured", "given_up")},
+        own=told.get("own", False),
         judgments=tuple(judgments),
     )
 

@@ -3,12 +3,14 @@
 ``summary.json``
     ``settings`` as they were asked for; how many ``judges``, ``answers`` and ``people``; ``certificate`` (kind, error,
     lower_bound, gap, oracle_bound, max_violation, mean_violation, mean_excess; what is not known is null);
-    ``error_without_judgments`` and ``error_of_guessing``; how many answers are ``honoured``, ``given_up`` and
-    ``asks_nothing``; ``group_rules`` (rule, value, limit); ``labels``, the outcomes as written; ``times``
-    (begun, ended).
+    ``error_without_judgments`` and ``error_of_guessing``; ``held_out`` (error on people left out, training on the
+    others, low, high, splits), null where there are too few answers for it; how many answers are ``honoured``,
+    ``given_up`` and ``asks_nothing``; ``group_rules`` (rule, value, limit); ``labels``, the outcomes as written;
+    ``times`` (begun, ended).
 ``frontier.json``
     If it was asked for: ``points`` by eta (gamma, eta, error, lower_bound, kind, mean_excess, mean_violation,
     max_violation, honoured, given_up, and ``judgments`` given up, the dearest first: judge, a, b, answer, violation).
+    The one that is ``own`` is the fit itself, number by number.
     At 0 every judgment is kept; from the last eta on nothing more is gained by giving judgments up.
 ``report.html``, ``model.skops``, ``scores.parquet``
     The report; the model; and ``id`` and ``good``, each person's probability of the favourable label.

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairwise.constraints.status import status_counts
 from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY
 from fairwise.jobs.work import one_thread, opened
 from fairwise.plain_json import json_text
@@ -15,6 +16,7 @@ from fairwise.plain_json import json_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.reporting import Findings
@@ -32,7 +34,7 @@ _CERTIFIED = (
 )
 
 
-def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dict[str, bytes]:
+def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None, held_out: HeldOut | None) -> dict[str, bytes]:
     """Return every file of a finished job."""
     import pandas as pd
 
@@ -53,6 +55,7 @@ def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dic
             title=f"{task.title}: {task.settings.name}",
             date=f"{task.begun:%Y-%m-%d}",
             simulated=task.simulated,
+            held_out=held_out,
         )
     files = {SUMMARY: _json(_summary(task, model, found)), MODEL: own}
     if curve is not None:
@@ -65,7 +68,6 @@ def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None) -> dic
 
 
 def _summary(task: Task, model: PairwiseFairClassifier, found: Findings) -> dict[str, Any]:
-    status = model.prices_["status"]
     certificate = asdict(model.certificate_)
     return {
         "settings": task.settings.model_dump(mode="json"),
@@ -75,9 +77,8 @@ def _summary(task: Task, model: PairwiseFairClassifier, found: Findings) -> dict
         "certificate": {name: certificate[name] for name in _CERTIFIED},
         "error_without_judgments": found.plain_error,
         "error_of_guessing": found.guess_error,
-        "honoured": int((status == "honoured").sum()),
-        "given_up": int((status == "given up").sum()),
-        "asks_nothing": int((status == "asks nothing").sum()),
+        "held_out": None if found.held_out is None else asdict(found.held_out),
+        **status_counts(model.prices_["status"]),
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],
         "times": {"begun": task.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},

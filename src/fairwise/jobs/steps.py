@@ -62,21 +62,22 @@ class JobHome:
 def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
     """Fit, trace the frontier if it is asked for, and write it all down; `tell` is called often, and may raise."""
     asked = task.settings
-    steps = _Steps(home, workers, tell, total=3 + (work.STEPS + 2 if asked.frontier else 0))
+    steps = _Steps(home, workers, tell, total=4 + (work.STEPS + 2 if asked.frontier else 0))
     first: dict[str, Call] = {"own": (work.fit, task, asked.eta)}
     if asked.frontier:
         first["loosest"] = (work.fit, task, work.LOOSEST)
     fits = steps.fits(first, "Fitting the model")
     curve = None
     if asked.frontier:
-        at = steps.one((work.etas, task, fits["loosest"]), "Fitting the model")
-        own = {eta: fits["own"] for eta in at if eta == asked.eta}
-        known = own | {at[-1]: fits["loosest"]}
+        at = steps.one((work.etas, task, fits["own"], fits["loosest"]), "Fitting the model")
+        own = work.own_place(asked.eta, at)
+        known = {at[-1]: fits["loosest"]} | {at[own]: fits["own"]}
         others = {f"point {eta!r}": (work.fit, task, eta) for eta in at if eta not in known}
         found = steps.fits(others, "Tracing the frontier")
         models = [known[eta] if eta in known else found[f"point {eta!r}"] for eta in at]
-        curve = steps.one((work.frontier, task, at, models), "Joining the points of the frontier")
-    home.publish(steps.one((artefacts, task, fits["own"], curve), "Writing the report"))
+        curve = steps.one((work.frontier, task, at, models, own), "Joining the points of the frontier")
+    held_out = steps.one((work.held_out, task), "Measuring on people left out")
+    home.publish(steps.one((artefacts, task, fits["own"], curve, held_out), "Writing the report"))
 
 
 class _Steps:

@@ -10,20 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.constraints.parities import parity
+from fairwise.constraints.status import GIVEN_UP, status_counts
 from fairwise.elicitation.job_files import MODEL
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pandas as pd
+
+    from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
+    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.preparation import Prepared
-    from fairwise.learning.result import Solution
 
 LOOSEST = 1.0
 """No panel suffers more than this, so that it limits nothing."""
 
 STEPS = 10
+SPLITS = 3
+"""So many times the model is made anew from a part of the people, to be measured on the others."""
+
 _MOST_GIVEN_UP = 50
 _CLOSE = 1e-6
 
@@ -38,21 +45,48 @@ def fit(task: Task, eta: float | None) -> bytes:
         return (Path(folder) / MODEL).read_bytes()
 
 
-def etas(task: Task, loosest: bytes) -> list[float]:
-    """Return where to look: from 0 to what the panel suffers if nobody listens, and what was asked for."""
-    end = opened(loosest).certificate_.mean_excess
+def held_out(task: Task) -> HeldOut | None:
+    """Return how such a model does on people it was not made from; None where there are too few answers to part."""
+    from fairwise.auditing import held_out as measured
+
+    settings: dict[str, Any] = {} if task.groups is None else {"fit_params": {"sensitive_features": task.groups}}
+    model = _model(task, task.settings.eta)
+    try:
+        with one_thread():
+            return measured(model, task.people, task.outcome, task.judgments, n_repeats=SPLITS, **settings)
+    except InputError:
+        return None
+
+
+def etas(task: Task, own: bytes, loosest: bytes) -> list[float]:
+    """Return where to look: from 0 to what the panel suffers if nobody listens, and what was asked for.
+
+    Where what was asked for limits nothing, the fit itself is one that listens to nobody, and the last point.
+    """
+    asked, end = task.settings.eta, opened(loosest).certificate_.mean_excess
+    if asked is None or asked >= end:
+        end = opened(own).certificate_.mean_excess
     if end < _CLOSE:
         return [0.0]
     found = [float(f"{eta:.4g}") for eta in np.linspace(0.0, end, STEPS + 1)]
-    own = task.settings.eta
-    if own is not None and own < found[-1]:
-        found = [eta for eta in found if abs(own - eta) > _CLOSE] + [own]
+    if asked is not None and asked < found[-1]:
+        found = [eta for eta in found if abs(asked - eta) > _CLOSE] + [asked]
     return sorted(found)
 
 
-def frontier(task: Task, at: list[float], models: list[bytes]) -> list[dict[str, Any]]:
-    """Make one curve of fits that were made apart."""
+def own_place(eta: float | None, at: list[float]) -> int:
+    """Return which point is the fit itself; beyond the last one, more budget changes nothing."""
+    return len(at) - 1 if eta is None or eta >= at[-1] else at.index(eta)
+
+
+def frontier(task: Task, at: list[float], models: list[bytes], own: int) -> list[dict[str, Any]]:
+    """Make one curve of fits that were made apart, of which one is the fit that was asked for.
+
+    Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
+    itself are its own.
+    """
     from fairwise.learning.curve import join_points
+    from fairwise.learning.measuring import Measured
     from fairwise.learning.preparation import prepare
 
     settings = _model(task, LOOSEST).get_params(deep=False)
@@ -63,7 +97,13 @@ def frontier(task: Task, at: list[float], models: list[bytes]) -> list[dict[str,
         found = [model.classifiers_ for model in fits]
         bounds = [model.certificate_.oracle_bound for model in fits]
         solutions = join_points(prepared, points, found, bounds, settings)
-    return [_point(prepared, solution, *point) for point, solution in zip(points, solutions, strict=True)]
+        measured = [Measured(prepared, solution) for solution in solutions]
+    lines = [
+        _point(one.certificate(*point, "answers"), one.prices(point[0]), *point)
+        for one, point in zip(measured, points, strict=True)
+    ]
+    lines[own] = _point(fits[own].certificate_, fits[own].prices_, *points[own], own=True)
+    return lines
 
 
 def _model(task: Task, eta: float | None) -> PairwiseFairClassifier:
@@ -96,21 +136,20 @@ def opened(content: bytes) -> PairwiseFairClassifier:
         return PairwiseFairClassifier.load(Path(folder) / MODEL)
 
 
-def _point(prepared: Prepared, solution: Solution, gamma: float, eta: float) -> dict[str, Any]:
-    from fairwise.learning.measuring import Measured
-
-    measured = Measured(prepared, solution)
-    certificate, prices = measured.certificate(gamma, eta, "answers"), measured.prices(gamma)
-    given_up = prices[prices["status"] == "given up"]
+def _point(
+    certificate: Certificate, prices: pd.DataFrame, gamma: float, eta: float, *, own: bool = False
+) -> dict[str, Any]:
+    given_up = prices[prices["status"] == GIVEN_UP]
+    counts = status_counts(prices["status"])
     dearest = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(_MOST_GIVEN_UP)
     shown = ["judge", "a", "b", "answer", "violation"]
     told = ("error", "lower_bound", "kind", "mean_excess", "mean_violation", "max_violation")
     return {
         "gamma": gamma,
         "eta": eta,
+        "own": own,
         **{name: getattr(certificate, name) for name in told},
-        "honoured": int((prices["status"] == "honoured").sum()),
-        "given_up": len(given_up),
+        **{name: counts[name] for name in ("honoured", "given_up")},
         "judgments": dearest[shown].to_dict("records"),
     }
 

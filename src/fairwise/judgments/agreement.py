@@ -13,6 +13,7 @@ from scipy import sparse
 from fairwise.errors import InputError
 from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented, orient
 from fairwise.judgments.table import Judgments
+from fairwise.rounding import digits_beside, rounded
 
 Level: TypeAlias = Literal["four answers", "same or not"]
 Floats: TypeAlias = NDArray[np.float64]
@@ -21,6 +22,17 @@ _ANSWERS = 4
 _CELLS_AT_ONCE = 8_000_000
 # Where more resamples than this say nothing at all, the others say too little.
 _UNDEFINED_ALLOWED = 0.05
+# Without an interval, an alpha as near to 0 as this is not told from chance.
+_ABOUT_CHANCE = 0.1
+# Smaller differences from 0 are rounding.
+_DIGITS = 6
+# Krippendorff's own rule of thumb for 0.8 and 0.667; below that no convention is worth much.
+_WORDS = (
+    (0.8, "agree well"),
+    (0.667, "agree fairly well, enough for tentative conclusions"),
+    (0.4, "agree somewhat"),
+    (0.0, "agree only a little more than chance would have it"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,15 +52,29 @@ class Agreement:
     confidence: float
     note: str
 
+    @property
+    def in_words(self) -> str:
+        """What judges do, to follow "judges"; nothing beyond chance is said where the interval includes 0."""
+        alpha, low, high = (round(number, _DIGITS) for number in (self.alpha, self.low, self.high))
+        if np.isnan(alpha):
+            return "cannot be compared"
+        beyond = abs(alpha) >= _ABOUT_CHANCE if np.isnan(low) else low > 0 < alpha or high < 0 > alpha
+        if not beyond:
+            return "agree no more clearly than chance might have it"
+        if alpha < 0:
+            return "agree less often than chance would have it: they disagree systematically"
+        return next(words for least, words in _WORDS if alpha >= least)
+
     def __str__(self) -> str:
         head = f"Krippendorff's alpha ({self.level})"
         if np.isnan(self.alpha):
             return f"{head}: undefined, because {self.note}."
-        interval = f"{self.confidence:.0%} interval over judges {_two(self.low)} to {_two(self.high)}"
         if np.isnan(self.low):
             interval = f"no interval, because {self.note}" if self.note else "no interval"
+        else:
+            interval = f"{self.confidence:.0%} interval over judges {decimals(self.low)} to {decimals(self.high)}"
         return (
-            f"{head}: {_two(self.alpha)} ({interval}), from {self.n_pairs} pairs that two or more of "
+            f"{head}: {decimals(self.alpha)} ({interval}), from {self.n_pairs} pairs that two or more of "
             f"{self.n_judges} judges answered; 1 is full agreement, 0 is chance."
         )
 
@@ -180,9 +206,14 @@ class _Panel:
         return np.asarray(1.0 - ratio)
 
 
-def _two(number: float) -> str:
-    """Return two decimals, and no minus before zero."""
-    return f"{round(number, 2) + 0.0:.2f}"
+def decimals(number: float) -> str:
+    """Return two decimals, more where it takes them to see on which side of 0 a number is; no minus before zero.
+
+    >>> decimals(0.123), decimals(0.004), decimals(-1e-9)
+    ('0.12', '0.004', '0.00')
+    """
+    number = round(number, _DIGITS)
+    return str(rounded(number, digits_beside(number, 0.0, 2)))
 
 
 def _counts(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_array:

@@ -60,8 +60,8 @@ class Drivers:
             if names:
                 reasons.append(f"{often} often where {_listed(names)} {'differ' if len(names) > 1 else 'differs'}")
         return (
-            f"{judge}: not the same {', '.join(reasons)}; the model gets {row['accuracy']:.0%} of held-out answers "
-            f"right, the commoner answer {row['baseline']:.0%}."
+            f"{judge}: not the same {', '.join(reasons) or 'for many small reasons'}; the model gets "
+            f"{row['accuracy']:.0%} of held-out answers right, the commoner answer {row['baseline']:.0%}."
         )
 
     def __str__(self) -> str:
@@ -145,10 +145,12 @@ def _fit(values: Floats, different: Bools, pair: NDArray[np.int64], n_folds: int
     scores = float(right.mean()), float(easy.mean()), p_value
     effects = _model().fit(values, different).coef_[0]
     shares = np.abs(effects) * values.std(axis=0)
-    if p_value > _SIGNIFICANT or not shares.any():
+    if p_value > _SIGNIFICANT:
         held_out = f"the model gets {scores[0]:.0%} of held-out answers right"
         note = f"{held_out}, not clearly more than the commoner answer ({scores[1]:.0%})"
         return _Fit(n, same_share, note, *scores)
+    if not shares.any():
+        return _Fit(n, same_share, "a model of all answers together uses no column", *scores)
     return _Fit(n, same_share, "", *scores, effects, shares / shares.sum())
 
 

@@ -1,14 +1,16 @@
 """How reliable single judges are: repeated pairs, a preference for one side, failed checks."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.oriented import orient
-from fairwise.judgments.proportions import Share, by_judge, fair_coin
+from fairwise.judgments.proportions import Share, by_judge, clopper_pearson, fair_coin
 from fairwise.judgments.table import Judgments
+from fairwise.rounding import digits_beside
 
 REPEAT, CHECK = "repeat", "check"
 
@@ -36,19 +38,52 @@ class RepeatConsistency:
 class PositionBias:
     """How often ordered answers favoured the person on the left.
 
-    ``p_value`` is that of a fair coin, two-sided and exact. ``by_judge`` has the columns ordered, left, share, low,
-    high and p_value.
+    ``p_value`` is that of a fair coin, two-sided and exact; the interval is the exact one (Clopper and Pearson's), so
+    that 1/2 is outside if and only if the p-value is below 1 - confidence. ``by_judge`` has the columns ordered, left,
+    share, low, high and p_value.
     """
 
     overall: Share
     p_value: float
     by_judge: pd.DataFrame
 
+    @property
+    def _limit(self) -> float:
+        return round(1 - self.overall.confidence, 12)  # 0.05 rather than a little more
+
+    @property
+    def preferred(self) -> Literal["left", "right"] | None:
+        """The side that is favoured more often than a fair coin easily explains: the interval excludes 1/2."""
+        if not self.p_value < self._limit:
+            return None
+        return "left" if self.overall.count * 2 > self.overall.of else "right"
+
+    @property
+    def verdict(self) -> str:
+        """What that means, in a sentence; empty without ordered answers."""
+        if not self.overall.of:
+            return ""
+        if self.preferred is None:
+            return "No clear sign that a side was preferred."
+        return (
+            f"The {self.preferred} seems to be preferred, whoever stands there (where no side is, this is said of "
+            f"{self._limit:.0%} of panels)."
+        )
+
+    @property
+    def p_in_words(self) -> str:
+        """The p-value in two digits, or as many as it takes to see on which side of 1 - confidence it is."""
+        limit, short = self._limit, f"{self.p_value:.2g}"
+        if (float(short) < limit) == (self.p_value < limit):
+            return short
+        return f"{self.p_value:.{digits_beside(self.p_value, limit, 2)}f}"
+
     def __str__(self) -> str:
         if not self.overall.of:
             return "Ordered answers: none, so a preference for one side cannot show."
         return (
-            f"Ordered answers that favour the left: {self.overall}; a fair coin does this with p = {self.p_value:.2g}."
+            f"Ordered answers that favour the left: {self.overall.beside(0.5)}; a fair coin does this with "
+            f"p = {self.p_in_words}."
         )
 
 
@@ -113,9 +148,10 @@ def position_bias(judgments: Judgments, *, confidence: float = 0.95) -> Position
     ordered = frame["answer"].isin([str(answer) for answer in Answer if answer.ordered])
     rows = frame[ordered & (frame["design"] != REPEAT)]
     left = (rows["answer"] == str(Answer.A_AT_LEAST_B)).to_numpy(dtype=bool)
-    table = by_judge(judgments.judge_attributes.index, rows["judge"], left, ("ordered", "left"), confidence)
+    names = ("ordered", "left")
+    table = by_judge(judgments.judge_attributes.index, rows["judge"], left, names, confidence, clopper_pearson)
     return PositionBias(
-        overall=Share.out_of(int(left.sum()), len(left), confidence),
+        overall=Share.out_of(int(left.sum()), len(left), confidence, clopper_pearson),
         p_value=float(fair_coin(int(left.sum()), len(left))),
         by_judge=table.assign(p_value=fair_coin(table["left"], table["ordered"])),
     )

@@ -9,12 +9,16 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
+from fairwise.judgments.proportions import wilson
+from fairwise.learning.curve import NO_BUDGET
 
 if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 PANEL = "panel"
 _NEEDED = ("judge", "gamma", "eta", "error")
+_CONFIDENCE = 0.95
+_CLOSE = 1e-6
 _OPTIONAL = ("max_violation", "mean_violation", "mean_excess", "lower_bound", "error_low", "error_high")
 
 Knob = Literal["gamma", "eta"]
@@ -22,14 +26,10 @@ Knob = Literal["gamma", "eta"]
 
 @dataclass(frozen=True)
 class ChosenPoint:
-    """Where the model stands: the value of the knob that varies, its error, and the interval if one is known.
-
-    ``curve_error`` is that of the curve at this place, NaN where it has no point; a heuristic search may differ.
-    """
+    """Where the model stands: the value of the knob that varies, its error, and the interval if one is known."""
 
     at: float
     error: float
-    curve_error: float
     low: float
     high: float
 
@@ -37,6 +37,9 @@ class ChosenPoint:
 @dataclass(frozen=True, eq=False)
 class Curve:
     """What the judgments cost as one knob varies.
+
+    At the model's own gamma and eta the numbers are those of the model itself: other mixtures may be as good, and
+    differ in everything else.
 
     ``panel`` has the rows of the whole panel, ``judges`` those of single judges, each sorted by ``knob``; either may be
     empty. ``fixed`` is the value of the other knob, None where it is off or differs. ``whole`` is the table as given.
@@ -51,9 +54,15 @@ class Curve:
 
     @classmethod
     def of(
-        cls, frontier: pd.DataFrame, model: PairwiseFairClassifier, chosen: tuple[float, float | None] | None
+        cls,
+        frontier: pd.DataFrame,
+        model: PairwiseFairClassifier,
+        chosen: tuple[float, float | None] | None,
+        n_people: int,
     ) -> Curve:
         rows = _checked(frontier)
+        _refuse_impossible(rows[rows["judge"].astype(str) == PANEL], model)
+        rows = _with_own(rows, model, n_people)
         own = (float(model.gamma), model.eta)
         gamma, eta = own if chosen is None else chosen
         is_panel = rows["judge"].astype(str) == PANEL
@@ -94,8 +103,46 @@ def _chosen(there: pd.DataFrame, at: float | None, is_own: bool, model: Pairwise
     if at is None or not (is_own or len(there)):
         return None
     columns = ("error", "error_low", "error_high")
-    on_curve, low, high = (float(there[name].iloc[0]) if len(there) else np.nan for name in columns)
-    return ChosenPoint(at, float(model.certificate_.error) if is_own else on_curve, on_curve, low, high)
+    error, low, high = (float(there[name].iloc[0]) if len(there) else np.nan for name in columns)
+    return ChosenPoint(at, float(model.certificate_.error) if is_own else error, low, high)
+
+
+def _with_own(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) -> pd.DataFrame:
+    """The rows, with the model's own numbers at its own point of the panel's curve."""
+    panel = rows["judge"].astype(str) == PANEL
+    here = panel & _equal(rows["gamma"], float(model.gamma)) & _equal(rows["eta"], model.eta)
+    certificate, moved = model.certificate_, here & ~_equal(rows["error"], model.certificate_.error)
+    if rows.loc[moved, "error_low"].notna().any():
+        low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
+        rows.loc[moved, ["error_low", "error_high"]] = float(low), float(high)
+    for name in ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound"):
+        rows.loc[here, name] = getattr(certificate, name)
+    return rows
+
+
+def _refuse_impossible(panel: pd.DataFrame, model: PairwiseFairClassifier) -> None:
+    """Refuse a curve that contradicts what is proved of the model: then it is of other people, or weighted otherwise.
+
+    Where gamma and eta are no larger than the model's, no error is below the model's proven least; where they are no
+    smaller, no proven least is above the model's error.
+    """
+    proved = model.certificate_
+    if proved.kind != "exact":
+        return
+    eta = panel["eta"].fillna(NO_BUDGET)
+    own = (float(model.gamma), NO_BUDGET if model.eta is None else float(model.eta))
+    tighter = (panel["gamma"] <= own[0] + _CLOSE) & (eta <= own[1] + _CLOSE)
+    looser = (panel["gamma"] >= own[0] - _CLOSE) & (eta >= own[1] - _CLOSE)
+    wrong = tighter & (panel["error"] < proved.lower_bound - _CLOSE)
+    if proved.gap > -_CLOSE:
+        wrong |= looser & (panel["lower_bound"] > proved.error + _CLOSE)
+    for gamma, at, error in panel.loc[wrong, ["gamma", "eta", "error"]].itertuples(index=False, name=None):
+        where = f"gamma = {gamma:g}" + ("" if np.isnan(at) else f", eta = {at:g}")
+        raise InputError(
+            f"frontier: an error of {error:.4f} at {where} cannot be of the people and judgments of this model, whose "
+            f"error is {proved.error:.4f}, proved to be at least {proved.lower_bound:.4f}, at gamma = {own[0]:g}, "
+            f"eta = {'none' if model.eta is None else f'{own[1]:g}'}; trace the curve again as the model was fitted"
+        )
 
 
 def _checked(frontier: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
+from fairwise.auditing.made_from import MadeFrom, refuse_other_origin
 from fairwise.constraints.status import PRECISION
 from fairwise.errors import InputError
 from fairwise.reporting.curve import Curve
@@ -19,10 +20,28 @@ from fairwise.reporting.recipe import Recipe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairwise.auditing import Audit
+    from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+
+@dataclass(frozen=True)
+class HeldOutError:
+    """Error on people left out of a fit, with its interval, and in the same splits on those it was made from."""
+
+    error: float
+    training: float
+    low: float
+    high: float
+    splits: int
+
+    @classmethod
+    def of(cls, measured: HeldOut) -> HeldOutError:
+        line = measured.overall.loc["error"].astype(float).to_dict()
+        splits = int(measured.by_split["split"].nunique())
+        return cls(line["held_out"], line["training"], line["low"], line["high"], splits)
+
 
 TITLE = "What people said is fair, and a model that respects it"
 KEY = ["judge", "a", "b", "answer"]
@@ -51,6 +70,8 @@ class Findings:
     plain_error, guess_error
         Error of the same kind of model without any judgment, and of always giving the commoner outcome; None without
         outcomes.
+    held_out
+        Error on people that such a model was not made from, or None.
     curve
         What the judgments cost at other settings, or None.
     prices, price_by_judge, price_by_person
@@ -75,6 +96,7 @@ class Findings:
     certificate: Certificate
     plain_error: float | None
     guess_error: float | None
+    held_out: HeldOutError | None
     curve: Curve | None
     prices: pd.DataFrame
     price_by_judge: pd.DataFrame
@@ -83,6 +105,12 @@ class Findings:
     lorenz_price: pd.DataFrame
     dearest: tuple[DearPair, ...]
     recipe: Recipe
+
+    @property
+    def weighted(self) -> bool:
+        """Whether judgments have different weights, so that a share of them is no quotient of counts."""
+        weight = self.audit.judgments["weight"]
+        return bool((weight != weight.iloc[0]).any())
 
 
 def findings(
@@ -102,6 +130,7 @@ def findings(
     chosen: tuple[float, float | None] | None = None,
     labels: Mapping[Any, str] | None = None,
     n_dearest: int = 6,
+    held_out: HeldOut | None = None,
 ) -> Findings:
     """Gather what a report says.
 
@@ -116,7 +145,8 @@ def findings(
     outcome : Series, optional
         What happened to each person; for the plain model's error and the error rates of groups.
     frontier : DataFrame, optional
-        Of :func:`fairwise.auditing.frontier`: what the judgments cost at other settings.
+        Of :func:`fairwise.auditing.frontier`: what the judgments cost at other settings. One that was made from other
+        people, outcomes, judgments or settings is refused.
     groups : column names, optional
         Columns of ``people`` by which to compare groups; needs ``outcome``.
     question, design, title, date : str, optional
@@ -131,6 +161,8 @@ def findings(
         Words for the two outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
     n_dearest : int
         How many of the most expensive pairs to show.
+    held_out : HeldOut, optional
+        Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
     """
     _check_same_judgments(model, judgments)
     table = pd.DataFrame(people)
@@ -140,6 +172,9 @@ def findings(
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
     by_groups = _group_columns(table, groups, labelled)
     known = _as_in_the_fit(model, people)
+    if frontier is not None:
+        made_from = MadeFrom.of(pd.DataFrame(known), labelled, judgments, model.get_params(deep=False))
+        refuse_other_origin(frontier, made_from)
     scores = pd.Series(model.predict_proba(known)[:, 1], index=table.index)
     result = audit(
         scores if judgments.by == "id" else scores.to_numpy(),
@@ -152,7 +187,7 @@ def findings(
     )
     prices = model.prices_
     pairs = honoured_by_pair(prices)
-    curve = None if frontier is None else Curve.of(frontier, model, chosen)
+    curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     shown = _shown_columns(model, table, outcome)
     return Findings(
         title=title or TITLE,
@@ -167,6 +202,7 @@ def findings(
         certificate=model.certificate_,
         plain_error=None if labelled is None else _plain_error(model, known, labelled, curve),
         guess_error=None if labelled is None else _guess_error(labelled),
+        held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
         price_by_judge=honoured_by_judge(prices),

@@ -14,6 +14,7 @@ from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
 from fairwise.reporting.figures.judges import in_order
 from fairwise.reporting.figures.lorenz import SHARES, at_share, has_any
+from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,13 +103,16 @@ def _environment(package: str) -> Environment:
     environment.filters |= {
         "percent": words.percent,
         "points": words.points,
+        "points_above": words.points_above,
+        "above": share_difference,
+        "largest_difference": words.largest_difference,
         "decimal": words.decimal,
         "counted": words.counted,
         "interval": words.interval,
         "listed": words.listed,
         "answer": words.answer_words,
         "design": words.design_words,
-        "agreement": words.agreement_words,
+        "coefficient": words.coefficient,
         "price": words.wrong_per_ten_thousand,
         "setting": words.setting,
         "breakable": _breakable,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.judgments import Answer
+from fairwise.judgments import Answer, agreement
+from fairwise.rounding import digits_beside, rounded, share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from fairwise.judgments.agreement import Agreement
+    from decimal import Decimal
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -22,14 +22,6 @@ _ANSWERS = {
     Answer.B_AT_LEAST_A: "treat B at least as well as A",
     Answer.NO_CONSTRAINT: "no constraint",
 }
-# Krippendorff's own rule of thumb for 0.8 and 0.667; below that no convention is worth much.
-_AGREEMENT = (
-    (0.8, "agree well"),
-    (0.667, "agree fairly well, enough for tentative conclusions"),
-    (0.4, "agree somewhat"),
-    (0.1, "agree only a little more than chance would have it"),
-    (-0.1, "agree about as often as chance would have it"),
-)
 _DESIGNS = {
     "uniform": "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
     "fixed": "the same pairs for every judge",
@@ -45,10 +37,25 @@ def percent(share: float | None, digits: int = 1) -> str:
     return NOTHING if _missing(share) else f"{100 * share:.{digits}f}{_SPACE}%"  # type: ignore[operator]
 
 
-def points(difference: float) -> str:
-    """A difference of two shares, which is no share itself."""
-    number = f"{round(100 * difference, 1) + 0.0:g}"
-    return f"{number} percentage {'point' if number == '1' else 'points'}"
+def points(width: float, digits: int = 1) -> str:
+    """So much of a share, which is no share itself."""
+    return _points(rounded(100 * width, digits))
+
+
+def points_above(one: float, other: float, digits: int = 1) -> str:
+    """How much more one share is than another, to stand beside both as `percent` prints them with so many decimals."""
+    return _points(share_difference(one, other, digits))
+
+
+def largest_difference(shares: Sequence[float], digits: int = 1) -> str:
+    """How many percentage points the largest and the smallest of some shares are apart, as printed."""
+    known = [share for share in shares if not _missing(share)]
+    return str(share_difference(max(known), min(known), digits)) if known else NOTHING
+
+
+def _points(number: Decimal) -> str:
+    text = _minus(f"{number.normalize() + 0:f}")
+    return f"{text} percentage {'point' if text == '1' else 'points'}"
 
 
 def decimal(number: float | None, digits: int = 2) -> str:
@@ -64,11 +71,15 @@ def counted(number: float, one: str | None = None, many: str | None = None) -> s
     return f"{figure} {one if int(number) == 1 else many or one + 's'}"
 
 
-def interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """The words to follow a share whose interval is known, and none otherwise."""
-    if _missing(low) or _missing(high):
+def interval(low: float | None, high: float | None, digits: int = 1, beside: float | None = None) -> str:
+    """The words to follow a share whose interval is known, and none otherwise.
+
+    Each end gets as many decimals as it takes to see on which side of ``beside`` it is.
+    """
+    if low is None or high is None or _missing(low) or _missing(high):
         return ""
-    return f" (between {percent(low, digits)} and {percent(high, digits)})"
+    decimals = [digits if beside is None else digits_beside(100 * end, 100 * beside, digits) for end in (low, high)]
+    return f" (between {percent(low, decimals[0])} and {percent(high, decimals[1])})"
 
 
 def wrong_per_ten_thousand(price: float) -> str:
@@ -125,12 +136,9 @@ def design_words(design: str) -> str:
     return _DESIGNS.get(design, "a design of the study's own")
 
 
-def agreement_words(agreement: Agreement) -> str:
-    """What a value of alpha means, in the words a reader needs."""
-    for least, words in _AGREEMENT:
-        if agreement.alpha >= least:
-            return words
-    return "agree less often than chance would have it: they disagree systematically"
+def coefficient(number: float | None) -> str:
+    """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
+    return NOTHING if _missing(number) else _minus(agreement.decimals(float(number)))  # type: ignore[arg-type]
 
 
 def _minus(number: str) -> str:

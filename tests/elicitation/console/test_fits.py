@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from fits import done_job, point, wanted
@@ -14,7 +16,7 @@ from visits import Visit, hidden
 
 from fairwise.elicitation.console.frontier_figure import drawn
 from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import REPORT, job_folder
+from fairwise.elicitation.job_files import FRONTIER, REPORT, job_folder
 from fairwise.elicitation.store.jobs import all_jobs, end, take
 from fairwise.elicitation.store.standing import standing
 from fairwise.elicitation.store.tables import events
@@ -218,6 +220,57 @@ def test_two_fits_side_by_side(console: Operating) -> None:
     for odd in ("a=1", "a=1&b=3", "a=x&b=2", ""):
         assert console.get(f"/fits/compare?{odd}").status_code == 404
     assert "Compare two fits" in console.get("/fits").text
+
+
+def test_printed_differences_are_those_of_the_printed_numbers(console: Operating) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(1, 13):
+        without, error = sorted(rng.uniform(0.2, 0.5, 2).tolist())
+        bound = float(error - 10.0 ** rng.uniform(-6, -3))
+        proved = {"error": error, "lower_bound": bound}
+        held_out = {"error": float(rng.uniform(0.2, 0.5))}
+        add_done(console, certificate=proved, error_without_judgments=without, held_out=held_out)
+        page = console.get(f"/fits/{number}").text
+        wrong, plain = (
+            Decimal(re.findall(rf"<dt>{words}</dt><dd>([\d.]+) %", page)[0])
+            for words in ("Wrong with the judgments", "Wrong without them")
+        )
+        cost = re.findall(r"<strong>([\d.]+) more wrong decisions in 100", page)
+        assert [Decimal(cost[0])] == [wrong - plain] if cost else wrong == plain
+        least, two = (
+            Decimal(re.findall(words, page)[0]) for words in (r"less than ([\d.]+) %", r"about ([\d.]+) %, so")
+        )
+        left = re.findall(r"better by more than about ([\d.]+) in 100", page)
+        assert [Decimal(left[0])] == [two - least] if left else two == least
+    for a, b in ((1, 2), (3, 4), (5, 6), (7, 7), (12, 8)):
+        page = console.get(f"/fits/compare?a={a}&b={b}").text.replace("\N{MINUS SIGN}", "-")
+        side = r"<td>([-\d.]+(?: %| points)?)</td>"
+        numbers = {
+            name: [Decimal(cell.split()[0] or 0) if cell else Decimal(0) for cell in cells]
+            for name, *cells in re.findall(rf'<th scope="row">([^<]+)</th>{2 * side}<td>([^<]*)</td>', page)
+        }
+        for name in ("Wrong with the judgments", "Wrong about people left out", "Cost of the judgments", "Followed"):
+            left_one, right_one, more = numbers[name]
+            assert more == right_one - left_one, name
+        for k in (0, 1):
+            cost_there = numbers["Wrong with the judgments"][k] - numbers["Wrong without them"][k]
+            assert numbers["Cost of the judgments"][k] == cost_there
+
+
+def test_a_fit_of_the_first_version_has_no_point_of_its_own(console: Operating) -> None:
+    """It says neither which point is the fit itself nor how it does on people left out."""
+    add_done(console, held_out=None)
+    file = job_folder(console.site.host.path, 1) / FRONTIER
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"own": true, ', "").replace(', "own": true', ""), encoding="utf-8"
+    )
+    page = console.get("/fits/1").text
+    assert "this fit’s budget" not in page
+    assert "left out when" not in page
+    assert page.count("Fit this point") == 5
+    assert "Wrong about people left out</th><td>–</td>" in console.get("/fits/compare?a=1&b=1").text
+    console.post("/fits/1/choose")
+    assert "Will read that something is not done" not in console.get("/results").text
 
 
 def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: Operating) -> None:

@@ -1,0 +1,149 @@
+"""What a curve was made from, in a word that travels with it: people, outcomes, judgments and settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pickle import PicklingError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Judgments
+
+COLUMN = "made_from"
+_VARIED = ("gamma", "eta")
+_SAID = ("judge", "a", "b", "answer", "weight")
+_DIGITS = 16
+_WHOLE = 10**6  # characters of a repr
+_WORDS = {
+    "people": "other people, other columns to learn from or other values in them",
+    "outcome": "other outcomes",
+    "judgments": "other judgments",
+}
+
+
+@dataclass(frozen=True)
+class MadeFrom:
+    """Checksums of the tables, None where one is not known, and the settings that are not the default.
+
+    The order of rows and columns plays no part. Weights of people and groups for rules are not among them.
+    """
+
+    people: str | None
+    outcome: str | None
+    judgments: str | None
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, people: pd.DataFrame | None, outcome: Any, judgments: Judgments, settings: Mapping[str, Any]
+    ) -> MadeFrom:
+        """``outcome`` is in the order of ``people``; a table that is read in blocks has neither."""
+        label = None
+        if people is not None and outcome is not None:
+            codes = np.unique(np.asarray(outcome), return_inverse=True)[1]
+            label = _checksum(pd.DataFrame({"label": codes}, index=people.index), index=True)
+        said = judgments.counted()[list(_SAID)].astype(dict.fromkeys(_SAID[:-1], str))
+        return cls(
+            people=None if people is None else _checksum(people, index=True),
+            outcome=label,
+            judgments=_checksum(said, index=False),
+            settings=_chosen(settings),
+        )
+
+    @classmethod
+    def read(cls, text: Any, source: str) -> MadeFrom:
+        """Read what `str` wrote."""
+        try:
+            told = json.loads(text)
+            return cls(**{name: told[name] for name in ("people", "outcome", "judgments", "settings")})
+        except (TypeError, ValueError, KeyError):
+            raise InputError(f"{source}, column {COLUMN}: {shown(text)} is not what fairwise writes there") from None
+
+    def __str__(self) -> str:
+        return json.dumps(self.__dict__, sort_keys=True)
+
+    def differences(self, model: MadeFrom) -> list[str]:
+        """What this has that is not so of a model, in words; a table that either does not know is not compared."""
+        both = ((getattr(self, name), getattr(model, name), words) for name, words in _WORDS.items())
+        found = [words for mine, other, words in both if mine is not None and other is not None and mine != other]
+        default = _defaults()
+        for name in sorted({*self.settings, *model.settings}):
+            mine, other = (settings.get(name, default.get(name)) for settings in (self.settings, model.settings))
+            if mine != other:
+                found.append(f"{name} = {mine}, where the model has {other}")
+        return found
+
+
+def refuse_other_origin(frontier: pd.DataFrame, model: MadeFrom, source: str = "frontier") -> None:
+    """Refuse a curve that says it was made from something else than a model; one made by hand says nothing."""
+    for text in frontier[COLUMN].dropna().unique() if COLUMN in frontier else ():
+        differences = MadeFrom.read(text, source).differences(model)
+        if differences:
+            raise InputError(
+                f"{source}: this curve is not the model's, but was made with {'; '.join(differences)}. Trace it again "
+                "with the model's people, judgments and settings"
+            )
+
+
+def checksum_of_tables(*tables: Any) -> hashlib._Hash:
+    """A SHA-256 of several tables, to which more can be added; here the order of rows counts."""
+    content = hashlib.sha256()
+    for table in tables:
+        frame = pd.DataFrame(table)
+        content.update(repr(list(frame.columns)).encode())
+        content.update(pd.util.hash_pandas_object(frame, index=True).to_numpy().tobytes())
+    return content
+
+
+def checksum_of_settings(settings: Any) -> str:
+    """Not of their repr: that of an estimator leaves things out, and that of a rule is where it lies in memory."""
+    import joblib
+
+    return str(joblib.hash(settings))
+
+
+def _checksum(table: pd.DataFrame, *, index: bool) -> str:
+    frame = table.reindex(columns=sorted(table.columns, key=str))
+    rows = np.sort(pd.util.hash_pandas_object(frame, index=index).to_numpy())
+    return hashlib.sha256(repr(list(map(str, frame.columns))).encode() + rows.tobytes()).hexdigest()[:_DIGITS]
+
+
+def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
+    default = _defaults()
+    values = {name: _plain(value) for name, value in settings.items() if name not in _VARIED}
+    return {name: value for name, value in values.items() if value != default[name]}
+
+
+def _defaults() -> dict[str, Any]:
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    return {name: _plain(value) for name, value in PairwiseFairClassifier().get_params(deep=False).items()}
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON can hold it; an object is its repr where that says everything, else its checksum."""
+    from sklearn.base import BaseEstimator
+
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, BaseEstimator):
+        return " ".join(value.__repr__(N_CHAR_MAX=_WHOLE).split())
+    try:
+        return f"{type(value).__name__} {checksum_of_settings(value)[:_DIGITS]}"
+    except (PicklingError, AttributeError, TypeError):
+        return type(value).__name__

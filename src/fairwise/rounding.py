@@ -1,0 +1,39 @@
+"""Numbers as they are printed, and differences that agree with what is printed beside them."""
+
+from decimal import Decimal
+
+
+def rounded(number: float, digits: int) -> Decimal:
+    """Return a number as it is printed with so many decimals, without a minus before zero.
+
+    >>> rounded(32.85, 1), rounded(-0.01, 1)
+    (Decimal('32.9'), Decimal('0.0'))
+    """
+    return Decimal(f"{number:.{digits}f}") + Decimal(0)
+
+
+def difference(one: float, other: float, digits: int) -> Decimal:
+    """Return how much more one number is than another, both taken as they are printed with so many decimals.
+
+    >>> f"{40.13:.1f} is {40.13 - 32.86:.1f} more than {32.86:.1f}, or {difference(40.13, 32.86, 1)}?"
+    '40.1 is 7.3 more than 32.9, or 7.2?'
+    """
+    return rounded(one, digits) - rounded(other, digits)
+
+
+def share_difference(one: float, other: float, digits: int = 1) -> Decimal:
+    """Return how many percentage points one share is above another, both as printed in percent."""
+    return difference(100 * one, 100 * other, digits)
+
+
+def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> int:
+    """Return with how many decimals, at least ``digits``, a number is printed on its own side of a limit.
+
+    >>> digits_beside(50.3, 50, 0), digits_beside(0.0492, 0.05, 2)
+    (1, 3)
+    """
+    bound = Decimal(str(limit))
+    side = (number > limit) - (number < limit)
+    printed = (rounded(number, enough) for enough in range(digits, most))
+    agrees = ((one > bound) - (one < bound) == side for one in printed)
+    return next((enough for enough, right in enumerate(agrees, digits) if right), most)

@@ -1,0 +1,106 @@
+"""A fit and its own point on the frontier are one model: every number that both state is the same."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import Judgments
+from fairwise.constraints.status import status_counts
+from fairwise.elicitation.fit_settings import FitSettings
+from fairwise.elicitation.fitted import Fitted
+from fairwise.elicitation.job_files import MODEL
+from fairwise.elicitation.treatment import Status, Treatment
+from fairwise.jobs.steps import JobHome, perform
+from fairwise.jobs.task import Task
+from fairwise.judgments import Answer
+from fairwise.learning.estimator import PairwiseFairClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+STUDIES = 6
+
+
+class Here:
+    """Does what workers do, in this process."""
+
+    def do(self, calls: Mapping[str, Any], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
+        del wait
+        for name, (function, *given) in calls.items():
+            done(name, function(*given))
+
+
+def task_of(seed: int, **settings: Any) -> Task:
+    """Some people with few different records, about whom many optimal mixtures say different things."""
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {"age": rng.integers(18, 26, 60), "visits": rng.integers(0, 4, 60)},
+        index=pd.Index([f"k{k}" for k in range(60)], name="id"),
+    )
+    outcome = pd.Series((people["age"] + rng.normal(0, 3, 60) > 21).astype(int), index=people.index, name="again")
+    rows = []
+    for judge in range(5):
+        order = rng.permutation(people.index)
+        for a, b in zip(order[:12], order[12:24], strict=True):
+            answer = str(rng.choice([*Answer, Answer.SAME, Answer.SAME]))
+            rows.append({"judge": f"p{judge:05d}", "a": a, "b": b, "answer": answer})
+    asked = {"name": "One", "estimator": "tree", "gamma": 0.05, "eta": 0.02, "favorable_label": "1", **settings}
+    said = Judgments(rows, people=people)
+    return Task(FitSettings.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True)
+
+
+def asked() -> list[Any]:
+    """Each kind of budget: none, one that limits nothing, one that does, and 0."""
+    rng = np.random.default_rng(0)
+    settings: list[dict[str, Any]] = [
+        {"eta": None},
+        {"eta": 0.5},
+        {"eta": 0.01},
+        {"eta": 0.0},
+        {"estimator": "logistic"},
+    ]
+    settings += [{"eta": round(float(rng.uniform(0, 0.05)), 3), "gamma": 0.1} for _ in range(STUDIES - len(settings))]
+    return [pytest.param(seed, each, id=str(each)) for seed, each in enumerate(settings)]
+
+
+@pytest.mark.filterwarnings("ignore:A rule that gives everyone the same label")
+@pytest.mark.parametrize(("seed", "settings"), asked())
+def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any], tmp_path: Path) -> None:
+    task, home = task_of(seed, **settings), JobHome(tmp_path, 1)
+    home.open()
+    perform(task, home, Here(), lambda _share, _words: None)  # type: ignore[arg-type]
+    fitted = Fitted.of(tmp_path, 1)
+    assert fitted is not None
+    place = fitted.own_place
+    assert place is not None, "the fit is always on its frontier"
+    assert sum(point.own for point in fitted.frontier) == 1
+    own, summary = fitted.frontier[place], fitted.summary
+    for name in ("error", "max_violation", "honoured", "given_up"):
+        assert getattr(own, name) == getattr(summary, name), name
+    assert len(own.judgments) == min(own.given_up, 50)
+
+    model = PairwiseFairClassifier.load(tmp_path / "jobs" / "1" / MODEL)
+    counts = status_counts(model.prices_["status"])
+    assert (summary.honoured, summary.given_up) == (counts["honoured"], counts["given_up"])
+    # What participants are told rests on the scores of the same model.
+    good, said = fitted.good, task.judgments.counted()
+    told = [
+        Treatment(Answer(answer), good[a], good[b], summary.gamma).status
+        for a, b, answer in said[["a", "b", "answer"]].itertuples(index=False, name=None)
+    ]
+    assert told.count(Status.GIVEN_UP) == summary.given_up
+    assert told.count(Status.KEPT) + told.count(Status.NEARLY) == summary.honoured
+    # And so does the report.
+    report = (tmp_path / "jobs" / "1" / "report.html").read_text(encoding="utf-8")
+    assert f"are honoured ({summary.honoured} of {summary.asked})" in report
+    # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
+    errors = [point.error for point in fitted.frontier if not point.own]
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))

@@ -1,0 +1,50 @@
+"""A printed difference is the difference of the printed numbers, to the last digit, whatever the numbers are."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from fairwise.reporting import words
+from fairwise.rounding import difference, digits_beside, rounded, share_difference
+
+TRIED = 20_000
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 3])
+def test_printed_differences_are_those_of_printed_numbers(digits: int) -> None:
+    rng = np.random.default_rng(digits)
+    numbers = rng.uniform(-100, 100, (TRIED, 2))
+    numbers[::3] = numbers[::3].round(digits + 1)  # halves of the last digit, too
+    naive = 0
+    for one, other in numbers.tolist():
+        left, right = f"{one:.{digits}f}", f"{other:.{digits}f}"
+        more = difference(one, other, digits)
+        assert Decimal(left) - Decimal(right) == more
+        assert not (more == 0 and str(more).startswith("-"))
+        naive += Decimal(f"{one - other:.{digits}f}") != more
+    assert naive > TRIED / 10, "printing the difference of the numbers themselves is often another number"
+
+
+def test_the_same_for_shares_in_words() -> None:
+    for one, other in np.random.default_rng(9).random((TRIED // 10, 2)).tolist():
+        left, right = (Decimal(words.percent(share).removesuffix("\N{NO-BREAK SPACE}%")) for share in (one, other))
+        assert share_difference(one, other) == left - right
+        told = words.points_above(one, other).replace("\N{MINUS SIGN}", "-").split(" percentage point")[0]
+        assert Decimal(told) == left - right
+        assert Decimal(words.largest_difference([one, other, float("nan")])) == abs(left - right)
+    assert words.points_above(0.4013, 0.3286) == "7.2 percentage points"
+    assert words.largest_difference([]) == words.NOTHING
+
+
+def test_enough_digits_to_see_the_side() -> None:
+    rng = np.random.default_rng(4)
+    for limit in (0.0, 0.05, 50.0):
+        for number in (limit + rng.choice([-1, 1], 2000) * 10.0 ** rng.uniform(-9, 1, 2000)).tolist():
+            digits = digits_beside(number, limit, 1)
+            printed = rounded(number, digits)
+            assert (printed > Decimal(str(limit))) == (number > limit)
+            assert (printed < Decimal(str(limit))) == (number < limit)
+        assert digits_beside(limit, limit, 2) == 2
