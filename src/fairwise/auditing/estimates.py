@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
 
+LARGEST = np.array([1.0, 0.5, 0.5, 1.0])
+"""What each average is at most, as a quotient of the sums of its numerators and denominators over answers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """``value = numerator.sum(0) / denominator.sum(0)``, one column for each of `AVERAGES`.
+    """``value = numerator.sum(0) / whole``, one column for each of `AVERAGES`; mostly ``whole = denominator.sum(0)``.
 
     With weight ``w`` of an answer, ``v`` its violation and ``x`` its excess:
 
@@ -27,13 +30,13 @@ class Averages:
     ==============  ==================  =============================
     mean_violation  ``w v`` if same     ``w`` if same
     mean_excess     ``w x``             ``2 w``
-    fairness_loss   ``w x``             2 for each pair and judge
+    fairness_loss   ``w x``             ``2 w``
     share_kept      ``w`` if honoured   ``w`` if it asks for anything
     ==============  ==================  =============================
 
-    ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its
-    denominator is 2 x distinct pairs x judges, whatever was answered (``celled``). Under ``weighting="panel"``
-    mean_excess is the same number.
+    ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its ``whole``
+    is 2 x distinct pairs x judges, whatever was answered (``celled``). Under ``weighting="panel"`` mean_excess is the
+    same number.
 
     Attributes
     ----------
@@ -87,7 +90,7 @@ def averages_of(measured: Measured, weighting: Weighting, weight: FloatArray | N
     v, x = table["violation"].to_numpy(dtype=float), table["excess"].to_numpy(dtype=float)
     return Averages(
         numerator=np.stack([w * measured.same * v, w * x, w * x, w * measured.honoured], axis=1),
-        denominator=np.stack([w * measured.same, 2.0 * w, np.zeros_like(w), w * measured.asks], axis=1),
+        denominator=np.stack([w * measured.same, 2.0 * w, 2.0 * w, w * measured.asks], axis=1),
         celled=np.array([False, weighting == "panel", True, False]),
         judge=measured.judge,
         pair=measured.pair,
