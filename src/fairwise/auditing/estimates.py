@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, Weighting
 
 AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
-
-LARGEST = np.array([1.0, 0.5, 0.5, 1.0])
-"""What each average is at most, as a quotient of the sums of its numerators and denominators over answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +41,8 @@ class Averages:
         ``(N, 4)``, a line per answer.
     celled
         ``(4,)`` which columns are divided by 2 x pairs x judges.
+    largest
+        ``(4,)`` what the quotient of numerators and denominators is at most.
     judge, pair
         ``(N,)`` numbers of each answer's judge and unordered pair.
     """
@@ -53,6 +52,7 @@ class Averages:
     celled: NDArray[np.bool_]
     judge: IntArray
     pair: IntArray
+    largest: FloatArray = field(default_factory=lambda: np.array([1.0, 0.5, 0.5, 1.0]))
 
     def where(self, chosen: NDArray[np.bool_] | IntArray) -> Averages:
         """The same averages over these answers only, a mask or positions."""

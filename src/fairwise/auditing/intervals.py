@@ -1,8 +1,8 @@
 """Intervals of averages ``N / D`` over answers, for other judges and other pairs drawn like these.
 
-Answers of one judge resemble each other, and so do answers about one pair. Leaving out a unit ``u`` (a judge, or a pair)
-with sums ``n_u`` and ``d_u`` moves ``q = N / D`` by ``(n_u - q d_u) / (D - d_u)``, so the jackknife's variance over ``U``
-units of one kind is
+Answers of one judge resemble each other, and so do answers about one pair. Leaving out a unit ``u`` (a judge, or a
+pair) with sums ``n_u`` and ``d_u`` moves ``q = N / D`` by ``(n_u - q d_u) / (D - d_u)``, so the jackknife's variance
+over ``U`` units of one kind is
 
     V = (U - 1) / U sum_u ((n_u - q d_u) / (D - d_u))^2,
 
@@ -19,12 +19,13 @@ variance has a relative variance of about ``1 / K``, as with ``2 K`` degrees. Th
 two kinds are put together by Satterthwaite's rule: ``1 / f = sum_kinds (V_kind / V)^2 / f_kind``.
 
 An average lies between 0 and some ``L``, and its variance shrinks towards both ends. So the interval is Wilson's, all
-``p`` with ``(q - p)^2 <= t^2 V p (L - p) / (q (L - q))``, ``t`` Student's quantile. Where no two units differ, ``V`` is 0
-and says nothing: all ``U`` units are alike with a chance of at least ``a / 2`` only if a share ``s >= (a / 2)^(1 / U)`` of
-all units is like them, and the others may be anything, so the interval is ``s q`` to ``s q + (1 - s) L``.
+``p`` with ``(q - p)^2 <= t^2 V p (L - p) / (q (L - q))``, ``t`` Student's quantile. Where no two units differ, ``V`` is
+0 and says nothing: ``U`` units are all alike with a chance of ``a / 2`` or more only if a share of at least
+``s = (a / 2)^(1 / U)`` of all units is like them, and the others may be anything, so the interval is ``s q`` to
+``s q + (1 - s) L``.
 
 How often such intervals hold the truth is measured by ``python -m benchmarks interval-coverage``. It is not 95 % with
-fewer than ``LEAST_JUDGES`` judges, or fewer than ``LEAST_PAIRS`` pairs on each side (with and without a violation, say);
+fewer than ``LEAST_JUDGES`` judges, or fewer than ``LEAST_PAIRS`` pairs on one side (with a violation, or without one);
 `Interval.covered` tells where.
 """
 
@@ -35,7 +36,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.auditing.estimates import LARGEST, ratio
+from fairwise.auditing.estimates import ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,64 +60,77 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Sums over the answers of each judge, pair or person: ``(U, k)`` numerators and denominators of averages."""
+    """Sums over the answers of each judge, pair or person.
+
+    Attributes
+    ----------
+    numerator, denominator
+        ``(U, k)`` of averages.
+    largest
+        ``(k,)`` what their quotient is at most.
+    """
 
     numerator: FloatArray
     denominator: FloatArray
+    largest: FloatArray
 
     @classmethod
-    def of(cls, numerator: FloatArray, denominator: FloatArray, unit: IntArray) -> Units:
-        """Sum ``(N, k)`` answers by the number of their unit, ``(N,)``; numbers without an answer are left out."""
+    def of(cls, averages: Averages, unit: IntArray) -> Units:
+        """Sum the answers by the number of their unit, ``(N,)``; numbers without an answer are left out."""
         present = np.bincount(unit) > 0
-        return cls(_sums(numerator, unit)[present], _sums(denominator, unit)[present])
+        numerator, denominator = (_sums(each, unit)[present] for each in (averages.numerator, averages.denominator))
+        return cls(numerator, denominator, averages.largest)
 
     @property
     def counts(self) -> IntArray:
         """``(k,)`` units that have anything to average."""
-        return np.count_nonzero(self.denominator > 0, axis=0)
+        return _counted(self.denominator > 0)
 
-    def differing(self, largest: FloatArray) -> IntArray:
+    @property
+    def differing(self) -> IntArray:
         """``(k,)`` units above 0, or units below the largest possible, whichever are fewer."""
         least = _ROUNDING * self.denominator
-        above = np.count_nonzero(self.numerator > least, axis=0)
-        below = np.count_nonzero(largest * self.denominator - self.numerator > least, axis=0)
+        above = _counted(self.numerator > least)
+        below = _counted(self.largest * self.denominator - self.numerator > least)
         return np.minimum(above, below)
 
     def variance(self, value: FloatArray, total: FloatArray, of: IntArray) -> FloatArray:
         """``(k,)`` jackknife variance of ``value = N / total``; ``of`` is how many units there are in all."""
         moved = np.nan_to_num(ratio(self.numerator - value * self.denominator, total - self.denominator))
-        return (moved**2).sum(axis=0) * (1 - 1 / np.maximum(of, 1))
+        summed: FloatArray = (moved**2).sum(axis=0)
+        return summed * (1 - 1 / np.maximum(of, 1))
 
-    def degrees(self, largest: FloatArray) -> FloatArray:
+    @property
+    def degrees(self) -> FloatArray:
         """``(k,)`` degrees of freedom of the variance, at least 1."""
         equal = ratio(self.denominator.sum(axis=0) ** 2, (self.denominator**2).sum(axis=0))
-        return np.fmin(np.minimum(self.counts - 1.0, 2.0 * self.differing(largest)), equal).clip(1.0)
+        least: FloatArray = np.fmin(np.minimum(self.counts - 1.0, 2.0 * self.differing), equal)
+        return least.clip(1.0)
 
 
 def interval(averages: Averages, confidence: float) -> Interval:
     """An interval of each average for other judges and other pairs like these."""
-    numerator, denominator = averages.numerator, averages.denominator
-    total = denominator.sum(axis=0)
-    value = np.nan_to_num(ratio(numerator.sum(axis=0), total))
-    n_answers = np.count_nonzero(denominator > 0, axis=0)
-    judges, pairs = (Units.of(numerator, denominator, unit) for unit in (averages.judge, averages.pair))
+    total = averages.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(averages.numerator.sum(axis=0), total))
+    judges, pairs = (Units.of(averages, unit) for unit in (averages.judge, averages.pair))
     row, cell = _shared_cells(averages)
-    shared, cells = (Units.of(numerator[row], denominator[row], unit) for unit in (averages.pair[row], cell))
+    about_shared = averages.where(row)
+    shared, cells = (Units.of(about_shared, unit) for unit in (about_shared.pair, cell))
 
     n_judges, n_pairs, n_shared = judges.counts, pairs.counts, shared.counts
-    of_judges, judge_degrees = judges.variance(value, total, n_judges), judges.degrees(LARGEST)
-    of_pairs, pair_degrees = shared.variance(value, total, n_pairs), shared.degrees(LARGEST)
-    of_cells = cells.variance(value, total, n_answers)
+    of_judges, judge_degrees = judges.variance(value, total, n_judges), judges.degrees
+    of_pairs, pair_degrees = shared.variance(value, total, n_pairs), shared.degrees
+    of_cells = cells.variance(value, total, _counted(averages.denominator > 0))
     variance = np.maximum(of_judges + of_pairs - of_cells, np.maximum(of_judges, of_pairs))
     fewest = np.where(n_shared > 0, np.minimum(judge_degrees, pair_degrees), judge_degrees)
     together = ratio(variance**2, of_judges**2 / judge_degrees + of_pairs**2 / pair_degrees)
     units = np.where(n_shared > 1, np.minimum(n_judges, n_shared), n_judges)
 
-    low, high = ends(value, variance, np.fmax(together, fewest), units, LARGEST, confidence)
+    low, high = ends(value, variance, np.fmax(together, fewest), units, averages.largest, confidence)
     known = (n_judges > 1) & (n_pairs > 1)
     # Which pairs a judge was not shown is the study's doing: it changes the scale, not what is uncertain.
     scale = np.where(known, ratio(total, averages.whole()), np.nan)
-    covered = known & (n_judges >= LEAST_JUDGES) & (pairs.differing(LARGEST) >= LEAST_PAIRS)
+    covered = known & (n_judges >= LEAST_JUDGES) & (pairs.differing >= LEAST_PAIRS)
     return Interval(scale * low, scale * high, covered)
 
 
@@ -154,6 +168,11 @@ def ends(
     low = np.where(alike, like_these * share, (share + c / 2 - half) / (1 + c))
     high = np.where(alike, like_these * share + 1 - like_these, (share + c / 2 + half) / (1 + c))
     return largest * np.clip(low, 0.0, share), largest * np.clip(high, share, 1.0)
+
+
+def _counted(chosen: NDArray[np.bool_]) -> IntArray:
+    """``(k,)`` how many of each column of ``(U, k)``."""
+    return np.asarray(np.count_nonzero(chosen, axis=0), dtype=np.intp)
 
 
 def _sums(values: FloatArray, unit: IntArray) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fairwise.auditing.estimates import AVERAGES, LARGEST, ratio
+from fairwise.auditing.estimates import AVERAGES, ratio
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS, Units, ends
 
 if TYPE_CHECKING:
@@ -51,23 +51,21 @@ class Part:
 
     def with_interval(self, confidence: float) -> Part:
         """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
-        everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)))
-        of_error = _variance(everyone, everyone, np.ones(1))
+        everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)), np.ones(1))
+        of_error = _varied(everyone, everyone)
         pairs = _units(self.averages, self.averages.pair)
         if self.ends is not None:
             of_answers = _of_people(self.averages, self.ends, pairs)
         else:
-            of_answers = _variance(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
+            of_answers = _varied(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
         varied = _Varied(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
-        largest = np.concatenate([[1.0], LARGEST[_CHOSEN]])
+        largest = np.concatenate([[1.0], self.averages.largest[_CHOSEN]])
         low, high = ends(np.nan_to_num(self.value), varied.variance, varied.degrees, varied.units, largest, confidence)
         nothing = varied.units < 2
         covered = ~nothing & (varied.differing >= LEAST_PAIRS)
         if self.by == "judge":
             covered[1:] &= varied.units[1:] >= LEAST_JUDGES
-        return replace(
-            self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered
-        )
+        return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
 
 
 class _Varied(NamedTuple):
@@ -114,23 +112,23 @@ def _classes_of_disjoint_pairs(pair: IntArray, a: IntArray, b: IntArray) -> int:
 
 
 def _units(averages: Averages, unit: IntArray) -> Units:
-    return Units.of(averages.numerator[:, _CHOSEN], averages.denominator[:, _CHOSEN], unit)
+    every = Units.of(averages, unit)
+    return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
 
 
-def _variance(units: Units, pairs: Units, largest: FloatArray = LARGEST[_CHOSEN]) -> _Varied:
+def _varied(units: Units, pairs: Units) -> _Varied:
     total = units.denominator.sum(axis=0)
     value = np.nan_to_num(ratio(units.numerator.sum(axis=0), total))
-    variance = units.variance(value, total, units.counts)
-    return _Varied(variance, units.degrees(largest), units.counts, pairs.differing(largest))
+    return _Varied(units.variance(value, total, units.counts), units.degrees, units.counts, pairs.differing)
 
 
 def _of_people(averages: Averages, ends: tuple[IntArray, IntArray], pairs: Units) -> _Varied:
     """Pairs that share people: ``V_people - V_pairs``, at least ``V_pairs``; each answer counts for both its people."""
-    of_pairs = _variance(pairs, pairs)
+    of_pairs = _varied(pairs, pairs)
     total = pairs.denominator.sum(axis=0)
     value = np.nan_to_num(ratio(pairs.numerator.sum(axis=0), total))
     both = averages.where(np.arange(len(averages.judge)).repeat(2))
     people = _units(both, np.stack(ends, axis=1).ravel())
     variance = np.maximum(people.variance(value, total, people.counts) - of_pairs.variance, of_pairs.variance)
-    degrees = np.minimum(people.degrees(LARGEST[_CHOSEN]) / 2, of_pairs.degrees)
-    return _Varied(variance, degrees.clip(1.0), np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)
+    degrees = np.minimum(people.degrees / 2, of_pairs.degrees).clip(1.0)
+    return _Varied(variance, degrees, np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)

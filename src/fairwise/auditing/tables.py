@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.intervals import Interval
     from fairwise.auditing.estimates import Averages
+    from fairwise.auditing.intervals import Interval
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import FloatArray, IntArray
 

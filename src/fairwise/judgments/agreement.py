@@ -108,7 +108,12 @@ def krippendorff_alpha(
         raise InputError(f"level={level!r}; allowed: {' or '.join(map(repr, get_args(Level)))}")
     if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise InputError(f"confidence={confidence!r}; allowed: above 0 and below 1")
-    panel = _Panel.of(orient(judgments.counted()), level)
+    return agreement_of(orient(judgments.counted()), level, float(confidence))
+
+
+def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
+    """Return the agreement of answers that are all the same way round."""
+    panel = _Panel.of(rows, level)
     alpha, note = np.nan, "no pair was answered by two judges"
     if panel.n_pairs:
         alpha = float(panel.alpha(np.ones((panel.n_judges, 1)))[0])
