@@ -81,8 +81,8 @@ def chances(fitted):
 
 scores = pd.DataFrame({"score": chances(model), "label": model.predict(people)})
 audits = {
-    "without judgments": audit(chances(plain), judgments, gamma=GAMMA, favorable_label=1, n_bootstrap=0),
-    "with simulated judgments": audit(chances(model), judgments, gamma=GAMMA, favorable_label=1, n_bootstrap=0),
+    "without judgments": audit(chances(plain), judgments, gamma=GAMMA, favorable_label=1),
+    "with simulated judgments": audit(chances(model), judgments, gamma=GAMMA, favorable_label=1),
 }
 for name, found in audits.items():
     values = found.overall.loc["value"]

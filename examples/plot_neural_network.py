@@ -106,7 +106,7 @@ print(model.certificate_)
 
 def audited(fitted):
     scores = pd.Series(fitted.predict_proba(people)[:, 1], index=people.index)
-    return audit(scores, judgments, gamma=GAMMA, favorable_label=1, n_bootstrap=0)
+    return audit(scores, judgments, gamma=GAMMA, favorable_label=1)
 
 
 before, after = audited(plain), audited(model)

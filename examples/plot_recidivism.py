@@ -79,7 +79,7 @@ def held_out_error(**given):
 
 def measured(model, given):
     scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
-    found = audit(scores, judgments, GAMMA, 0, groups=people["race"], outcome=outcome, n_bootstrap=0)
+    found = audit(scores, judgments, GAMMA, 0, groups=people["race"], outcome=outcome)
     groups = found.by_group.set_index("group")
     rates = groups["false_positive_rate"]
     large = rates[groups["people"] >= ENOUGH]

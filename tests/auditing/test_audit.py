@@ -41,7 +41,7 @@ def test_values_are_those_of_the_pair_rows(panel: Panel, weighting: Weighting, s
     rows = PairRows.from_judgments(judgments)
     favorable = 1 - scores.loc[rows.people].to_numpy()
     excess = np.maximum(rows.violations(favorable) - gamma, 0)
-    result = audit(scores, judgments, gamma, favorable_label=0, weighting=weighting, n_bootstrap=0)
+    result = audit(scores, judgments, gamma, favorable_label=0, weighting=weighting)
     assert values(result)[:4] == pytest.approx(
         [
             rows.violations(favorable).max(),
@@ -56,7 +56,7 @@ def test_values_are_those_of_the_pair_rows(panel: Panel, weighting: Weighting, s
 @given(seed=seeds)
 def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: int) -> None:
     judgments, scores = panel(seed)
-    result = audit(scores, judgments, 0.05, favorable_label=1, n_bootstrap=0)
+    result = audit(scores, judgments, 0.05, favorable_label=1)
     rows = PairRows.from_judgments(judgments)
     excess = np.maximum(rows.violations(scores.loc[rows.people].to_numpy()) - 0.05, 0)
     by_judge = result.by_judge.set_index("judge")
@@ -71,7 +71,7 @@ def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: in
 def test_a_groups_mean_excess_is_what_its_budget_bounds(panel: Panel, weighting: Weighting, seed: int) -> None:
     relation = {f"j{number}": {"relation": "affected" if number % 3 else "expert"} for number in range(6)}
     judgments, scores = panel(seed, judge_attributes=relation)
-    result = audit(scores, judgments, 0.05, favorable_label=1, weighting=weighting, n_bootstrap=0)
+    result = audit(scores, judgments, 0.05, favorable_label=1, weighting=weighting)
     rows = PairRows.from_judgments(judgments)
     excess = np.maximum(rows.violations(scores.loc[rows.people].to_numpy()) - 0.05, 0)
     by_value = result.by_attribute.set_index("value")["mean_excess"]
@@ -105,8 +105,8 @@ def test_a_constant_violates_nothing(panel: Panel, seed: int, constant: float) -
 @given(seed=seeds, factor=st.floats(0.01, 1))
 def test_violations_scale_with_the_scores(panel: Panel, seed: int, factor: float) -> None:
     judgments, scores = panel(seed)
-    whole = audit(scores, judgments, 0.0, favorable_label=1, n_bootstrap=0)
-    part = audit(scores * factor, judgments, 0.0, favorable_label=1, n_bootstrap=0)
+    whole = audit(scores, judgments, 0.0, favorable_label=1)
+    part = audit(scores * factor, judgments, 0.0, favorable_label=1)
     assert values(part)[:4] == pytest.approx([factor * value for value in values(whole)[:4]])
 
 

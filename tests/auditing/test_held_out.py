@@ -222,7 +222,6 @@ def test_the_same_seed_gives_the_same_result(people: pd.DataFrame, outcome: pd.S
         ({"test_size": 1.0}, "test_size=1.0"),
         ({"folds": 1}, "folds=1"),
         ({"n_repeats": 0}, "n_repeats=0"),
-        ({"n_bootstrap": -1}, "n_bootstrap=-1"),
         ({"confidence": 0}, "confidence=0"),
         ({"model": LogisticRegression}, "model: a classifier with fit is needed"),
         ({"judgments": [1]}, "a fairwise.Judgments is needed, not list"),

@@ -23,7 +23,7 @@ def measured(rng: np.random.Generator, n_people: int, n_pairs: int) -> Part:
     asked = Asked(averages.judge, averages.pair, a, b, n_people)
     chosen = np.ones(n_pairs, dtype=bool)
     part = part_of(averages, score, asked, "person", people=np.arange(n_people), answers=chosen)
-    return part.with_interval(n_bootstrap=300, confidence=0.95, rng=rng)
+    return part.with_interval(0.95)
 
 
 @pytest.mark.parametrize(("n_people", "n_pairs"), [(20, 30), (60, 40), (30, 200)])

@@ -55,7 +55,7 @@ def test_sums_are_complete(model: PairwiseFairClassifier) -> None:
 
 def test_what_was_honoured_is_what_an_audit_finds(model: PairwiseFairClassifier, judgments: Judgments) -> None:
     scores = pd.Series(model.predict_proba(PEOPLE)[:, 1], index=PEOPLE.index)
-    found = audit(scores, judgments, model.gamma, favorable_label=1, n_bootstrap=0)
+    found = audit(scores, judgments, model.gamma, favorable_label=1)
     columns = ["pairs", "honoured", "given_up", "mean_excess"]
     by_judge = honoured_by_judge(model.prices_).sort_index()
     pd.testing.assert_frame_equal(by_judge[columns], found.by_judge.set_index("judge")[columns])

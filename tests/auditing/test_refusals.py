@@ -66,8 +66,6 @@ def test_an_ordered_answer_needs_the_good_label(said: Said) -> None:
         ({"favorable_label": 2}, "favorable_label=2 is not one of the outcomes: give 0 or 1"),
         ({"favorable_label": "1"}, "favorable_label='1'"),
         ({"weighting": "judges"}, "weighting='judges' is not allowed. Allowed: 'answers', 'panel'"),
-        ({"n_bootstrap": -1}, "n_bootstrap=-1"),
-        ({"n_bootstrap": 2.5}, "n_bootstrap=2.5"),
         ({"confidence": 1.0}, "confidence=1.0 is not allowed: it must be a number between 0 and 1"),
         ({"outcome": SCORES}, "give groups= too"),
         ({"groups": ["x", "y", "z"]}, "groups: a Series or DataFrame indexed by person id is needed, not list"),

@@ -83,7 +83,7 @@ def test_an_audit_measures_the_same(favorable_label: int) -> None:
     rows = [(f"p{k}", a, b, str(answer)) for k, ((a, b), answer) in enumerate(zip(pairs, said, strict=True))]
     table = pd.DataFrame(rows, columns=["judge", "a", "b", "answer"])
     scores = good if favorable_label else 1 - good
-    measured = audit(scores, Judgments(table), gamma=0.1, favorable_label=favorable_label, n_bootstrap=0).by_judge
+    measured = audit(scores, Judgments(table), gamma=0.1, favorable_label=favorable_label).by_judge
     measured = measured.set_index("judge")
     for judge, a, b, answer in rows:
         mine = Treatment(Answer(answer), good[a], good[b], 0.1)

@@ -36,7 +36,7 @@ def suffered(
 ) -> dict[str, float]:
     """Mean excess of each group, from the audit."""
     scores = pd.Series(model.predict_proba(town.people)[:, 1], index=town.people.index)
-    result = audit(scores, judgments, model.gamma, weighting=weighting, n_bootstrap=0)
+    result = audit(scores, judgments, model.gamma, weighting=weighting)
     return {str(line["value"]): line["mean_excess"] for line in result.by_attribute.to_dict("records")}
 
 

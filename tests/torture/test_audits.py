@@ -23,6 +23,7 @@ from fairwise.judgments import (
 )
 
 EVEN, STEPS, SURE = [0.5] * 4, [0.0, 0.25, 0.5, 1.0], [0.0, 0.0, 1.0, 1.0]
+ALIKE, ROOT = said(("u", 0, 3, "same"), ("v", 1, 2, "same")), 0.025**0.5
 AVERAGES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_kept"]
 
 
@@ -51,12 +52,14 @@ CASES = [
     Case("audit: two judges of two minds", audited(SURE, SPLIT), [1, 1, 0.25, 0.25, 0]),
     Case("audit: by the panel's letter", audited(SURE, SPLIT, weighting="panel"), [1, 1, 0.25, 0.25, 0]),
     Case("audit: scores of 5e-324", audited([0.0, 0, 0, 5e-324], ENDS), [0, 0, 0, 0, 1]),
-    Case("bootstrap of one judge, low", audited(SURE, ENDS, "low"), [1, nan, nan, nan, nan]),
-    Case("bootstrap of one judge, high", audited(SURE, ENDS, "high"), [1, nan, nan, nan, nan]),
-    Case("bootstrap of nobody", audited(SURE, NOTHING, "low"), [0, nan, nan, nan, nan]),
-    Case("bootstrap of two alike is a point, low", audited(SURE, TWO, "low"), [1, 1, 0.5, 0.5, 0]),
-    Case("bootstrap of two alike is a point, high", audited(SURE, TWO, "high"), [1, 1, 0.5, 0.5, 0]),
-    Case("no bootstrap", audited(SURE, TWO, "low", n_bootstrap=0), [1, nan, nan, nan, nan]),
+    Case("interval of one judge, low", audited(SURE, ENDS, "low"), [1, nan, nan, nan, nan]),
+    Case("interval of one judge, high", audited(SURE, ENDS, "high"), [1, nan, nan, nan, nan]),
+    Case("interval of nobody", audited(SURE, NOTHING, "low"), [0, nan, nan, nan, nan]),
+    Case("interval of two about one pair", audited(SURE, TWO, "low"), [1, nan, nan, nan, nan]),
+    # Two of two alike: so are at least sqrt(0.025) = 0.158... of all, with 97.5 %.
+    Case("interval of two alike, low", audited(SURE, ALIKE, "low"), [1, ROOT, ROOT / 2, ROOT / 4, 0]),
+    Case("interval of two alike, high", audited(SURE, ALIKE, "high"), [1, 1, 0.5, 0.25, 1 - ROOT]),
+    Case("interval of two alike is marked", audited(SURE, ALIKE, "covered"), [1, 0, 0, 0, 0]),
 ]
 REFUSED_SCORES: list[tuple[str, Any, str]] = [
     ("NaN", [0.1, 0.2, 0.3, nan], r"scores: missing \(NaN\) for these people: 3"),
@@ -79,9 +82,7 @@ CASES += [
 ARGUMENTS: list[tuple[str, Any, str]] = [
     *(("gamma", value, f"gamma={value} is not allowed: it must be a number from 0 to 1") for value in (-0.1, 2, nan)),
     *(("confidence", value, f"confidence={value} is not allowed") for value in (0, 1, nan)),
-    ("n_bootstrap", -1, "n_bootstrap=-1 is not allowed: it must be a whole number of at least 0"),
-    ("n_bootstrap", 1.5, "n_bootstrap=1.5 is not allowed"),
-    ("seed", -1, "seed=-1 is not allowed: it must be a whole number of at least 0"),
+    ("confidence", "x", "confidence='x' is not allowed"),
     ("favorable_label", 2, "favorable_label=2 is not one of the outcomes: give 0 or 1"),
     ("favorable_label", np.array([0, 1]), "favorable_label=array.* is not one of the outcomes"),
     ("weighting", None, "weighting=None is not allowed"),
@@ -119,7 +120,7 @@ CASES += [
     Case("alpha of a constant answer", alpha(panel("ss", "ss", "ss")), nan),
     Case("alpha of one judge", alpha(panel("sns")), nan),
     Case("alpha of nobody", alpha(NOTHING), nan),
-    Case("alpha without interval", alpha(panel("sn", "sn"), n_resamples=0), 1.0),
+    Case("alpha without interval", alpha(panel("sn", "sn")), 1.0),
     Case(
         "why alpha is undefined: constant",
         partial(krippendorff_alpha, panel("ss", "ss")),
@@ -130,10 +131,6 @@ CASES += [
         partial(krippendorff_alpha, panel("ss")),
         partial(noted, "answered by two judges"),
     ),
-    Case(
-        "alpha refused: seed", alpha(panel("sn", "ss"), seed=-1), Refused("seed=-1; allowed: a whole number, 0 or more")
-    ),
-    Case("alpha refused: resamples", alpha(panel("sn", "ss"), n_resamples=1.5), Refused("n_resamples=1.5; allowed")),
     Case("alpha refused: confidence", alpha(panel("sn", "ss"), confidence=nan), Refused("confidence=nan; allowed")),
     Case("alpha refused: a word for confidence", alpha(panel("sn", "ss"), confidence="x"), Refused("confidence='x'")),
     Case("alpha refused: level", alpha(panel("sn", "ss"), level="five"), Refused("level='five'; allowed")),

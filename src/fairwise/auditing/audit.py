@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import checks, matching, tables, wording
-from fairwise.auditing.bootstrap import interval
-from fairwise.auditing.estimates import averages_of
+from fairwise.auditing.estimates import AVERAGES, averages_of
+from fairwise.auditing.intervals import interval
 from fairwise.auditing.large_scores import judged_scores, scores_in_blocks
 from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
@@ -21,8 +21,8 @@ from fairwise.judgments import Answer, Judgments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairwise.auditing.bootstrap import Interval
     from fairwise.auditing.estimates import Averages
+    from fairwise.auditing.intervals import Interval
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import Weighting
 
@@ -34,8 +34,10 @@ class Audit:
     Attributes
     ----------
     overall : DataFrame
-        Rows value, low and high; columns max_violation, mean_violation, mean_excess, fairness_loss, share_kept, and
-        counts (whose low and high are NaN).
+        Rows value, low, high and covered; columns max_violation, mean_violation, mean_excess, fairness_loss,
+        share_kept, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about as
+        often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10) with
+        a violation or without one; the interval is then a rough guide.
     by_judge : DataFrame
         One line per judge.
     by_pair : DataFrame
@@ -82,9 +84,7 @@ def audit(
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
-    n_bootstrap: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
     client: Any = None,
 ) -> Audit:
     """Compare scores from any model with judgments.
@@ -107,8 +107,8 @@ def audit(
         Group of everyone in ``scores`` by person id; one column for each way of dividing people.
     outcome : Series, optional
         0 or 1 by person id, for error rates of the groups.
-    n_bootstrap, confidence, seed : int, float, int
-        Resamples behind each interval (0 for none), its level, and the seed of the draws.
+    confidence : float
+        Of the intervals.
     client : optional
         That of a dask cluster, whose workers then share the pass over scores that are read in blocks.
 
@@ -124,9 +124,7 @@ def audit(
     gamma = checks.fraction("gamma", gamma)
     checks.direction(favorable_label, (0, 1), judgments)
     checks.one_of("weighting", weighting, ("answers", "panel"))
-    n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
     confidence = checks.fraction("confidence", confidence, ends=False)
-    seed = checks.whole("seed", seed, 0)
     judged = judgments.person_ids()
     in_blocks = scores_in_blocks(scores)
     if in_blocks is not None:
@@ -142,13 +140,12 @@ def audit(
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
     averages = averages_of(measured, weighting)
-    rng = np.random.default_rng(seed)
-    resample = partial(interval, n_bootstrap=n_bootstrap, confidence=confidence, rng=rng)
+    of_panel = partial(interval, confidence=confidence)
     return Audit(
-        overall=_overall(measured, averages, len(judged), resample(averages)),
+        overall=_overall(measured, averages, len(judged), of_panel(averages)),
         by_judge=tables.judge_table(measured, averages, judgments.judges),
         by_pair=tables.pair_table(measured),
-        by_attribute=tables.attribute_table(measured, averages, judgments.judge_attributes, resample),
+        by_attribute=tables.attribute_table(measured, averages, judgments.judge_attributes, of_panel),
         by_group=by_group,
         group_gaps=group_gaps,
         judgments=measured.table,
@@ -173,11 +170,13 @@ def _overall(measured: Measured, averages: Averages, n_people: int, ends: Interv
         "given_up": int((measured.asks & ~measured.honoured).sum()),
         **{str(answer): int(said.get(answer, 0)) for answer in Answer},
     }
-    frame = pd.DataFrame({"max_violation": [largest, largest, 1.0]}, index=["value", "low", "high"])
-    for (name, value), low, high in zip(averages.reported().items(), ends.low, ends.high, strict=True):
-        frame[name] = [value, low, high]
+    frame = pd.DataFrame(
+        {"max_violation": [largest, largest, 1.0, 1.0]}, index=pd.Index(["value", "low", "high", "covered"])
+    )
+    for name, *column in zip(AVERAGES, averages.reported().values(), ends.low, ends.high, ends.covered, strict=True):
+        frame[name] = np.array(column, dtype=float)
     for name, count in counts.items():
-        frame[name] = [float(count), np.nan, np.nan]
+        frame[name] = [float(count), np.nan, np.nan, np.nan]
     return frame
 
 

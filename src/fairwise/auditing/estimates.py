@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """``value = numerator.sum(0) / denominator.sum(0)``, one column for each of `AVERAGES`.
+    """``value = numerator.sum(0) / whole``, one column for each of `AVERAGES`; mostly ``whole = denominator.sum(0)``.
 
     With weight ``w`` of an answer, ``v`` its violation and ``x`` its excess:
 
@@ -27,13 +27,13 @@ class Averages:
     ==============  ==================  =============================
     mean_violation  ``w v`` if same     ``w`` if same
     mean_excess     ``w x``             ``2 w``
-    fairness_loss   ``w x``             2 for each pair and judge
+    fairness_loss   ``w x``             ``2 w``
     share_kept      ``w`` if honoured   ``w`` if it asks for anything
     ==============  ==================  =============================
 
-    ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its
-    denominator is 2 x distinct pairs x judges, whatever was answered (``celled``). Under ``weighting="panel"``
-    mean_excess is the same number.
+    ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its ``whole``
+    is 2 x distinct pairs x judges, whatever was answered (``celled``). Under ``weighting="panel"`` mean_excess is the
+    same number.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class Averages:
         ``(N, 4)``, a line per answer.
     celled
         ``(4,)`` which columns are divided by 2 x pairs x judges.
+    largest
+        ``(4,)`` what the quotient of numerators and denominators is at most.
     judge, pair
         ``(N,)`` numbers of each answer's judge and unordered pair.
     """
@@ -50,6 +52,7 @@ class Averages:
     celled: NDArray[np.bool_]
     judge: IntArray
     pair: IntArray
+    largest: FloatArray = field(default_factory=lambda: np.array([1.0, 0.5, 0.5, 1.0]))
 
     def where(self, chosen: NDArray[np.bool_] | IntArray) -> Averages:
         """The same averages over these answers only, a mask or positions."""
@@ -87,7 +90,7 @@ def averages_of(measured: Measured, weighting: Weighting, weight: FloatArray | N
     v, x = table["violation"].to_numpy(dtype=float), table["excess"].to_numpy(dtype=float)
     return Averages(
         numerator=np.stack([w * measured.same * v, w * x, w * x, w * measured.honoured], axis=1),
-        denominator=np.stack([w * measured.same, 2.0 * w, np.zeros_like(w), w * measured.asks], axis=1),
+        denominator=np.stack([w * measured.same, 2.0 * w, 2.0 * w, w * measured.asks], axis=1),
         celled=np.array([False, weighting == "panel", True, False]),
         judge=measured.judge,
         pair=measured.pair,

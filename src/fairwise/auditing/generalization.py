@@ -15,6 +15,7 @@ from fairwise.auditing.parts import METRICS, Part, part_of
 from fairwise.auditing.splits import Asked, splits
 from fairwise.auditing.theorems import hoeffding
 from fairwise.auditing.violations import measure
+from fairwise.auditing.wording import NOT_COVERED
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -39,8 +40,9 @@ class HeldOut:
     ----------
     overall : DataFrame
         One line per metric (error, mean_violation, mean_excess, share_kept): training and held_out averages over the
-        splits, low and high (bootstrap over the held-out units), hoeffding (half-width of an interval that holds
-        without any assumption but independent units), units and independent_units held out in one split.
+        splits, low and high (an interval over the held-out units), covered (whether there are enough of them for that
+        interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
+        assumption but independent units), units and independent_units held out in one split.
     by_split : DataFrame
         Two lines per split, training and held out, with what they were measured on.
     by, confidence
@@ -58,9 +60,11 @@ class HeldOut:
     def __str__(self) -> str:
         shown = self.overall.drop(columns=["units"]).round(4).to_string()
         note = f"\n{self.dropped:.0%} of the answers were about one person of each side and left out"
+        uncovered = (~self.overall["covered"] & self.overall["low"].notna()).any()
+        rough = f"\nnot covered: {NOT_COVERED.removeprefix('* ')}" if uncovered else ""
         return (
             f"Held out by {self.by} ({self.by_split['split'].nunique()} splits); units are {UNITS[self.by]}, for error "
-            f"people\n{shown}{note if self.dropped else ''}"
+            f"people\n{shown}{rough}{note if self.dropped else ''}"
         )
 
     __repr__ = __str__
@@ -79,7 +83,6 @@ def held_out(
     gamma: float | None = None,
     favorable_label: Any = None,
     fit_params: Mapping[str, Any] | None = None,
-    n_bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
     client: Any = None,
@@ -105,8 +108,8 @@ def held_out(
         As in ``audit``; by default the model's own.
     fit_params : mapping, optional
         More for ``fit``, such as sensitive_features; what has one entry per person is split along.
-    n_bootstrap, confidence, seed
-        For the intervals and the splits.
+    confidence, seed
+        For the intervals, and for the splits.
     client
         That of a dask cluster, whose workers then do the refits.
 
@@ -123,7 +126,6 @@ def held_out(
     test_size = checks.fraction("test_size", test_size, ends=False)
     folds = None if folds is None else checks.whole("folds", folds, 2)
     n_repeats = checks.whole("n_repeats", n_repeats, 1)
-    n_bootstrap = checks.whole("n_bootstrap", n_bootstrap, 0)
     confidence = checks.fraction("confidence", confidence, ends=False)
     seed = checks.whole("seed", seed, 0)
     known = judgments if judgments.people is not None else judgments.about(people)
@@ -155,9 +157,7 @@ def held_out(
             "held out": measured(people=split.test_people, answers=split.test),
         }
         lines += [{"split": number, "part": name} | side.line() for name, side in sides.items()]
-        rng = np.random.default_rng([seed, number, 1])
-        new = sides["held out"].with_interval(n_bootstrap=n_bootstrap, confidence=confidence, rng=rng)
-        parts.append((sides["training"], new))
+        parts.append((sides["training"], sides["held out"].with_interval(confidence)))
         dropped.append(split.dropped / max(len(split.test), 1))
     return HeldOut(_overall(parts, confidence), pd.DataFrame(lines), by, float(np.mean(dropped)), confidence)
 
@@ -178,6 +178,7 @@ def _overall(parts: list[tuple[Part, Part]], confidence: float) -> pd.DataFrame:
             "held_out": mean([test.value for _, test in parts]),
             "low": mean([test.low for _, test in parts]),
             "high": mean([test.high for _, test in parts]),
+            "covered": np.all([test.covered for _, test in parts], axis=0),
             "hoeffding": [hoeffding(float(units), 1 - confidence) for units in independent],
             "units": np.min([test.units for _, test in parts], axis=0),
             "independent_units": independent,

@@ -10,12 +10,12 @@ For error the units are people.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fairwise.auditing.bootstrap import Clusters, percentiles
 from fairwise.auditing.estimates import AVERAGES, ratio
+from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS, Units, ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class Part:
     high: FloatArray
     units: IntArray
     independent_units: FloatArray
+    covered: NDArray[np.bool_]
     averages: Averages
     errors: FloatArray
     ends: tuple[IntArray, IntArray] | None
@@ -48,21 +49,32 @@ class Part:
         counts = {"people": len(self.errors), "judges": self.averages.n_judges, "pairs": self.averages.n_pairs}
         return values | counts | {"answers": len(self.averages.judge)}
 
-    def with_interval(self, *, n_bootstrap: int, confidence: float, rng: np.random.Generator) -> Part:
-        """The same with bootstrap intervals: people are resampled for error, units for the rest."""
-        people = Clusters(self.errors[:, None], np.ones((len(self.errors), 1)))
-        of_error = percentiles(self.value[:1], people.deviations(n_bootstrap, rng), people.n_units, confidence)
-        if self.ends is None:
-            units = Clusters.of(self.averages, self.averages.judge if self.by == "judge" else self.averages.pair)
-            deviations, n_units = units.deviations(n_bootstrap, rng), units.n_units
+    def with_interval(self, confidence: float) -> Part:
+        """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
+        everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)), np.ones(1))
+        of_error = _varied(everyone, everyone)
+        pairs = _units(self.averages, self.averages.pair)
+        if self.ends is not None:
+            of_answers = _of_people(self.averages, self.ends, pairs)
         else:
-            deviations, n_units = _person_deviations(self.averages, self.ends, n_bootstrap, rng)
-        of_answers = percentiles(self.value[1:], deviations[:, _CHOSEN], n_units, confidence)
-        return replace(
-            self,
-            low=np.concatenate([of_error.low, of_answers.low]),
-            high=np.concatenate([of_error.high, of_answers.high]),
-        )
+            of_answers = _varied(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
+        varied = _Varied(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
+        largest = np.concatenate([[1.0], self.averages.largest[_CHOSEN]])
+        low, high = ends(np.nan_to_num(self.value), varied.variance, varied.degrees, varied.units, largest, confidence)
+        nothing = varied.units < 2
+        covered = ~nothing & (varied.differing >= LEAST_PAIRS)
+        if self.by == "judge":
+            covered[1:] &= varied.units[1:] >= LEAST_JUDGES
+        return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
+
+
+class _Varied(NamedTuple):
+    """``(k,)`` of each average: its variance, degrees of freedom, units, and pairs (or people) on the rarer side."""
+
+    variance: FloatArray
+    degrees: FloatArray
+    units: IntArray
+    differing: IntArray
 
 
 def part_of(
@@ -72,7 +84,7 @@ def part_of(
     chosen = averages.where(answers)
     ends = (asked.a[answers], asked.b[answers]) if by == "person" else None
     unit = chosen.judge if by == "judge" else chosen.pair
-    masses = Clusters.of(chosen, unit).denominator[:, _CHOSEN]
+    masses = _units(chosen, unit).denominator
     independent = np.nan_to_num(ratio(masses.sum(axis=0) ** 2, (masses**2).sum(axis=0)))
     if ends is not None:
         independent = independent / _classes_of_disjoint_pairs(chosen.pair, *ends)
@@ -84,6 +96,7 @@ def part_of(
         high=nothing,
         units=np.array([len(people), *(masses > 0).sum(axis=0).tolist()]),
         independent_units=np.array([float(len(people)), *independent.tolist()]),
+        covered=np.zeros(len(METRICS), dtype=bool),
         averages=chosen,
         errors=own_errors,
         ends=ends,
@@ -98,19 +111,24 @@ def _classes_of_disjoint_pairs(pair: IntArray, a: IntArray, b: IntArray) -> int:
     return 1 if most <= 1 else most + 1
 
 
-def _person_deviations(
-    averages: Averages, ends: tuple[IntArray, IntArray], n_bootstrap: int, rng: np.random.Generator
-) -> tuple[FloatArray, int]:
-    """Deviations with the variance of pairs that share people, ``sum_people (sum psi)^2 - sum_pairs (sum psi)^2``.
+def _units(averages: Averages, unit: IntArray) -> Units:
+    every = Units.of(averages, unit)
+    return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
 
-    Each answer counts for both its people, so resampling people gives a quarter of the first sum.
-    """
+
+def _varied(units: Units, pairs: Units) -> _Varied:
+    total = units.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(units.numerator.sum(axis=0), total))
+    return _Varied(units.variance(value, total, units.counts), units.degrees, units.counts, pairs.differing)
+
+
+def _of_people(averages: Averages, ends: tuple[IntArray, IntArray], pairs: Units) -> _Varied:
+    """Pairs that share people: ``V_people - V_pairs``, at least ``V_pairs``; each answer counts for both its people."""
+    of_pairs = _varied(pairs, pairs)
+    total = pairs.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(pairs.numerator.sum(axis=0), total))
     both = averages.where(np.arange(len(averages.judge)).repeat(2))
-    person = np.stack(ends, axis=1).ravel()
-    people = Clusters.of(both, person)
-    whole = averages.whole()
-    of_people = people.variance(whole)
-    of_pairs = Clusters.of(averages, averages.pair).variance(whole)
-    wanted = np.maximum(of_people - of_pairs, of_pairs)
-    scale = 2.0 * np.sqrt(np.nan_to_num(ratio(wanted, of_people)))
-    return scale * people.deviations(n_bootstrap, rng), people.n_units // 2
+    people = _units(both, np.stack(ends, axis=1).ravel())
+    variance = np.maximum(people.variance(value, total, people.counts) - of_pairs.variance, of_pairs.variance)
+    degrees = np.minimum(people.degrees / 2, of_pairs.degrees).clip(1.0)
+    return _Varied(variance, degrees, np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.bootstrap import Interval
     from fairwise.auditing.estimates import Averages
+    from fairwise.auditing.intervals import Interval
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import FloatArray, IntArray
 
-    Resampling = Callable[[Averages], Interval]
+    Intervals = Callable[[Averages], Interval]
 
 
 def judge_table(measured: Measured, averages: Averages, judges: list[object]) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def pair_table(measured: Measured) -> pd.DataFrame:
 
 
 def attribute_table(
-    measured: Measured, averages: Averages, attributes: pd.DataFrame, resample: Resampling
+    measured: Measured, averages: Averages, attributes: pd.DataFrame, interval: Intervals
 ) -> pd.DataFrame:
     """One line per value of each judge attribute: the audit of those judges alone. A missing value is one too."""
     lines = []
@@ -83,18 +83,18 @@ def attribute_table(
         for code in [*range(len(values)), *([-1] if (codes < 0).any() else [])]:
             mine = (codes == code)[judge_row]
             value = values[code] if code >= 0 else None
-            lines.append({"attribute": attribute, "value": value} | _part(measured, averages, mine, resample))
+            lines.append({"attribute": attribute, "value": value} | _part(measured, averages, mine, interval))
     return pd.DataFrame(lines, columns=pd.Index(["attribute", "value", *_PART]))
 
 
 _PART = [
     *("judges", "answers", "in_force", "max_violation"),
-    *(f"{name}{end}" for name in AVERAGES for end in ("", "_low", "_high")),
+    *(f"{name}{end}" for name in AVERAGES for end in ("", "_low", "_high", "_covered")),
 ]
 
 
 def _part(
-    measured: Measured, averages: Averages, chosen: NDArray[np.bool_], resample: Resampling
+    measured: Measured, averages: Averages, chosen: NDArray[np.bool_], interval: Intervals
 ) -> dict[str, float | int]:
     part = averages.where(chosen)
     line: dict[str, float | int] = {
@@ -103,9 +103,11 @@ def _part(
         "in_force": int((chosen & measured.asks).sum()),
         "max_violation": float(measured.table["violation"].to_numpy(dtype=float)[chosen].max(initial=0.0)),
     }
-    ends = resample(part)
-    for (name, value), low, high in zip(part.reported().items(), ends.low, ends.high, strict=True):
-        line |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
+    ends = interval(part)
+    for (name, value), low, high, covered in zip(
+        part.reported().items(), ends.low, ends.high, ends.covered, strict=True
+    ):
+        line |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high), f"{name}_covered": bool(covered)}
     return line
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ _LINES = {
     "fairness_loss": "Fairness loss (the paper's)",
     "share_kept": "Judgments kept within gamma",
 }
+
+NOT_COVERED = (
+    f"* a rough guide only: fewer than {LEAST_JUDGES} judges, or fewer than {LEAST_PAIRS} pairs with a violation (or "
+    "without one)"
+)
+"""What to say below intervals that are not `covered`."""
 
 
 def worst_pairs(by_pair: pd.DataFrame, n: int) -> list[str]:
@@ -41,7 +48,7 @@ def _sentence(line: Mapping[Any, Any]) -> str:
 
 def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
     """A few lines for reading."""
-    value, low, high = (overall.loc[row].astype(float).to_dict() for row in ("value", "low", "high"))
+    value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
     counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "given_up")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
     lines = [
@@ -49,8 +56,12 @@ def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confiden
         f"{counts['in_force']} ask for something; {counts['given_up']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]
+    marked = False
     for name, words in _LINES.items():
         known = name != "max_violation" and not np.isnan(low[name])
-        ends = f"   {low[name]:.4f} to {high[name]:.4f}" if known else ""
+        ends = f"   {low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if known else ""
         lines.append(f"{words:30}{value[name]:7.4f}{ends}")
+        marked |= known and not covered[name]
+    if marked:
+        lines.append(NOT_COVERED)
     return "\n".join([*lines, *worst_pairs(by_pair, 3)])

@@ -38,6 +38,7 @@ _ATTRIBUTE_HEADINGS = {
     "mean_excess": "mean excess",
     "mean_excess_low": "low",
     "mean_excess_high": "high",
+    "mark": "",
 }
 _GROUP_HEADINGS = {
     "attribute": "column",
@@ -81,7 +82,6 @@ def audit(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the intervals.", min=0)] = 0,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -117,7 +117,6 @@ def audit(
             gamma,
             None if favorable_label is None else int(favorable_label),
             weighting=weighting,
-            seed=seed,
             client=client,
             **({} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)),
         )
@@ -163,6 +162,8 @@ def _groups(
 
 
 def _show(result: "Audit") -> None:
+    from fairwise.auditing.wording import NOT_COVERED
+
     overall = str(result).splitlines()
     say("\n".join(line for line in overall if not line.startswith("Person ")))
     worst = _worst(result)
@@ -176,7 +177,11 @@ def _show(result: "Audit") -> None:
         print_frame(least, _JUDGE_HEADINGS)
     if len(result.by_attribute):
         heading("Kinds of judges")
-        print_frame(result.by_attribute, _ATTRIBUTE_HEADINGS)
+        known = result.by_attribute["mean_excess_low"].notna()
+        rough = known & ~result.by_attribute["mean_excess_covered"]
+        print_frame(result.by_attribute.assign(mark=rough.map({True: "*", False: ""})), _ATTRIBUTE_HEADINGS)
+        if rough.any():
+            say(NOT_COVERED)
     if result.by_group is not None:
         heading("Groups")
         print_frame(result.by_group, _GROUP_HEADINGS)

@@ -113,7 +113,8 @@ def _label_counts(labels: Any) -> dict[str, int]:
 
 def _alpha_json(alpha: "Agreement") -> dict[str, Any]:
     return {
-        name: getattr(alpha, name) for name in ("alpha", "low", "high", "confidence", "n_pairs", "n_judges", "note")
+        name: getattr(alpha, name)
+        for name in ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
     }
 
 

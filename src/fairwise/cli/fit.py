@@ -170,12 +170,17 @@ _METRICS = {
 
 
 def _in_words(measured: "HeldOut") -> str:
+    from fairwise.auditing.wording import NOT_COVERED
+
     count = measured.by_split["split"].nunique()
     lines = [f"{'':31}{'training':>8}  {'held out':>8}   {measured.confidence:.0%} interval"]
     for name, words in _METRICS.items():
         row = measured.overall.loc[name].to_dict()
-        ends = "" if isnan(row["low"]) else f"   {row['low']:.4f} to {row['high']:.4f}"
+        mark = "" if row["covered"] else " *"
+        ends = "" if isnan(row["low"]) else f"   {row['low']:.4f} to {row['high']:.4f}{mark}"
         lines.append(f"{words:31}{row['training']:8.4f}  {row['held_out']:8.4f}{ends}")
+    if any(line.endswith("*") for line in lines):
+        lines.append(f"  {NOT_COVERED}")
     lines.append(
         f"  {count} random {'split' if count == 1 else 'splits'}, each with 30 % of people and {measured.by}s held out."
     )

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import stdtrit
 
 from fairwise.errors import InputError
 from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented, orient
@@ -20,8 +21,6 @@ Floats: TypeAlias = NDArray[np.float64]
 
 _ANSWERS = 4
 _CELLS_AT_ONCE = 8_000_000
-# Where more resamples than this say nothing at all, the others say too little.
-_UNDEFINED_ALLOWED = 0.05
 # Without an interval, an alpha as near to 0 as this is not told from chance.
 _ABOUT_CHANCE = 0.1
 # Smaller differences from 0 are rounding.
@@ -33,6 +32,12 @@ _WORDS = (
     (0.4, "agree somewhat"),
     (0.0, "agree only a little more than chance would have it"),
 )
+# More judges than this are left out in groups, which changes nothing but the cost.
+_MOST_GROUPS = 200
+_ROUNDING = 1e-9
+
+LEAST_JUDGES = 10
+LEAST_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,11 @@ class Agreement:
             return "agree less often than chance would have it: they disagree systematically"
         return next(words for least, words in _WORDS if alpha >= least)
 
+    @property
+    def covered(self) -> bool:
+        """Whether judges and pairs are enough for the interval to hold its level; else it is a rough guide."""
+        return not np.isnan(self.low) and self.n_judges >= LEAST_JUDGES and self.n_pairs >= LEAST_PAIRS
+
     def __str__(self) -> str:
         head = f"Krippendorff's alpha ({self.level})"
         if np.isnan(self.alpha):
@@ -72,7 +82,9 @@ class Agreement:
         if np.isnan(self.low):
             interval = f"no interval, because {self.note}" if self.note else "no interval"
         else:
-            interval = f"{self.confidence:.0%} interval over judges {decimals(self.low)} to {decimals(self.high)}"
+            few = f", a rough guide with fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} pairs"
+            ends = f"{decimals(self.low)} to {decimals(self.high)}{'' if self.covered else few}"
+            interval = f"{self.confidence:.0%} interval over judges {ends}"
         return (
             f"{head}: {decimals(self.alpha)} ({interval}), from {self.n_pairs} pairs that two or more of "
             f"{self.n_judges} judges answered; 1 is full agreement, 0 is chance."
@@ -83,27 +95,21 @@ def krippendorff_alpha(
     judgments: Judgments,
     level: Level = "four answers",
     *,
-    n_resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Agreement:
     """Measure how far the judges agree about the pairs that several of them answered.
 
-    Every row that counts is one answer, whatever its weight. The interval is a percentile bootstrap: the judges are
-    drawn again with replacement, the pairs stay. A judge drawn twice weighs double but is never compared with
-    themselves, because copies agree and would make the panel look more united than it is.
+    Every row that counts is one answer, whatever its weight. The interval is about other judges like these and the same
+    pairs: the jackknife's, with Student's t. With few judges alpha is off on average, in a direction that leaving out
+    judges shows, so the interval's middle is alpha without that bias.
 
     Parameters
     ----------
     judgments : Judgments
     level : {"four answers", "same or not"}
         Whether the four answers are four categories, or all but `same` are one.
-    n_resamples : int
-        How often to draw the judges again; 0 for no interval.
     confidence : float
         Of the interval.
-    seed : int
-        The same seed gives the same interval.
 
     Notes
     -----
@@ -115,33 +121,33 @@ def krippendorff_alpha(
     is averaged over both ways of naming every pair: n_A² + n_B² becomes
     ((n_A + n_B)² + Σ_u (N_uA - N_uB)²) / 2. Without ordered answers this is the textbook's alpha.
 
+    With alpha_j that without judge j, of J, and m their mean, the interval is
+    J alpha - (J - 1) m ± t sqrt((J - 1) / J Σ_j (alpha_j - m)²), t with J - 1 degrees of freedom.
+
     Examples
     --------
     >>> rows = [{"judge": judge, "a": 1, "b": b, "answer": "same"} for judge in ("ann", "bea") for b in (2, 3)]
     >>> rows[0]["answer"] = "no_constraint"
-    >>> krippendorff_alpha(Judgments(rows), n_resamples=0).alpha
+    >>> krippendorff_alpha(Judgments(rows)).alpha
     0.0
     """
     if level not in get_args(Level):
         raise InputError(f"level={level!r}; allowed: {' or '.join(map(repr, get_args(Level)))}")
     if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise InputError(f"confidence={confidence!r}; allowed: above 0 and below 1")
-    for name, number in (("n_resamples", n_resamples), ("seed", seed)):
-        if not (isinstance(number, Integral) and number >= 0):
-            raise InputError(f"{name}={number!r}; allowed: a whole number, 0 or more")
-    panel = _Panel.of(orient(judgments.counted()), level)
+    return agreement_of(orient(judgments.counted()), level, float(confidence))
+
+
+def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
+    """Return the agreement of answers that are all the same way round."""
+    panel = _Panel.of(rows, level)
     alpha, note = np.nan, "no pair was answered by two judges"
     if panel.n_pairs:
         alpha = float(panel.alpha(np.ones((panel.n_judges, 1)))[0])
         note = "all their answers are the same answer" if np.isnan(alpha) else ""
     low = high = np.nan
-    if n_resamples and not np.isnan(alpha):
-        drawn = np.concatenate(list(_resampled(panel, n_resamples, seed)))
-        defined = drawn[~np.isnan(drawn)]
-        if len(defined) >= (1 - _UNDEFINED_ALLOWED) * n_resamples:
-            low, high = map(float, np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]))
-        else:
-            note = "too many draws of so few judges leave nothing to compare"
+    if not np.isnan(alpha):
+        low, high, note = _interval(panel, alpha, confidence)
     return Agreement(level, alpha, low, high, panel.n_pairs, panel.n_judges, confidence, note)
 
 
@@ -221,11 +227,25 @@ def _counts(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int,
     return sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
 
 
-def _resampled(panel: _Panel, n_resamples: int, seed: int) -> Iterator[Floats]:
-    """Yield alpha for panels of as many judges, drawn with replacement, as many at once as fit in memory."""
-    rng = np.random.default_rng(seed)
-    even = np.full(panel.n_judges, 1 / panel.n_judges)
+def _interval(panel: _Panel, alpha: float, confidence: float) -> tuple[float, float, str]:
+    """Return both ends, or NaN and why there are none."""
+    without = np.concatenate(list(_left_out(panel)))
+    if np.isnan(without).any():
+        return np.nan, np.nan, "without one of so few judges there is nothing left to compare"
+    n = len(without)
+    deviation = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    if deviation <= _ROUNDING:
+        return np.nan, np.nan, "no judge differs from the others"
+    middle = n * alpha - (n - 1) * without.mean()
+    half = stdtrit(n - 1, (1 + confidence) / 2) * deviation
+    return max(min(middle - half, alpha), -1.0), min(max(middle + half, alpha), 1.0), ""
+
+
+def _left_out(panel: _Panel) -> Iterator[Floats]:
+    """Yield alpha without each judge (of very many, each group of judges), as many at once as fit in memory."""
+    n = min(panel.n_judges, _MOST_GROUPS)
+    group = np.random.default_rng(0).permutation(panel.n_judges) % n
     at_once = max(1, _CELLS_AT_ONCE // (_ANSWERS * panel.n_pairs))
-    for start in range(0, n_resamples, at_once):
-        size = min(at_once, n_resamples - start)
-        yield panel.alpha(rng.multinomial(panel.n_judges, even, size=size).T.astype(np.float64))
+    for start in range(0, n, at_once):
+        left_out = np.arange(start, min(start + at_once, n))
+        yield panel.alpha((group[:, None] != left_out).astype(np.float64))

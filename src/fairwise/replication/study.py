@@ -115,7 +115,7 @@ def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments:
     """Of a plain model at gamma = 0: beyond it, eta asks for nothing."""
     scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
     label = None if favorable is None else int(favorable == model.classes_[1])
-    overall = audit(scores, judgments, gamma=0.0, favorable_label=label, n_bootstrap=0).overall
+    overall = audit(scores, judgments, gamma=0.0, favorable_label=label).overall
     return float(overall["mean_excess"]["value"])
 
 

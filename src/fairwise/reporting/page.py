@@ -9,6 +9,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting import words
 from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
@@ -130,6 +131,8 @@ def _environment(package: str) -> Environment:
         "LONG_TABLE": LONG_TABLE,
         "FEW_PEOPLE": FEW_PEOPLE,
         "MOST_GROUPS": MOST_GROUPS,
+        "LEAST_JUDGES": LEAST_JUDGES,
+        "LEAST_PAIRS": LEAST_PAIRS,
         "SHARES": SHARES,
     }
     return environment

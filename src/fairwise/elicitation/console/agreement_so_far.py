@@ -28,8 +28,6 @@ _SECONDS = 30.0
 _SHARE = 0.05
 """And never for more than this share of the time."""
 
-_RESAMPLES = 400
-
 
 @dataclass(frozen=True)
 class AgreementSoFar:
@@ -65,7 +63,7 @@ class AgreementClock:
             at = datetime.now(UTC)
             with self._engine.connect() as connection:
                 said = judgments(connection)
-            self.last = AgreementSoFar(krippendorff_alpha(said, n_resamples=_RESAMPLES), at)
+            self.last = AgreementSoFar(krippendorff_alpha(said), at)
         except DBAPIError as error:  # it is tried again with the next answers
             _log.warning("Agreement could not be computed: %s", error.orig)
         finally:
