@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented, orient
 from fairwise.judgments.table import Judgments
@@ -23,8 +24,8 @@ _CELLS_AT_ONCE = 8_000_000
 _UNDEFINED_ALLOWED = 0.05
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, eq=False)
+class Agreement(EqualNan):
     """Krippendorff's alpha: 1 where judges always agree, 0 where they agree as often as by chance.
 
     ``low`` and ``high`` bound it with ``confidence``, over judges. ``n_pairs`` counts the pairs that two or more

@@ -9,13 +9,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, ndtri
 
+from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Share:
+@dataclass(frozen=True, eq=False)
+class Share(EqualNan):
     """``count`` out of ``of``; the share and its bounds are NaN where there was nothing to count."""
 
     count: int

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fairwise.equal_nan import EqualNan
+
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import PairRows, Weighting
     from fairwise.learning.oracles.base import FloatArray
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, eq=False)
+class Certificate(EqualNan):
     """How good the model is on the training people, and what is known about the best possible one.
 
     ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of
