@@ -15,8 +15,9 @@ test: .venv/.ready
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
 
 # The fast part, what most depends on the version of Python, on another one: make test-python PYTHON=python3.13
-FAST := constraints datasets judgments learning properties reporting simulation \
-    cli/test_bots.py cli/test_fit.py cli/test_parsing.py elicitation/test_bots.py test_equal_nan.py
+FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
+    cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
+    elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py
 test-python: $(OTHER)/.ready
 	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" $(addprefix tests/,$(FAST))
 
