@@ -1,8 +1,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# Of $(PYTHON), as 3.13.0; the fast part of the tests has an environment for each.
+VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version())')
+OTHER := .venv-$(VERSION)
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test check docs linkcheck screenshots dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
+.PHONY: demo test test-python check docs linkcheck screenshots dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
@@ -10,6 +13,13 @@ demo: .venv/.ready
 # Three at a time on two cores, as many wait for browsers, databases and each other; each with one thread for its sums.
 test: .venv/.ready
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
+
+# The fast part, what most depends on the version of Python, on another one: make test-python PYTHON=python3.13
+FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
+    cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
+    elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py
+test-python: $(OTHER)/.ready
+	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" $(addprefix tests/,$(FAST))
 
 check: .venv/.ready
 	$(BIN)/ruff format --check .
@@ -82,6 +92,16 @@ audit-dependencies: .venv/.ready
 	$(BIN)/python -m fairwise.learning.compile
 	@touch $@
 
+# The same versions, by their hashes, but without the extra `trees`: not every Python has wheels of it.
+$(OTHER)/.ready: requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(OTHER)/bin/uv pip install --quiet --system-certs --python $(OTHER)/bin/python --only-binary :all: \
+	    --constraint requirements-dev.lock --requirement pyproject.toml --extra dev
+	$(OTHER)/bin/uv pip install --quiet --python $(OTHER)/bin/python --no-deps --no-build-isolation --editable .
+	$(OTHER)/bin/python -m fairwise.learning.compile
+	@touch $@
+
 # Resolve the versions anew. Hashes are kept, addresses are not.
 lock: .venv/.installed
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
@@ -91,4 +111,4 @@ lock: .venv/.installed
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv .venv-load .venv-peers .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery dist
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery dist

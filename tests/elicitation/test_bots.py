@@ -18,7 +18,7 @@ from fairwise.elicitation import export
 from fairwise.elicitation.bots.address import checked_address
 from fairwise.elicitation.bots.page import Page
 from fairwise.elicitation.bots.panel import Played, people_of, play
-from fairwise.elicitation.bots.participant import SIMULATED
+from fairwise.elicitation.bots.participant import SIMULATED, BotParticipant
 from fairwise.elicitation.new_study import new_study
 from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.web.app import create_app
@@ -178,6 +178,31 @@ def test_another_study_is_noticed(tmp_path: Path, serve: Callable[..., str]) -> 
     )
     with pytest.raises(InputError, match="not in this study's folder"):
         played(study, serve(elsewhere, tmp_path / "o.sqlite"))
+
+
+@pytest.mark.parametrize("problem", [InputError("stuck"), KeyError("a mistake in the code")], ids=["stuck", "mistake"])
+def test_the_first_problem_comes_out_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    """It stops the others and is not wrapped into a group, on any Python."""
+    ended: list[str] = []
+
+    async def take_part(self: BotParticipant, *_: Any) -> str:
+        try:
+            await asyncio.sleep(0 if self._respondent.name == wrong else 3600)
+        finally:
+            ended.append(self._respondent.name)
+        raise problem
+
+    study = make(tmp_path)
+    names = [who.name for who in panel(study, 3)]
+    wrong = names[1]
+    monkeypatch.setattr(BotParticipant, "take_part", take_part)
+    with pytest.raises(type(problem)) as raised:
+        played(study, "http://127.0.0.1:9", count=3)
+    assert raised.value is problem
+    assert ended[0] == wrong
+    assert sorted(ended) == sorted(names)
 
 
 def test_nobody_there() -> None:

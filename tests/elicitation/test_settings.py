@@ -177,6 +177,15 @@ def test_bad_settings_are_one_line(tmp_path: Path, content: str, part: str) -> N
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "address", ["\x01https://panel.example/a", "https://panel.example/\0", "https://panel.example/\x7f"]
+)
+def test_a_way_back_has_no_control_characters(address: str) -> None:
+    """Newer Pythons pass over those at the beginning when they take an address apart; browsers are not sent them."""
+    with pytest.raises(ValueError, match="not an address"):
+        Recruitment(panel="prolific", completion_url=address)
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"study.toml: cannot be read: No such file"):
         StudySettings.read(tmp_path / "study.toml")

@@ -24,7 +24,8 @@ def _way_back(address: str) -> str:
         host = parts.hostname
     except ValueError:
         host = None
-    if not host or parts.scheme not in ("https", "http") or not address.isascii() or re.search(r"[\s\\\\]", address):
+    plain = address.isascii() and address.isprintable() and not re.search(r"[\s\\\\]", address)
+    if not host or parts.scheme not in ("https", "http") or not plain:
         raise ValueError("not an address; needed: https://…")
     if parts.scheme == "http" and host not in _ON_THIS_MACHINE:
         raise ValueError("needed: an address that begins with https://")

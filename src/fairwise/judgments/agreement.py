@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtrit
 
+from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented, orient
 from fairwise.judgments.table import Judgments
@@ -40,8 +41,8 @@ LEAST_JUDGES = 10
 LEAST_PAIRS = 10
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, eq=False)
+class Agreement(EqualNan):
     """Krippendorff's alpha: 1 where judges always agree, 0 where they agree as often as by chance.
 
     ``low`` and ``high`` bound it with ``confidence``, over judges. ``n_pairs`` counts the pairs that two or more

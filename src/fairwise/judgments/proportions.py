@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv, ndtri
 
+from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.rounding import digits_beside
 
@@ -17,8 +18,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Bounds: TypeAlias = Callable[[ArrayLike, ArrayLike, float], tuple[Floats, Floats]]
 
 
-@dataclass(frozen=True)
-class Share:
+@dataclass(frozen=True, eq=False)
+class Share(EqualNan):
     """``count`` out of ``of``; the share and its bounds are NaN where there was nothing to count."""
 
     count: int

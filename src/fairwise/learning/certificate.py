@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fairwise.equal_nan import EqualNan
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,8 +25,8 @@ _ENDED = {
 }
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, eq=False)
+class Certificate(EqualNan):
     """How good the model is on the training people, and what is known about the best possible one.
 
     ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from fairwise.auditing.curve_points import RATE
+from fairwise.equal_nan import EqualNan
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
@@ -22,8 +23,8 @@ FEW = 30  # people without label 1: a rate of fewer says little
 _CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, eq=False)
+class Correlation(EqualNan):
     """Pearson's r of ``n`` points with a 95 % interval; NaN where one side does not vary."""
 
     r: float

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.proportions import wilson
 from fairwise.learning.curve import NO_BUDGET
@@ -24,8 +25,8 @@ _OPTIONAL = ("max_violation", "mean_violation", "mean_excess", "lower_bound", "e
 Knob = Literal["gamma", "eta"]
 
 
-@dataclass(frozen=True)
-class ChosenPoint:
+@dataclass(frozen=True, eq=False)
+class ChosenPoint(EqualNan):
     """Where the model stands: the value of the knob that varies, its error, and the interval if one is known."""
 
     at: float

@@ -18,7 +18,6 @@ from fairwise.elicitation.bots.participant import BotParticipant, World
 from fairwise.elicitation.folder import PEOPLE
 from fairwise.elicitation.people_cards import ID
 from fairwise.elicitation.signing import Keys
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,5 +105,5 @@ async def _all_or_the_first_problem(ways: Any) -> None:
         async with asyncio.TaskGroup() as group:
             for way in ways:
                 group.create_task(way)
-    except* InputError as problems:
+    except ExceptionGroup as problems:  # not `except*`, which before Python 3.11.4 wraps what is raised from it
         raise problems.exceptions[0] from None
