@@ -177,7 +177,7 @@ def reproduce(
     if out is not None:
         write_study(study, out, command=command, seconds=seconds, seed=whom.seed)
     if markdown is not None:
-        write_markdown(study, markdown, command=command, seconds=seconds)
+        write_markdown(study, markdown, command=command)
     if as_json:
         print_json({"simulated": study.simulated, "seconds": seconds, "numbers": comparison, "out": out})
         return

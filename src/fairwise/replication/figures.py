@@ -8,7 +8,7 @@ import numpy as np
 
 from fairwise.replication import measures
 from fairwise.replication.dynamics_figures import dynamics_figures
-from fairwise.replication.sensitivity import AT_GAMMA
+from fairwise.replication.sensitivity import AT_GAMMA, PAPER_ROUNDS
 from fairwise.replication.study import METHOD_NAMES, PANEL_METHODS
 from fairwise.reporting.figures import palette
 from fairwise.reporting.figures.drawing import Drawing, Point, draw
@@ -109,16 +109,16 @@ def pareto_figure(study: Study, method: str) -> Drawing:
         axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=(0, (4, 3)))
         axes.annotate(
             "worst case: mixing with a constant",
-            (0.5, (worst + lowest) / 2),
-            xytext=(6, 8),
+            (0, worst),
+            xytext=(16, 5),
             textcoords="offset points",
             color=palette.WARM,
-            bbox={"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
         )
         axes.set_xlabel(_VIOLATION)
         axes.set_title(_ERROR, color=palette.MUTED)
         axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(0.29, max(0.51, float(curves["error"].max()) + 0.01))
+        every = study.curves["error"]  # one scale for all methods
+        axes.set_ylim(float(every.min()) - 0.02, max(worst + 0.03, float(every.max()) + 0.01))
         return points
 
     table = measures.subjects(study)
@@ -256,6 +256,18 @@ def panel_figure(study: Study) -> Drawing:
     def paint(figure: Figure) -> list[Point]:
         axes = figure.add_subplot()
         points = []
+        others = study.panel_games[study.panel_games["rounds"] == PAPER_ROUNDS]
+        axes.plot(
+            others["mean_violation"],
+            others["error"],
+            linestyle="none",
+            marker="o",
+            markersize=3.5,
+            color=palette.WARM,
+            alpha=0.35,
+            markeredgewidth=0,
+            label="the same with other bounds",
+        )
         for method in PANEL_METHODS:
             curve = measures.panel_curve(study, method)
             axes.plot(
@@ -265,7 +277,7 @@ def panel_figure(study: Study) -> Drawing:
                 marker="o",
                 markersize=4,
                 linewidth=1.8,
-                label=_SHORT[method],
+                label=f"{_SHORT[method]}, C_λ = C_τ = 1" if method == "paper" else _SHORT[method],
             )
             points += [
                 Point(axes, x, y, f"η = {eta:.3f}: error {y:.3f}, mean violation {x:.2f}")
@@ -282,7 +294,16 @@ def panel_figure(study: Study) -> Drawing:
         )
         axes.set_xlabel("Mean violation of the panel's “same” pairs")
         axes.set_title(_ERROR, color=palette.MUTED)
-        axes.legend(frameon=False, labelcolor=palette.MUTED)
+        handles, labels = axes.get_legend_handles_labels()
+        order = [1, 0, 2, 3]  # the paper's dots after its line
+        axes.legend(
+            [handles[i] for i in order],
+            [labels[i] for i in order],
+            frameon=False,
+            labelcolor=palette.MUTED,
+            fontsize=10,
+            loc="upper right",
+        )
         return points
 
     at = measures.panel_violation_at(measures.panel_curve(study, "default"), study.unconstrained["paper"])

@@ -63,21 +63,21 @@ def write_study(study: Study, folder: str | PathLike[str], *, command: str, seco
         "games": excess.excess_by_game(study),
         "games_other_oracles": pd.DataFrame(study.games[study.games["oracle"] != REGRESSION]),
     }
-    if study.groups is not None:
-        for method in study.unconstrained:
-            tables[f"group_rates_{method}"] = measures.rate_correlations(study, method)
     contents = {target / "section5.html": page}
     contents |= {target / f"{name}.svg": drawing.standalone() for name, drawing in figures.items()}
     contents |= {target / f"{name}.csv": _csv(table) for name, table in tables.items()}
     return _written(contents)
 
 
-def write_markdown(study: Study, path: str | PathLike[str], *, command: str, seconds: float) -> list[Path]:
-    """Write the main results as a Markdown page, its figures and tables in a folder of its name beside it."""
+def write_markdown(study: Study, path: str | PathLike[str], *, command: str) -> list[Path]:
+    """Write the main results as a Markdown page, its figures and tables in a folder of its name beside it.
+
+    The same study gives the same bytes.
+    """
     target = Path(path)
     folder = target.with_suffix("")
     figures, tables = draw_main_figures(study), summary_tables(study)
-    page = render_markdown(study, tables, figures, path=target, command=command, seconds=seconds)
+    page = render_markdown(study, tables, figures, path=target, command=command)
     contents = {target: page}
     contents |= {folder / f"{name}.svg": drawing.standalone() for name, drawing in figures.items()}
     contents |= {folder / f"{name}.csv": _csv(table) for name, table in tables.items()}
@@ -86,13 +86,14 @@ def write_markdown(study: Study, path: str | PathLike[str], *, command: str, sec
 
 def summary_tables(study: Study) -> dict[str, pd.DataFrame]:
     """What both pages state, by the name of its file."""
-    return {
+    tables = {
         "comparison": compare(study),
         "excess_in_parts": excess.excess_in_parts(study),
         "excess_by_rounds": excess.excess_by_rounds(study),
         "excess_by_oracle": excess.excess_by_oracle(study),
         "panel_by_bounds": excess.panel_by_bounds(study),
     }
+    return tables if study.groups is None else tables | {"group_rates": measures.group_rates(study)}
 
 
 def _csv(table: pd.DataFrame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ def render_markdown(
     *,
     path: Path,
     command: str,
-    seconds: float,
 ) -> str:
     """The page to be written to ``path``; its figures are expected in a folder of its name beside it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,7 +40,7 @@ def render_markdown(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"decimal": words.decimal, "counted": words.counted}
+    environment.filters |= {"decimal": words.decimal, "counted": words.counted, "cell": _cell}
     by_rounds = tables["excess_by_rounds"]
     page = environment.get_template("replication.md").render(
         study=study,
@@ -54,6 +54,8 @@ def render_markdown(
         lowest=tables["panel_by_bounds"].sort_values("lowest_error").iloc[0],
         reaching=int(tables["panel_by_bounds"]["violation_at_plain"].notna().sum()),
         n_settings=len(tables["panel_by_bounds"]),
+        groups=group_rows(tables.get("group_rates")),
+        few=measures.FEW,
         constant=measures.worst_error(study),
         figures=figures,
         at_gamma=AT_GAMMA,
@@ -63,9 +65,23 @@ def render_markdown(
         folder=path.stem,
         link=lambda page: f"[{page}]({page})" if path.with_name(page).exists() else f"the documentation's {page}",
         command=command,
-        minutes=max(1, round(seconds / 60)),
     )
     return "\n\n".join(_wrapped(block) for block in page.split("\n\n"))
+
+
+def group_rows(table: pd.DataFrame | None) -> Sequence[dict[str, Any]]:
+    """A line for each pair of groups that are large enough, with the correlation by each method."""
+    if table is None:
+        return []
+    return [
+        {"group": group, "other": other, **dict(zip(rows["method"], rows["correlation"], strict=True))}
+        for (group, other), rows in table[~table["few"]].groupby(["group", "other"], sort=False)
+    ]
+
+
+def _cell(name: object) -> str:
+    """Anybody's text inside a table."""
+    return escape(words.printable(str(name))).replace("|", "\\|")
 
 
 def _wrapped(block: str) -> str:

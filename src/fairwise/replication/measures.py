@@ -140,6 +140,13 @@ def rate_correlations(study: Study, method: str) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def group_rates(study: Study) -> pd.DataFrame:
+    """The same for every method, one below the other."""
+    return pd.concat(
+        [rate_correlations(study, method).assign(method=method) for method in study.unconstrained], ignore_index=True
+    )
+
+
 def panel_violation_at(curve: pd.DataFrame, error: float) -> float:
     """Mean violation of the panel's "same" pairs where its curve over eta comes down to this error; NaN if never."""
     curve = curve.sort_values("eta")

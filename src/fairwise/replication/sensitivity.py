@@ -79,7 +79,8 @@ def subject_games(
     at_03 = [(AT_GAMMA, n_rounds, bound) for n_rounds, bound in product(sorted({PAPER_ROUNDS, *rounds}), BOUNDS)]
     paper = [(gamma, PAPER_ROUNDS, PAPER_BOUND) for gamma in gammas]
     settings = list(dict.fromkeys([*paper, *at_03]))
-    controls = [(AT_GAMMA, n_rounds, PAPER_BOUND) for n_rounds in rounds if n_rounds <= CONTROL_ROUNDS]
+    short = [n_rounds for n_rounds in rounds if n_rounds <= CONTROL_ROUNDS] or [PAPER_ROUNDS]
+    controls = [(AT_GAMMA, n_rounds, PAPER_BOUND) for n_rounds in short]
     tasks: list[tuple[Any, str, list[tuple[float, int, float]]]] = [
         (judge, estimator, controls) for estimator in CONTROLS for judge in spread_subjects(case.judgments)
     ]

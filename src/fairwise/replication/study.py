@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, frontier
+from fairwise.errors import InputError
 from fairwise.replication.sensitivity import PAPER_ROUNDS, REGRESSION, ROUNDS, Case, panel_games, subject_games
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def run_study(
 
     ``rounds`` are those of the dynamics that are compared; the paper's 1,000 are always played as well.
     """
+    if not judgments.counts().drop(columns="no_constraint").to_numpy().any():
+        raise InputError("no answer asks for anything: every one is no_constraint, so there is nothing to respect")
 
     def curves(method: str, part: str, **asked: Any) -> pd.DataFrame:
         found = frontier(
