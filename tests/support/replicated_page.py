@@ -16,7 +16,7 @@ _ORACLES = {"the paper's heuristic": "linear-regression", "the default's search"
 
 def check_page(page: Path) -> None:
     """Fail where one of the page's tables differs from its file; that of groups need not be there."""
-    numbers, parts, by_rounds, by_oracle, panel, *groups = _tables(page)
+    numbers, parts, by_rounds, regrets, by_oracle, panel, *groups = _tables(page)
     folder = page.with_suffix("")
 
     kept = pd.read_csv(folder / "comparison.csv", dtype=str)
@@ -27,14 +27,16 @@ def check_page(page: Path) -> None:
     stated = ["averaging", "same_heuristic", "stronger_search", "excess"]
     assert [row[-1] for row in parts] == [decimal(means[name], 4) for name in stated]
 
-    columns = ["error", "excess", "averaging", "same_heuristic", "stronger_search", "dual_regret", "promised"]
-    columns += ["primal_regret", "oracle_regret"]
     kept = pd.read_csv(folder / "excess_by_rounds.csv")
-    assert [[float(row[0]), _whole(row[1])] for row in by_rounds] == kept[
-        ["lambda_bound", "rounds"]
-    ].to_numpy().tolist()
+    for table in (by_rounds, regrets):
+        settings = [[float(row[0]), _whole(row[1])] for row in table]
+        assert settings == kept[["lambda_bound", "rounds"]].to_numpy().tolist()
+    columns = ["error", "excess", "averaging", "same_heuristic", "stronger_search"]
     assert [row[2:3] + row[4:] for row in by_rounds] == _decimals(kept, columns)
     assert [row[3] for row in by_rounds] == [decimal(value) for value in kept["max_violation"]]
+    assert [row[2:] for row in regrets] == _decimals(
+        kept, ["dual_regret", "promised", "primal_regret", "oracle_regret"]
+    )
 
     kept = pd.read_csv(folder / "excess_by_oracle.csv")
     assert [[_ORACLES[row[0]], _whole(row[1])] for row in by_oracle] == kept[["oracle", "rounds"]].to_numpy().tolist()
