@@ -5,7 +5,7 @@ VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version(
 OTHER := .venv-$(VERSION)
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test test-python check docs linkcheck screenshots dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
+.PHONY: demo test test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
@@ -38,6 +38,10 @@ linkcheck: .venv/.ready
 # The pictures of the README and of the tutorial for operators, taken in a browser.
 screenshots: .venv/.ready
 	$(BIN)/python scripts/screenshots.py
+
+# Section 5 of the paper, done again: writes docs/replication.md, its figures and its tables.
+replication: .venv/.ready
+	OPENBLAS_NUM_THREADS=1 $(BIN)/fairwise reproduce --markdown docs/replication.md
 
 # A wheel and an sdist, in dist/.
 dist: .venv/.ready

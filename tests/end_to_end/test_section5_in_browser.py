@@ -24,7 +24,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people, outcome = make_people(200, 3, seed=5)
     judgments = simulate_panel(people, n_judges=4, n_pairs=10, seed=2)
     groups = (people.iloc[:, 0] > 0).map({True: "over", False: "under"})
-    study = run_study(people, outcome, judgments, favorable_label=1, groups=groups, simulated=True, n_jobs=1)
+    study = run_study(
+        people, outcome, judgments, favorable_label=1, groups=groups, simulated=True, rounds=(10, 40), n_jobs=1
+    )
     folder = tmp_path_factory.mktemp("section5")
     write_study(study, folder, command="fairwise reproduce", seconds=1.0, seed=2)
     return folder / "section5.html"
@@ -42,4 +44,4 @@ def test_it_fits_reads_well_and_asks_for_nothing(browser: Browser, page_file: Pa
         result = axe_on(page)
         assert result.violations_count == 0, result.generate_report()
         assert complaints == []
-        assert page.locator("figure svg").count() == 10
+        assert page.locator("figure svg").count() == 14

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairwise.cli.expanded import expanded
-from fairwise.cli.output import check_folder, print_json
+from fairwise.cli.output import check_folder, check_target, print_json
+from fairwise.cli.parsing import behind, sizes
 from fairwise.cli.screen import Json, note, print_frame, say, stages
 from fairwise.errors import InputError
 
@@ -23,6 +24,7 @@ _COLUMNS = {
     "number": "number",
     "reported": "the paper",
     "paper": "ours, its algorithm",
+    "same_oracle": "ours, its heuristic in column generation",
     "default": "ours, default solver",
     "proven": "ours, proven (trees)",
 }
@@ -92,9 +94,9 @@ class Whom:
         label = read.label(self.favorable_label)
         return _Asked(read.features, read.outcome, _said(self.judgments, read.features), label, groups)
 
-    def command(self, out: Path) -> str:
-        """Return the command as it would be typed again."""
-        options = {**self._options(), "--out": out}
+    def command(self, others: dict[str, Any]) -> str:
+        """Return the command as it would be typed again, with the options that are not about whom."""
+        options = {**self._options(), **others}
         if self.judgments is None:
             options["--seed"] = self.seed
         given = [(name, str(value)) for name, value in options.items() if value is not None]
@@ -125,10 +127,20 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
     ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", help="Also the main results as a .md page; its figures and tables beside it."),
+    ] = None,
+    rounds: Annotated[
+        str,
+        typer.Option("--rounds", help="Rounds of the paper's algorithm to compare; 1000 are always among them."),
+    ] = "1000,10000,50000",
     jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 2,
     as_json: Json = False,
 ) -> None:
     r"""Do section 5 of the paper again: every subject's curve, the panel, figures (a) to (e), its numbers beside ours.
+
+    Also what its algorithm does with more rounds and other bounds, which takes most of the time (see --rounds).
 
     Example:
 
@@ -138,8 +150,11 @@ def reproduce(
         if out.exists() and not out.is_dir():
             raise InputError(f"{out}: is a file; give the name of a folder")
         check_folder(out if out.exists() else out.parent)
+    if markdown is not None:
+        check_target(markdown, (".md",), [whom.judgments, whom.people])
+    at_rounds = behind("--rounds", sizes, rounds)
     asked = whom.read()
-    from fairwise.replication import compare, run_study, write_study
+    from fairwise.replication import compare, run_study, write_markdown, write_study
 
     if not as_json:
         note("Simulated people: no real person was asked." if whom.nobody_real else str(asked.judgments))
@@ -152,13 +167,17 @@ def reproduce(
             favorable_label=asked.favorable_label,
             groups=asked.groups,
             simulated=whom.nobody_real,
+            rounds=at_rounds,
             n_jobs=jobs,
             progress=progress,
         )
     seconds = perf_counter() - start
     comparison = compare(study)
+    command = whom.command({"--out": out, "--markdown": markdown, "--rounds": rounds})
     if out is not None:
-        write_study(study, out, command=whom.command(out), seconds=seconds, seed=whom.seed)
+        write_study(study, out, command=command, seconds=seconds, seed=whom.seed)
+    if markdown is not None:
+        write_markdown(study, markdown, command=command)
     if as_json:
         print_json({"simulated": study.simulated, "seconds": seconds, "numbers": comparison, "out": out})
         return

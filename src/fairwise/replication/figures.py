@@ -1,4 +1,4 @@
-"""The paper's figures (a) to (e), and the panel's curve."""
+"""The paper's figures (a) to (e), and the panel's curve; those about the dynamics are in ``dynamics_figures``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.replication import measures
+from fairwise.replication.dynamics_figures import dynamics_figures
+from fairwise.replication.sensitivity import AT_GAMMA, PAPER_ROUNDS
 from fairwise.replication.study import METHOD_NAMES, PANEL_METHODS
 from fairwise.reporting.figures import palette
 from fairwise.reporting.figures.drawing import Drawing, Point, draw
@@ -21,20 +23,28 @@ if TYPE_CHECKING:
 
 _VIOLATION = "Largest violation of a pair"
 _ERROR = "Error"
-_PANEL_COLORS = {"paper": palette.WARM, "default": palette.ACCENT}
+_PANEL_COLORS = {"paper": palette.WARM, "same_oracle": palette.SOFT, "default": palette.ACCENT}
+_SHORT = {
+    "paper": "the paper's algorithm",
+    "same_oracle": "its heuristic, column generation",
+    "default": "default solver",
+}
+_SIDE_BY_SIDE = ("paper", "default")
 
 
-def draw_all(study: Study) -> dict[str, Drawing]:
+def draw_figures(study: Study) -> dict[str, Drawing]:
     """Every figure by its name; the heat maps only where there are groups."""
-    found = [
-        trajectory_figure(study),
-        *(pareto_figure(study, method) for method in METHOD_NAMES),
-        *(scatter_figure(study, column) for column in ("constraints", "opposing")),
-        panel_figure(study),
-    ]
+    found = [trajectory_figure(study), *(scatter_figure(study, column) for column in ("constraints", "opposing"))]
     if study.groups is not None:
         found += [rates_figure(study, method) for method in METHOD_NAMES]
-    return {drawing.name: drawing for drawing in found}
+    found += [pareto_figure(study, method) for method in METHOD_NAMES if method not in _SIDE_BY_SIDE]
+    return {drawing.name: drawing for drawing in found} | draw_main_figures(study)
+
+
+def draw_main_figures(study: Study) -> dict[str, Drawing]:
+    """Those of the short page."""
+    curves = [pareto_figure(study, method) for method in _SIDE_BY_SIDE]
+    return {drawing.name: drawing for drawing in [*curves, *dynamics_figures(study), panel_figure(study)]}
 
 
 def trajectory_figure(study: Study) -> Drawing:
@@ -99,16 +109,16 @@ def pareto_figure(study: Study, method: str) -> Drawing:
         axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=(0, (4, 3)))
         axes.annotate(
             "worst case: mixing with a constant",
-            (0.5, (worst + lowest) / 2),
-            xytext=(6, 8),
+            (0, worst),
+            xytext=(16, 5),
             textcoords="offset points",
             color=palette.WARM,
-            bbox={"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
         )
         axes.set_xlabel(_VIOLATION)
         axes.set_title(_ERROR, color=palette.MUTED)
         axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(0.29, max(0.51, float(curves["error"].max()) + 0.01))
+        every = study.curves["error"]  # one scale for all methods
+        axes.set_ylim(float(every.min()) - 0.02, max(worst + 0.03, float(every.max()) + 0.01))
         return points
 
     table = measures.subjects(study)
@@ -128,16 +138,16 @@ def scatter_figure(study: Study, column: str) -> Drawing:
     """(c) and (d): a subject's number of constraints, or of opposing ones, against their error at gamma = 0.3."""
     table = measures.subjects(study)
     words = {"constraints": "constraints", "opposing": "constraints between people whose true labels differ"}[column]
-    found = {method: _correlation(table, method, column) for method in PANEL_METHODS}
+    found = {method: _correlation(table, method, column) for method in _SIDE_BY_SIDE}
 
     def paint(figure: Figure) -> list[Point]:
         points: list[Point] = []
         axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
-        for at, method in zip(axes, PANEL_METHODS, strict=True):
+        for at, method in zip(axes, _SIDE_BY_SIDE, strict=True):
             points += _scatter(at, table[table["method"] == method], column)
             at.set_title(f"{_SHORT[method]}\nr = {found[method].r:.2f}", color=palette.MUTED)
             at.set_xlabel(f"{'Opposing constraints' if column == 'opposing' else 'Constraints'}")
-        axes[0].set_ylabel(f"Error at γ = {measures.AT_GAMMA}")
+        axes[0].set_ylabel(f"Error at γ = {AT_GAMMA}")
         return points
 
     described = " and ".join(
@@ -152,9 +162,6 @@ def scatter_figure(study: Study, column: str) -> Drawing:
         simulated=study.simulated,
         paint=paint,
     )
-
-
-_SHORT = {"paper": "the paper's algorithm", "default": "default solver"}
 
 
 def _correlation(table: pd.DataFrame, method: str, column: str) -> measures.Correlation:
@@ -249,8 +256,20 @@ def panel_figure(study: Study) -> Drawing:
     def paint(figure: Figure) -> list[Point]:
         axes = figure.add_subplot()
         points = []
+        others = study.panel_games[study.panel_games["rounds"] == PAPER_ROUNDS]
+        axes.plot(
+            others["mean_violation"],
+            others["error"],
+            linestyle="none",
+            marker="o",
+            markersize=3.5,
+            color=palette.WARM,
+            alpha=0.35,
+            markeredgewidth=0,
+            label="the same with other bounds",
+        )
         for method in PANEL_METHODS:
-            curve = study.panel[study.panel["method"] == method]
+            curve = measures.panel_curve(study, method)
             axes.plot(
                 curve["mean_violation"],
                 curve["error"],
@@ -258,7 +277,7 @@ def panel_figure(study: Study) -> Drawing:
                 marker="o",
                 markersize=4,
                 linewidth=1.8,
-                label=_SHORT[method],
+                label=f"{_SHORT[method]}, C_λ = C_τ = 1" if method == "paper" else _SHORT[method],
             )
             points += [
                 Point(axes, x, y, f"η = {eta:.3f}: error {y:.3f}, mean violation {x:.2f}")
@@ -275,10 +294,19 @@ def panel_figure(study: Study) -> Drawing:
         )
         axes.set_xlabel("Mean violation of the panel's “same” pairs")
         axes.set_title(_ERROR, color=palette.MUTED)
-        axes.legend(frameon=False, labelcolor=palette.MUTED)
+        handles, labels = axes.get_legend_handles_labels()
+        order = [1, 0, 2, 3]  # the paper's dots after its line
+        axes.legend(
+            [handles[i] for i in order],
+            [labels[i] for i in order],
+            frameon=False,
+            labelcolor=palette.MUTED,
+            fontsize=10,
+            loc="upper right",
+        )
         return points
 
-    at = measures.panel_violation_at(study, "default", study.unconstrained["paper"])
+    at = measures.panel_violation_at(measures.panel_curve(study, "default"), study.unconstrained["paper"])
     return draw(
         "panel",
         "The panel as a whole, γ = 0 and η varied",

@@ -12,12 +12,12 @@ from scipy.special import ndtri
 
 from fairwise.auditing.curve_points import RATE
 from fairwise.equal_nan import EqualNan
+from fairwise.replication.sensitivity import AT_GAMMA
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.replication.study import Study
 
-AT_GAMMA = 0.3  # where the paper compares subjects
 ABOUT_16 = (14, 18)
 FEW = 30  # people without label 1: a rate of fewer says little
 _CONFIDENCE = 0.95
@@ -141,35 +141,43 @@ def rate_correlations(study: Study, method: str) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def panel_violation_at(study: Study, method: str, error: float) -> float:
+def group_rates(study: Study) -> pd.DataFrame:
+    """The same for every method, one below the other."""
+    return pd.concat(
+        [rate_correlations(study, method).assign(method=method) for method in study.unconstrained], ignore_index=True
+    )
+
+
+def panel_violation_at(curve: pd.DataFrame, error: float) -> float:
     """Mean violation of the panel's "same" pairs where its curve over eta comes down to this error; NaN if never."""
-    curve = study.panel[study.panel["method"] == method].sort_values("eta")
+    curve = curve.sort_values("eta")
     lowest_so_far = curve["error"].cummin().to_numpy()
     if lowest_so_far[-1] > error:
         return np.nan
     return float(np.interp(-error, -lowest_so_far, curve["mean_violation"]))
 
 
-def excess_over_default(study: Study) -> pd.DataFrame:
-    """Each point of the paper's algorithm beside the default solver at the same realised violation.
+def panel_curve(study: Study, method: str) -> pd.DataFrame:
+    return study.panel[study.panel["method"] == method]
 
-    The default's curve is convex, so a chord between two of its points is attained by mixing their models.
+
+def beside_the_paper(study: Study, method: str) -> pd.DataFrame:
+    """Each point of the paper's algorithm beside one of the other methods, at the same realised violation."""
+    points = study.curves.loc[study.curves["method"] == "paper", ["judge", "gamma", "max_violation", "error"]]
+    points = points.rename(columns={"max_violation": "realised", "error": "paper"}).reset_index(drop=True)
+    points[method] = error_at(study, method, points["judge"], points["realised"])
+    return points.assign(excess=points["paper"] - points[method])
+
+
+def error_at(study: Study, method: str, judges: pd.Series, violations: pd.Series) -> np.ndarray[Any, Any]:
+    """Error of a method for each of these judges, when that much violation is allowed.
+
+    Curves of column generation are convex, so a chord between two points is attained by mixing their models.
     """
-    lines = []
-    for judge, points in study.curves[study.curves["method"] == "paper"].groupby("judge", sort=False):
-        ours = study.curves[(study.curves["method"] == "default") & (study.curves["judge"] == judge)]
-        ours = ours.sort_values("gamma")
-        at = np.interp(points["max_violation"], ours["gamma"], ours["error"])
-        lines.append(
-            pd.DataFrame(
-                {
-                    "judge": judge,
-                    "gamma": points["gamma"],
-                    "realised": points["max_violation"],
-                    "paper": points["error"],
-                    "default": at,
-                }
-            )
-        )
-    table = pd.concat(lines, ignore_index=True)
-    return table.assign(excess=table["paper"] - table["default"])
+    curves = study.curves[study.curves["method"] == method].sort_values("gamma").groupby("judge", sort=False)
+    found = np.empty(len(judges))
+    for judge, rows in violations.groupby(judges.to_numpy(), sort=False):
+        curve = curves.get_group(judge)
+        at = violations.index.get_indexer(rows.index)
+        found[at] = np.interp(rows, curve["gamma"], curve["error"])
+    return found

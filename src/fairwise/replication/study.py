@@ -1,4 +1,4 @@
-"""The computations of section 5: every subject's curve by three methods, one subject's trajectories, the panel."""
+"""The computations of section 5: every subject's curve by several methods, trajectories, the panel, the dynamics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, frontier
+from fairwise.errors import InputError
+from fairwise.replication.sensitivity import PAPER_ROUNDS, REGRESSION, ROUNDS, Case, panel_games, subject_games
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
@@ -19,16 +21,18 @@ if TYPE_CHECKING:
 GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
 TRAJECTORY_GAMMAS = (0.0, 0.1, 0.3, 0.5, 0.7)
 N_ETAS = 11
-PANEL_METHODS = ("paper", "default")
+PANEL_METHODS = ("paper", "same_oracle", "default")
 
-# The paper's own algorithm comes first, then the default, then one whose optimum is proven.
+# The paper's own algorithm comes first, then its heuristic in another solver, the default, and a proven optimum.
 METHODS: dict[str, dict[str, Any]] = {
-    "paper": {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 1000},
+    "paper": {"estimator": REGRESSION, "solver": "no-regret", "n_rounds": PAPER_ROUNDS},
+    "same_oracle": {"estimator": REGRESSION},
     "default": {"estimator": "linear"},
     "proven": {"estimator": "tree", "max_depth": 2},
 }
 METHOD_NAMES = {
     "paper": "the paper's algorithm, 1,000 rounds",
+    "same_oracle": "the paper's heuristic in column generation",
     "default": "default solver (linear thresholds)",
     "proven": "proven optimum (trees of depth 2)",
 }
@@ -39,7 +43,8 @@ class Study:
     """Numbers of section 5, not yet compared with anything.
 
     ``curves`` and ``panel`` are frontiers with a column ``method``; ``trajectories`` has gamma, round, error and
-    max_violation of the running average of the paper's algorithm for one ``subject``.
+    max_violation of the running average of the paper's algorithm for one ``subject``. ``games`` are those of
+    :func:`~fairwise.replication.sensitivity.subject_games`, ``panel_games`` those of the panel.
     """
 
     people: pd.DataFrame
@@ -55,6 +60,8 @@ class Study:
 
     trajectories: pd.DataFrame
     subject: Any
+    games: pd.DataFrame
+    panel_games: pd.DataFrame
 
 
 def run_study(
@@ -65,10 +72,16 @@ def run_study(
     favorable_label: Any = None,
     groups: pd.Series | None = None,
     simulated: bool,
+    rounds: Sequence[int] = ROUNDS,
     n_jobs: int = 2,
     progress: Callable[[str, int, int], None] = lambda _task, _done, _all: None,
 ) -> Study:
-    """Compute everything; ``progress`` gets the name of the part, how much of it is done, and how much there is."""
+    """Compute everything; ``progress`` gets the name of the part, how much of it is done, and how much there is.
+
+    ``rounds`` are those of the dynamics that are compared; the paper's 1,000 are always played as well.
+    """
+    if not judgments.counts().drop(columns="no_constraint").to_numpy().any():
+        raise InputError("no answer asks for anything: every one is no_constraint, so there is nothing to respect")
 
     def curves(method: str, part: str, **asked: Any) -> pd.DataFrame:
         found = frontier(
@@ -85,11 +98,13 @@ def run_study(
 
     subjects = [curves(method, "each subject", gammas=GAMMAS, by="judge", groups=groups) for method in METHODS]
     plain = {method: _plain(people, outcome, method) for method in METHODS}
-    panel = []
-    for method in PANEL_METHODS:
-        etas = np.linspace(0.0, _mean_excess(plain[method], people, judgments, favorable_label), N_ETAS)
-        panel.append(curves(method, "the panel", gammas=(0.0,), etas=etas))
+    etas = {
+        method: np.linspace(0.0, _mean_excess(plain[method], people, judgments, favorable_label), N_ETAS).tolist()
+        for method in PANEL_METHODS
+    }
+    panel = [curves(method, "the panel", gammas=(0.0,), etas=etas[method]) for method in PANEL_METHODS]
     subject = _typical(judgments)
+    case = Case(people, outcome, judgments, favorable_label)
     return Study(
         people=people,
         outcome=outcome,
@@ -102,6 +117,8 @@ def run_study(
         unconstrained={method: model.certificate_.plain_error for method, model in plain.items()},
         trajectories=_trajectories(people, outcome, judgments.select([subject]), favorable_label),
         subject=subject,
+        games=subject_games(case, GAMMAS, rounds, n_jobs=n_jobs, progress=progress),
+        panel_games=panel_games(case, etas["paper"], rounds, n_jobs=n_jobs, progress=progress),
     )
 
 
