@@ -13,6 +13,7 @@ from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Judgments
 from fairwise.learning.no_regret import plan_of, solve_no_regret
+from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.descent import DescentOracle
 from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
 from fairwise.learning.oracles.regression import RegressionOracle
@@ -26,7 +27,7 @@ N_PROBLEMS = 60
 _ROUNDS = 80
 
 
-class _Careless:
+class _Careless(Oracle):
     """An oracle that knows the cheapest of a list and answers with the one behind it."""
 
     exact = False
