@@ -67,6 +67,8 @@ class Summary:
     honoured: int
     given_up: int
     gamma: float
+    warnings: tuple[str, ...] = ()
+    """What to know before using the model."""
 
     @property
     def asked(self) -> int:
@@ -137,6 +139,7 @@ def _summary(told: dict[str, Any]) -> Summary:
         honoured=told["honoured"],
         given_up=told["given_up"],
         gamma=told["settings"]["gamma"],
+        warnings=tuple(proved.get("warnings", ())),
     )
 
 

@@ -31,6 +31,8 @@ _CERTIFIED = (
     "mean_violation",
     "mean_excess",
     "hypothesis_class",
+    "stopped",
+    "warnings",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
@@ -271,12 +272,14 @@ def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[
     """Least error of the same kind of model that listens to nobody; where a search is heuristic, the better of two.
 
     The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
-    chosen for other people and has a higher one.
+    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
     """
     from sklearn.base import clone
 
-    plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-    error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
+    error = model.certificate_.plain_error
+    if np.isnan(error):
+        plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
+        error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
     return error if curve is None else min(error, curve.unbound_error)
 
 
