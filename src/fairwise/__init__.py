@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fairwise.learning.promise import promise
 
 __all__ = ["Answer", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Answer": "fairwise.judgments",
