@@ -184,4 +184,5 @@ def reproduce(
     print_frame(comparison, _COLUMNS)
     if study.simulated:
         say("\nOurs are from simulated people: they can resemble the paper's numbers, they cannot confirm them.")
-    say(f"\nThe page with all figures: {out / 'section5.html'}" if out else "\nWith --out FOLDER also as a page.")
+    pages = [str(page) for page in (out and out / "section5.html", markdown) if page]
+    say(f"\nWritten: {' and '.join(pages)}" if pages else "\nWith --out FOLDER also as a page with all figures.")
