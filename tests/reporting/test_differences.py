@@ -51,7 +51,7 @@ def test_cost_and_gap(complete: Findings) -> None:
         if two == least:
             assert "Nothing that these digits show is left to gain" in page
         else:
-            assert number(r"At most ([\d.]+) percentage points? are left to gain", page) == two - least
+            assert number(r"At most about ([\d.]+) percentage points? are left to gain", page) == two - least
 
 
 def test_pairs_and_groups(complete: Findings) -> None:

@@ -253,7 +253,7 @@ def test_printed_differences_are_those_of_the_printed_numbers(console: Operating
             left_one, right_one, more = numbers[name]
             assert more == right_one - left_one, name
         for k in (0, 1):
-            cost_there = numbers["Wrong with the judgments"][k] - numbers["Wrong without them"][k]
+            cost_there = numbers["Wrong with the judgments"][k] - numbers["Wrong without the judgments"][k]
             assert numbers["Cost of the judgments"][k] == cost_there
 
 

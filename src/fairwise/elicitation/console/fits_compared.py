@@ -32,7 +32,7 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
     lines += [
         _shares("Wrong with the judgments", one.error, other.error),
         _shares("Wrong about people left out", one.held_out, other.held_out),
-        _shares("Wrong without them", one.error_without, other.error_without),
+        _shares("Wrong without the judgments", one.error_without, other.error_without),
         _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
         _counts("Judgments that ask for something", one.asked, other.asked),
         _counts("Followed", one.honoured, other.honoured),

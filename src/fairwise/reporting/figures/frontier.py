@@ -36,7 +36,7 @@ def frontier_figure(findings: Findings) -> Drawing | None:
         axes.set_xlabel(_KNOB[curve.knob][0])
         axes.set_title("People decided wrongly", color=palette.MUTED)
         percent_axis(axes.yaxis)
-        axes.margins(x=0.03)
+        axes.margins(x=0.03, y=0.1)
         return points
 
     title = f"Error of the model as {_KNOB[curve.knob][1]} varies"
