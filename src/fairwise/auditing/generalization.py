@@ -19,6 +19,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.cluster import joblib_on
+from fairwise.learning.inputs import favorable_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,7 +132,9 @@ def held_out(
     takes = _takes_judgments(model)
     own = model.get_params() if takes else {}
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
-    favorable_label = own.get("favorable_label") if favorable_label is None else favorable_label
+    if favorable_label is None:
+        values = own.get("label_values")
+        favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
     checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), known)
     rows = PairRows.from_judgments(known)
     ids = known.person_ids()
