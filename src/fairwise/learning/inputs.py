@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
+from fairwise.learning.settings import favorable_of
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
@@ -222,11 +223,6 @@ def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None
             + (_NUMBERED.format(shown(favorable_label)) if numbered else "")
         )
     return matches.index(True)
-
-
-def favorable_of(label_values: Mapping[Any, Any]) -> Any:
-    """The label whose value is 1."""
-    return next(label for label, value in label_values.items() if value == 1)
 
 
 def _either(classes: NDArray[Any]) -> str:

@@ -18,7 +18,7 @@ from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.neighbors._base import NeighborsBase
-from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import TREE_LEAF, Tree
@@ -196,11 +196,11 @@ def _check_support_vectors(model: BaseLibSVM) -> None:
     k, n = len(counts), len(support)
     pairs_of_classes = k * (k - 1) // 2
     classifies = "classes_" in fitted
-    coefficients: Any = fitted["_dual_coef_"]
+    coefficients = fitted["_dual_coef_"]
     require(
         k >= 2
         and (not classifies or (k == len(fitted["classes_"]) and (counts >= 0).all() and counts.sum(dtype=int) == n))
-        and (coefficients.data.size if issparse(coefficients) else coefficients.size) == (k - 1) * n
+        and coefficients.size == (k - 1) * n  # of a sparse one: what is stored
         and coefficients.shape == (k - 1, n)
         and np.shape(fitted["_intercept_"]) == (pairs_of_classes,)
         and all(np.shape(fitted[name]) in {(0,), (pairs_of_classes,)} for name in ("_probA", "_probB"))
@@ -210,6 +210,33 @@ def _check_support_vectors(model: BaseLibSVM) -> None:
         and (fitted["kernel"] == "precomputed" or vectors.shape == (n, fitted["n_features_in_"])),
         "support vectors, their classes and their coefficients are of different numbers",
     )
+
+
+def _check_one_hot(encoder: OneHotEncoder) -> None:
+    """Each category has a column: of sparse rows, compiled code looks up columns by these numbers."""
+    fitted = vars(encoder)
+    if "categories_" not in fitted:
+        return
+    categories, dropped = fitted["categories_"], fitted["_drop_idx_after_grouping"]
+    groups = fitted.get("_default_to_infrequent_mappings") or [None] * len(categories)
+    require(
+        list(fitted["_n_features_outs"]) == encoder._compute_n_features_outs() and len(groups) == len(categories),
+        "categories and their columns are of different numbers",
+    )
+    for column, known in enumerate(categories):
+        numbers = known[~np.isnan(known)] if known.dtype.kind == "f" else known
+        require(
+            known.dtype.kind == "O" or (numbers[1:] > numbers[:-1]).all(), "categories are there twice, or in no order"
+        )
+        left_out = None if dropped is None else dropped[column]
+        n_columns = encoder._n_features_outs[column] + (left_out is not None)
+        require(left_out is None or _within(left_out, n_columns), "a category that is not there is left out")
+        require(
+            n_columns == len(known)
+            if groups[column] is None
+            else len(groups[column]) == len(known) and _within(groups[column], n_columns),
+            "a category is in a group that is not there",
+        )
 
 
 def _check_spline(spline: BSpline) -> None:
@@ -233,6 +260,7 @@ _CHECKS: tuple[tuple[type, Callable[[Any], None]], ...] = (
     (NeighborsBase, _check_neighbors),
     (BaseLibSVM, _check_support_vectors),
     (BSpline, _check_spline),
+    (OneHotEncoder, _check_one_hot),
     (sparray, _check_sparse),
     (spmatrix, _check_sparse),
 )

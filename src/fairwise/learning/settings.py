@@ -86,6 +86,11 @@ def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = 
         raise InputError(f"{name}={shown(value)} is not allowed: it must be a whole number {span}.")
 
 
+def favorable_of(label_values: Mapping[Any, Any]) -> Any:
+    """The label whose value is 1."""
+    return next(label for label, value in label_values.items() if value == 1)
+
+
 def _label_values(value: Any, favorable_label: Any) -> None:
     if value is None:
         return

@@ -12,7 +12,14 @@ _KERNELS = (
     *("Matern", "PairwiseKernel", "Product", "RationalQuadratic", "RBF", "Sum", "WhiteKernel"),
 )
 _SELECTION = ("chi2", "f_classif", "f_regression", "r_regression")
-_SCORES = ("accuracy_score", "balanced_accuracy_score", "f1_score", "precision_score", "recall_score")
+_SCORES = (
+    *("accuracy_score", "balanced_accuracy_score", "brier_score_loss", "f1_score", "jaccard_score", "log_loss"),
+    *("matthews_corrcoef", "precision_score", "recall_score"),
+)
+_SPLITS = (
+    *("GroupKFold", "KFold", "LeaveOneOut", "RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit"),
+    *("StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit"),
+)
 _FUNCTIONS = ("amax", "amin", "around", "clip", "max", "mean", "median", "min", "nan_to_num", "round", "std")
 _KINDS_OF_COLUMNS = ("floating", "generic", "inexact", "integer", "number")
 
@@ -39,9 +46,13 @@ SCIKIT_LEARN = frozenset(
         *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
         *(f"sklearn.metrics._classification.{name}" for name in _SCORES),
         *(f"sklearn.metrics._dist_metrics.{name}Distance64" for name in _DISTANCES),
+        "sklearn.metrics._ranking.average_precision_score",
+        "sklearn.metrics._ranking.roc_auc_score",
         "sklearn.metrics._scorer._CurveScorer",
         "sklearn.metrics._scorer._PassthroughScorer",
         "sklearn.metrics._scorer._Scorer",
+        *(f"sklearn.model_selection._split.{name}" for name in _SPLITS),
+        "sklearn.multiclass._ConstantPredictor",
         "sklearn.neighbors._ball_tree.BallTree",
         "sklearn.neighbors._kd_tree.KDTree",
         "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
