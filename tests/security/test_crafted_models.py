@@ -196,6 +196,9 @@ def test_a_search_tree_is_built_from_its_points(whole: dict[str, bytes], tmp_pat
     shuffled(member(document)._tree)
     skops.io.dump(document, tmp_path / "model.skops")
     again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    trees: list[Any] = [model.classifiers_.state()["members"][0]._tree for model in (again, good)]
+    for found, expected in zip(*(tree.get_arrays() for tree in trees), strict=True):
+        assert np.array_equal(found, expected)
     assert np.array_equal(again.predict_proba(PEOPLE), good.predict_proba(PEOPLE))
 
 

@@ -89,7 +89,7 @@ def audit(
     gamma: float = 0.1,
     favorable_label: Any = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
