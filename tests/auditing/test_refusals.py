@@ -71,7 +71,10 @@ def test_an_ordered_answer_needs_the_good_label(said: Said) -> None:
         ({"groups": ["x", "y", "z"]}, "groups: a Series or DataFrame indexed by person id is needed, not list"),
         ({"groups": pd.Series({1: "x", 2: "y"})}, "groups: nothing for these people: 3"),
         ({"groups": pd.Series({1: "x", 2: "y", 3: None}, name="sex")}, "groups: 'sex' is missing for 3"),
-        ({"groups": SCORES, "outcome": pd.Series({1: 0, 2: 1, 3: 2})}, "outcome: 2.0 for person 3 is not an outcome"),
+        (
+            {"groups": SCORES, "outcome": pd.Series({1: 0, 2: 1, 3: 2})},
+            "outcome: 2 for person 3 is not an outcome; allowed: 0 and 1",
+        ),
         ({"groups": SCORES, "outcome": pd.Series({1: 0, 2: 1})}, "outcome: nothing for these people: 3"),
         ({"groups": SCORES, "outcome": [0, 1, 1]}, "outcome: a Series of 0 and 1 .* not list"),
         (

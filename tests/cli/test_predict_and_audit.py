@@ -150,6 +150,41 @@ def test_what_an_audit_cannot_do_without(study: Study, scores: Path, run: Callab
     assert "there is no column 'p'; found: 'id', 'score', 'label'" in said
 
 
+def test_labels_by_name(
+    study: Study, scores: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]
+) -> None:
+    options = ["--scores", scores, "--judgments", study.judgments]
+    expected = answer("audit", *options, "--favorable-label", "0")
+    named = answer("audit", *options, "--favorable-label", "kept", "--labels", "kept,returned")
+    assert (named["overall"], named["by_judge"]) == (expected["overall"], expected["by_judge"])
+    assert (named["favorable_label"], named["classes"]) == ("kept", ["kept", "returned"])
+    assert expected["classes"] == [0, 1]
+
+    people = study.people_frame()
+    people.assign(returned=people["returned"].map({0: "kept", 1: "returned"})).to_csv(study.people, index=False)
+    groups = ["--people", study.people, "--people-id", "person", "--groups", "town", "--outcome", "returned"]
+    by_outcome = answer("audit", *options, "--favorable-label", "kept", *groups)
+    assert by_outcome["overall"] == expected["overall"]
+    assert "true_positive_rate" in by_outcome["by_group"][0]
+    assert "kept or returned" in run("audit", *options, "--favorable-label", "0", *groups, code=2).stderr
+    assert "give kept or returned" in run("audit", *options, "--labels", "kept,returned", code=1).stderr.replace(
+        "--favorable-label ", ""
+    )
+    assert "two different labels" in run("audit", *options, "--labels", "kept", code=2).stderr
+    assert "--labels" in run("audit", *options, "--favorable-label", "kept", code=2).stderr
+
+
+def test_chances_of_pairs_are_not_used_and_that_is_said(
+    study: Study, scores: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]
+) -> None:
+    options = ["--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
+    assert answer("audit", *options)["selection_probability"] == "not given"
+    said = pd.read_csv(study.judgments)
+    said.assign(selection_probability=np.linspace(0.1, 1, len(said))).to_csv(study.judgments, index=False)
+    assert answer("audit", *options)["selection_probability"] == "ignored"
+    assert "selection_probability is not used" in run("audit", *options).stdout
+
+
 def test_an_audit_is_split_by_who_the_judges_are(
     study: Study, run: Callable[..., Result], answer: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:

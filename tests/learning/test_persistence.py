@@ -169,7 +169,8 @@ class Homemade(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def test_a_type_that_is_not_known_to_be_safe_is_refused_by_name(town: Town, tmp_path: Path) -> None:
     model = fitted(town, estimator=Homemade())
-    model.save(tmp_path / "model.skops")
+    with pytest.warns(UserWarning, match="Homemade"):
+        model.save(tmp_path / "model.skops")
     with pytest.raises(ModelFileError, match=r"model\.skops: refused.*Homemade.*trusted=") as refused:
         PairwiseFairClassifier.load(tmp_path / "model.skops")
     name = next(word for word in str(refused.value).replace(",", " ").split() if "Homemade" in word).rstrip(".")

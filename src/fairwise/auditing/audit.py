@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing import checks, matching, tables, wording
-from fairwise.auditing.estimates import AVERAGES, averages_of
+from fairwise.auditing.estimates import AVERAGES, averages_of, has_design_weights
 from fairwise.auditing.intervals import interval
 from fairwise.auditing.large_scores import judged_scores, scores_in_blocks
 from fairwise.auditing.violations import measure
@@ -19,6 +19,8 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fairwise.auditing.estimates import Averages
@@ -49,6 +51,11 @@ class Audit:
         Rates of each group of people, and the largest difference between two groups; None without ``groups``.
     judgments : DataFrame
         One line per answer that counts: violation, excess, and status (honoured, given up or asks nothing).
+    classes
+        The two labels; scores are probabilities of the second.
+    selection_probability : {"ignored", "not given"}
+        Whether the judgments say how likely each pair was to be shown. An audit is about the answers that were given,
+        as ``eta`` and a certificate are, so it does not weight by it; ``held_out`` does.
     gamma, favorable_label, weighting, confidence
         As given.
     """
@@ -61,7 +68,9 @@ class Audit:
     group_gaps: pd.DataFrame | None
     judgments: pd.DataFrame
     gamma: float
-    favorable_label: int | None
+    favorable_label: Any
+    classes: tuple[Any, Any]
+    selection_probability: Literal["ignored", "not given"]
     weighting: Weighting
     confidence: float
 
@@ -70,7 +79,8 @@ class Audit:
         return wording.worst_pairs(self.by_pair, n)
 
     def __str__(self) -> str:
-        return wording.summary(self.overall, self.by_pair, self.gamma, self.confidence)
+        note = f"\n{wording.NOT_WEIGHTED}" if self.selection_probability == "ignored" else ""
+        return wording.summary(self.overall, self.by_pair, self.gamma, self.confidence) + note
 
     __repr__ = __str__
 
@@ -79,8 +89,9 @@ def audit(
     scores: pd.Series | NDArray[Any] | Any,
     judgments: Judgments,
     gamma: float = 0.1,
-    favorable_label: int | None = None,
+    favorable_label: Any = None,
     *,
+    classes: Sequence[Any] | NDArray[Any] | None = None,
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
@@ -93,24 +104,33 @@ def audit(
     ----------
     scores : Series
         P(label = 1) by person id; everyone judged must be there, others may be. For judgments by position, an array.
+        Label 1 is the second of ``classes``, as in ``model.predict_proba(people)[:, 1]``.
         Scores that do not fit into memory: the path of a Parquet file with columns ``id`` and ``score``, a dask
         DataFrame or chunks with a column ``score``, or a :class:`~fairwise.LargeTable` whose outcome is the score.
     judgments : Judgments
         What people said.
     gamma : float
         By how much probabilities may differ against a judgment before it counts as given up.
-    favorable_label : {0, 1} or None
-        The good outcome's label; needed as soon as an answer is ordered.
+    favorable_label : optional
+        The good outcome's label, 0 or 1 or one of ``classes``; needed as soon as an answer is ordered.
+    classes : optional
+        The two labels as in ``model.classes_``, if they are not 0 and 1: ``classes=["bad", "good"]`` says that scores
+        are probabilities of "good". Not needed beside an ``outcome`` with these labels, whose sorted order it is.
     weighting : {"answers", "panel"}
         How mean excess is counted when judges saw different pairs; ``"panel"`` is the paper's letter.
     groups : Series or DataFrame, optional
         Group of everyone in ``scores`` by person id; one column for each way of dividing people.
     outcome : Series, optional
-        0 or 1 by person id, for error rates of the groups.
+        One of the two labels by person id, for error rates of the groups.
     confidence : float
         Of the intervals.
     client : optional
         That of a dask cluster, whose workers then share the pass over scores that are read in blocks.
+
+    Notes
+    -----
+    ``selection_probability`` is not used: the numbers are about the answers that were given, like those that a fit
+    bounds and a certificate states. For numbers about pairs drawn uniformly use :func:`held_out`.
 
     Examples
     --------
@@ -122,7 +142,9 @@ def audit(
     """
     judgments = checks.some_judgments(judgments)
     gamma = checks.fraction("gamma", gamma)
-    checks.direction(favorable_label, (0, 1), judgments)
+    labels = matching.two_classes(classes, outcome)
+    unnamed = classes is None and outcome is None
+    checks.direction(favorable_label, labels, judgments, ", or name the two labels: classes=" if unnamed else "")
     checks.one_of("weighting", weighting, ("answers", "panel"))
     confidence = checks.fraction("confidence", confidence, ends=False)
     judged = judgments.person_ids()
@@ -135,8 +157,11 @@ def audit(
     else:
         given = matching.checked_scores(scores, judgments)
         of_label_1 = given.to_numpy()[matching.located(given.index, judged, "scores")]
-    favorable = pd.Series(1.0 - of_label_1 if favorable_label == 0 else of_label_1, index=judged)
-    by_group, group_gaps = _group_tables(given, groups, outcome)
+    first_is_good = favorable_label is not None and favorable_label == labels[0]
+    favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)
+    if outcome is not None and groups is None and (classes is not None or labels == (0, 1)):
+        raise InputError("outcome= is for the error rates of groups: give groups= too")
+    by_group, group_gaps = _group_tables(given, groups, outcome, labels)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
     averages = averages_of(measured, weighting)
@@ -151,6 +176,8 @@ def audit(
         judgments=measured.table,
         gamma=gamma,
         favorable_label=favorable_label,
+        classes=labels,
+        selection_probability="ignored" if has_design_weights(judgments) else "not given",
         weighting=weighting,
         confidence=confidence,
     )
@@ -181,13 +208,11 @@ def _overall(measured: Measured, averages: Averages, n_people: int, ends: Interv
 
 
 def _group_tables(
-    scores: pd.Series, groups: Any, outcome: Any
+    scores: pd.Series, groups: Any, outcome: Any, classes: tuple[Any, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
     if groups is None:
-        if outcome is not None:
-            raise InputError("outcome= is for the error rates of groups: give groups= too")
         return None, None
     from fairwise.auditing.groups import group_tables
 
-    labels = None if outcome is None else matching.checked_outcome(outcome, scores.index)
+    labels = None if outcome is None else matching.checked_outcome(outcome, scores.index, classes)
     return group_tables(scores.to_numpy(dtype=float), matching.checked_groups(groups, scores.index), labels)

@@ -50,7 +50,7 @@ def some_judgments(value: Any) -> Judgments:
     )
 
 
-def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments) -> None:
+def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments, more: str = "") -> None:
     """One of the two labels, or None while no answer is ordered."""
     given = list(labels)
     allowed = " or ".join(map(repr, given))
@@ -60,4 +60,4 @@ def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments)
             f"give favorable_label={allowed}"
         )
     if favorable_label is not None and (np.ndim(favorable_label) > 0 or favorable_label not in given):
-        raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}")
+        raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}{more}")

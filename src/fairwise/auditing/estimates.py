@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.errors import InputError
+
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import FloatArray, IntArray, Weighting
+    from fairwise.judgments import Judgments
 
 AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
 
@@ -95,6 +99,29 @@ def averages_of(measured: Measured, weighting: Weighting, weight: FloatArray | N
         judge=measured.judge,
         pair=measured.pair,
     )
+
+
+def has_design_weights(judgments: Judgments) -> bool:
+    """Whether some of the answers that count say how likely their pair was to be shown."""
+    if "selection_probability" not in judgments.frame:
+        return False
+    rows = judgments.counted()["row"].to_numpy()
+    return bool(judgments.frame["selection_probability"].notna().to_numpy()[rows].any())
+
+
+def design_weights(judgments: Judgments, answers: pd.DataFrame) -> FloatArray:
+    """``weight / selection_probability`` where the latter is known, in units in which no quotient is endless."""
+    weight = answers["weight"].to_numpy(dtype=float)
+    if not has_design_weights(judgments):
+        return weight
+    chance = judgments.frame["selection_probability"].to_numpy(dtype=float)[answers["row"].to_numpy()]
+    unknown = np.isnan(chance)
+    if unknown.any():
+        raise InputError(
+            f"selection_probability is empty in {unknown.sum()} of the {len(chance)} rows that count: fill all, or none"
+        )
+    weighted: FloatArray = weight * (chance.min() / chance)
+    return weighted
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import checks, probabilities
-from fairwise.auditing.estimates import averages_of
+from fairwise.auditing.estimates import averages_of, design_weights, has_design_weights
 from fairwise.auditing.parts import METRICS, Part, part_of
 from fairwise.auditing.splits import Asked, splits
 from fairwise.auditing.theorems import hoeffding
@@ -20,6 +20,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.cluster import joblib_on
+from fairwise.learning.settings import favorable_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +48,8 @@ class HeldOut:
         Two lines per split, training and held out, with what they were measured on.
     by, confidence
         As given.
+    weighted : bool
+        Whether answers were weighted by 1 / ``selection_probability``, because the judgments have it.
     dropped : float
         Share of the answers that could be used on neither side, because one of the two people was on each.
     """
@@ -55,6 +58,7 @@ class HeldOut:
     by_split: pd.DataFrame
     by: By
     dropped: float
+    weighted: bool
     confidence: float
 
     def __str__(self) -> str:
@@ -62,9 +66,11 @@ class HeldOut:
         note = f"\n{self.dropped:.0%} of the answers were about one person of each side and left out"
         uncovered = (~self.overall["covered"] & self.overall["low"].notna()).any()
         rough = f"\nnot covered: {NOT_COVERED.removeprefix('* ')}" if uncovered else ""
+        weighted = "\nAnswers are weighted by 1 / selection_probability, for averages over all pairs alike"
+        notes = f"{rough}{note if self.dropped else ''}{weighted if self.weighted else ''}"
         return (
             f"Held out by {self.by} ({self.by_split['split'].nunique()} splits); units are {UNITS[self.by]}, for error "
-            f"people\n{shown}{rough}{note if self.dropped else ''}"
+            f"people\n{shown}{notes}"
         )
 
     __repr__ = __str__
@@ -133,12 +139,14 @@ def held_out(
     takes = _takes_judgments(model)
     own = model.get_params() if takes else {}
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
-    favorable_label = own.get("favorable_label") if favorable_label is None else favorable_label
+    if favorable_label is None:
+        values = own.get("label_values")
+        favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
     checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), known)
     rows = PairRows.from_judgments(known)
     ids = known.person_ids()
     judged = probabilities.judged_rows(known, ids, people)
-    weight = _design_weights(known, rows.answers)
+    weight = design_weights(known, rows.answers)
     asked = _asked(known, rows, people, len(labels))
     lines, parts, dropped = [], [], []
     every = list(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
@@ -159,7 +167,14 @@ def held_out(
         lines += [{"split": number, "part": name} | side.line() for name, side in sides.items()]
         parts.append((sides["training"], sides["held out"].with_interval(confidence)))
         dropped.append(split.dropped / max(len(split.test), 1))
-    return HeldOut(_overall(parts, confidence), pd.DataFrame(lines), by, float(np.mean(dropped)), confidence)
+    return HeldOut(
+        _overall(parts, confidence),
+        pd.DataFrame(lines),
+        by,
+        float(np.mean(dropped)),
+        has_design_weights(known),
+        confidence,
+    )
 
 
 def _overall(parts: list[tuple[Part, Part]], confidence: float) -> pd.DataFrame:
@@ -256,23 +271,6 @@ def _asked(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> 
         b=sides[1].to_numpy(dtype=np.intp),
         n_people=n_people,
     )
-
-
-def _design_weights(judgments: Judgments, answers: pd.DataFrame) -> FloatArray:
-    """``weight / selection_probability`` where the latter is known, in units in which no quotient is endless."""
-    weight = answers["weight"].to_numpy(dtype=float)
-    if "selection_probability" not in judgments.frame:
-        return weight
-    chance = judgments.frame["selection_probability"].to_numpy(dtype=float)[answers["row"].to_numpy()]
-    unknown = np.isnan(chance)
-    if unknown.all():
-        return weight
-    if unknown.any():
-        raise InputError(
-            f"selection_probability is empty in {unknown.sum()} of the {len(chance)} rows that count: fill all, or none"
-        )
-    weighted: FloatArray = weight * (chance.min() / chance)
-    return weighted
 
 
 def _labels(outcome: Any, people: Any) -> IntArray:

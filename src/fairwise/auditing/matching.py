@@ -40,18 +40,43 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
     return checked
 
 
-def checked_outcome(outcome: Any, ids: pd.Index) -> FloatArray:
-    """Each person's outcome as 0.0 or 1.0."""
+def two_classes(classes: Any, outcome: Any) -> tuple[Any, Any]:
+    """The two labels: as given, or those of the outcome in sorted order as for a fit, or else 0 and 1."""
+    if classes is not None:
+        given = np.asarray(classes).tolist()
+        if not isinstance(given, list) or len(given) != 2 or given[0] == given[1]:
+            raise InputError(
+                f"classes={classes!r} is not allowed: give the two labels, such as model.classes_; the scores are "
+                "probabilities of the second"
+            )
+        return given[0], given[1]
+    if isinstance(outcome, pd.Series):
+        found = outcome.dropna().unique().tolist()
+        if len(found) == 2 and not set(found) <= {0, 1}:
+            try:
+                first, second = sorted(found)
+            except TypeError:
+                raise InputError(f"outcome: labels of different kinds, {found[0]!r} and {found[1]!r}") from None
+            return first, second
+    return 0, 1
+
+
+def checked_outcome(outcome: Any, ids: pd.Index, classes: tuple[Any, Any] = (0, 1)) -> FloatArray:
+    """Each person's outcome: 0.0 for the first of the two classes and 1.0 for the second."""
+    allowed = " and ".join(map(repr, classes))
     if not isinstance(outcome, pd.Series):
-        raise InputError(f"outcome: a Series of 0 and 1 indexed by person id is needed, not {type(outcome).__name__}")
-    values = _numbers(outcome, "outcome")[located(outcome.index, ids, "outcome")]
-    odd = ~np.isin(values, (0.0, 1.0))
+        raise InputError(f"outcome: a Series of {allowed} indexed by person id is needed, not {type(outcome).__name__}")
+    if outcome.isna().any():
+        raise InputError(f"outcome: missing (NaN) for these people: {some(outcome.index[outcome.isna()])}")
+    values = outcome.to_numpy(dtype=object)[located(outcome.index, ids, "outcome")]
+    is_second = np.asarray(values == classes[1], dtype=bool)
+    odd = ~(is_second | np.asarray(values == classes[0], dtype=bool))
     if odd.any():
         raise InputError(
-            f"outcome: {float(values[odd][0])!r} for person {_plain(ids[odd][0])!r} is not an outcome"
-            f"{_more(int(odd.sum()))}; allowed: 0 and 1"
+            f"outcome: {_plain(values[odd][0])!r} for person {_plain(ids[odd][0])!r} is not an outcome"
+            f"{_more(int(odd.sum()))}; allowed: {allowed}"
         )
-    return values
+    return is_second.astype(float)
 
 
 def checked_groups(groups: Any, ids: pd.Index) -> pd.DataFrame:

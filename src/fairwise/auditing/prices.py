@@ -157,5 +157,5 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
     if not len(rows):  # nothing is asked of anyone
         return price_table(rows, np.zeros(0), np.zeros(0), float(model.gamma))
     of_label_1 = model.predict_proba(known.people_rows(rows.people))[:, 1]
-    favorable = 1.0 - of_label_1 if model.favorable_label == model.classes_[0] else of_label_1
+    favorable = 1.0 - of_label_1 if model.favorable_label_ == model.classes_[0] else of_label_1
     return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))

@@ -29,6 +29,9 @@ NOT_COVERED = (
 """What to say below intervals that are not `covered`."""
 
 
+NOT_WEIGHTED = "These numbers are about the answers given; selection_probability is not used (held_out weights by it)."
+
+
 def worst_pairs(by_pair: pd.DataFrame, n: int) -> list[str]:
     """Say what was asked and what happens, for the ``n`` pairs with the largest excess; only those that have any."""
     broken = by_pair[by_pair["excess"] > 0].head(n)

@@ -1,7 +1,7 @@
 """``fairwise audit``: how far any model's scores are from what people said."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,9 +60,15 @@ def audit(
     score: Annotated[str, typer.Option("--score", help="Column with the probability of label 1.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
-        Literal["0", "1"] | None,
-        typer.Option("--favorable-label", help="Whether label 1 or 0 is good; needed once an answer is ordered."),
+        str | None,
+        typer.Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
     ] = None,
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
+        ),
+    ] = "",
     weighting: WeightingOption = "answers",
     people: Annotated[
         Path | None, typer.Option("--people", help="Table of people, for --groups.", rich_help_panel=_GROUPS)
@@ -105,21 +111,10 @@ def audit(
     if large is None:
         given = _scores(scores, id, score)
         located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
-    if said.has_ordered and favorable_label is None:
-        raise InputError(
-            "some answers are ordered ('A at least as well as B'), so it must be known which label is the good one: "
-            "give --favorable-label 0 or 1 (the scores are probabilities of label 1)"
-        )
+    about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
+    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
     with connected(dask) as client:
-        result = audited(
-            given,
-            said,
-            gamma,
-            None if favorable_label is None else int(favorable_label),
-            weighting=weighting,
-            client=client,
-            **({} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)),
-        )
+        result = audited(given, said, gamma, weighting=weighting, client=client, **about)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:
@@ -129,6 +124,32 @@ def audit(
     _show(result)
     if out is not None:
         say(f"\nEvery pair, the worst first, is in {out}.")
+
+
+def _direction(
+    labels: tuple[str, ...], outcome: "pd.Series[Any] | None", favorable_label: str | None, *, ordered: bool
+) -> dict[str, Any]:
+    """Return the two labels (those of the outcome, or as they are written, or else 0 and 1) and the good one."""
+    from fairwise.judgments.ids import text_of
+
+    known: list[Any] = list(labels or (0, 1)) if outcome is None else sorted(outcome.unique().tolist())
+    written = {text_of(label): label for label in known}
+    if len(written) != 2 or set(labels or written) != set(written):
+        needed = "two different labels, such as bad,good" if outcome is None else " and ".join(written)
+        raise typer.BadParameter(f"--labels {','.join(labels)}: give {needed}.")
+    more = "" if labels or outcome is not None else ". Other labels are named by --labels, the one of the scores last"
+    if favorable_label is None and ordered:
+        raise InputError(
+            "some answers are ordered ('A at least as well as B'), so it must be known which label is the good one: "
+            f"give --favorable-label {' or '.join(written)} (the scores are probabilities of "
+            f"{(labels or tuple(written))[-1]}){more}"
+        )
+    if favorable_label is not None and favorable_label not in written:
+        raise typer.BadParameter(f"--favorable-label {favorable_label}: give {' or '.join(written)}{more}.")
+    return {
+        "classes": [written[text] for text in labels] or known,
+        "favorable_label": None if favorable_label is None else written[favorable_label],
+    }
 
 
 def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
@@ -148,7 +169,7 @@ def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
 def _groups(
     scored: "pd.Index", path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None
 ) -> dict[str, Any]:
-    """Return everyone's groups, and outcomes as 0 and 1; everyone who has a score must be there."""
+    """Return everyone's groups, and outcomes; everyone who has a score must be there."""
     from fairwise.auditing.matching import located
     from fairwise.datasets.people_file import PeopleFile
 
@@ -156,8 +177,7 @@ def _groups(
     located(file.table.index, scored, str(path))
     found: dict[str, Any] = {"groups": file.groups(columns)}
     if outcome is not None:
-        labels = file.outcome(outcome)
-        found["outcome"] = (labels == sorted(labels.unique().tolist())[1]).astype(int)
+        found["outcome"] = file.outcome(outcome)
     return found
 
 
@@ -192,6 +212,8 @@ def _json(result: "Audit") -> dict[str, Any]:
     return {
         "gamma": result.gamma,
         "favorable_label": result.favorable_label,
+        "classes": list(result.classes),
+        "selection_probability": result.selection_probability,
         "weighting": result.weighting,
         "confidence": result.confidence,
         "overall": {row: result.overall.loc[row].to_dict() for row in result.overall.index},

@@ -41,6 +41,10 @@ class PairwiseFairClassifier(FittedMixture):
         How much mean excess beyond gamma the panel may suffer in all; None for no panel budget.
     favorable_label
         The good outcome's label; needed as soon as an answer is ordered.
+    label_values : dict or None
+        How good each of the two labels is: ``{"deny": 0, "release": 1}``. Needed instead of ``favorable_label`` where
+        scikit-learn numbers the labels 0 and 1 before it fits, as ``cross_val_predict`` of probabilities,
+        ``VotingClassifier``, ``StackingClassifier``, ``BaggingClassifier`` and ``OneVsRestClassifier`` do.
     group_constraints : list of fairlearn moments or None
         Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
         ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable.
@@ -65,6 +69,7 @@ class PairwiseFairClassifier(FittedMixture):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
+    favorable_label_ : the good one of them, None where nothing says so
     classifiers_, weights_ : the mixture
     certificate_ : Certificate
     prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
@@ -91,6 +96,7 @@ class PairwiseFairClassifier(FittedMixture):
         gamma: float = 0.1,
         eta: float | None = 0.0,
         favorable_label: Any = None,
+        label_values: Mapping[Any, float] | None = None,
         group_constraints: Any = None,
         judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None = None,
         weighting: Weighting = "answers",
@@ -110,6 +116,7 @@ class PairwiseFairClassifier(FittedMixture):
         self.gamma = gamma
         self.eta = eta
         self.favorable_label = favorable_label
+        self.label_values = label_values
         self.group_constraints = group_constraints
         self.judge_budgets = judge_budgets
         self.weighting = weighting

@@ -26,6 +26,7 @@ from fairwise.learning.mixture import Mixture
 from fairwise.learning.pruning import fewest_classifiers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     gamma: float
     eta: float | None
+    favorable_label: Any
+    label_values: Mapping[Any, float] | None
     weighting: Weighting
 
     def _learned(self, X: Any, prepared: Rules, solution: Solution) -> Self:
@@ -74,6 +77,13 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
         labels: NDArray[Any] = self.classes_[drawn.astype(np.intp)]
         return labels
+
+    @property
+    def favorable_label_(self) -> Any:
+        """The good one of ``classes_``; None where nothing says so."""
+        classes = self._fitted("classes_")
+        place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
+        return None if place is None else classes.tolist()[place]
 
     @property
     def classifiers_(self) -> Classifiers:
@@ -143,7 +153,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return single
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model as plain arrays (a ``.skops`` file, no pickle)."""
+        """Write the model as plain arrays (a ``.skops`` file, no pickle), so that :meth:`load` can read it.
+
+        Where it holds types of your own, a warning says which ones :meth:`load` must be told to trust.
+        """
         from fairwise.learning.persistence import save
 
         check_is_fitted(self)

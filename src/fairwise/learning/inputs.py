@@ -13,10 +13,13 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
+from fairwise.learning.settings import favorable_of
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from fairwise.learning.oracles.base import FloatArray, IntArray
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
     "judged people are transformed like everyone else."
+)
+
+_NUMBERED = (
+    " If your own labels were numbered on the way here, as by cross_val_predict or VotingClassifier, name both: "
+    "label_values={{{}: 1, the other: 0}}."
 )
 
 
@@ -181,20 +189,48 @@ def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
     return pd.Series(groups.to_numpy(), index=people)
 
 
-def favorable_sign(favorable_label: Any, classes: NDArray[Any], judgments: Judgments | None) -> float:
+def favorable_sign(settings: Mapping[str, Any], classes: NDArray[Any], judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
-    allowed = " or ".join(repr(value) for value in classes.tolist())
+    favorable = favorable_class(settings["favorable_label"], settings["label_values"], classes)
+    if favorable is None and judgments is not None and judgments.has_ordered:
+        raise InputError(
+            "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
+            f"one: give favorable_label={_either(classes)}."
+        )
+    return -1.0 if favorable == 0 else 1.0
+
+
+def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None, classes: NDArray[Any]) -> int | None:
+    """Position of the good one among the two classes, in their sorted order; None where nothing says so.
+
+    Some of scikit-learn (``cross_val_predict``, ``VotingClassifier`` …) numbers the labels 0 and 1 in sorted order
+    before it hands them on. Then the good one can be told only if both labels are known: by ``label_values``.
+    """
+    numbered = classes.tolist() == [0, 1]
+    if label_values is not None:
+        labels, good = sorted(label_values), favorable_of(label_values)
+        if numbered or labels == classes.tolist():
+            return labels.index(good)
+        raise InputError(
+            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_both(classes)}."
+        )
     if favorable_label is None:
-        if judgments is not None and judgments.has_ordered:
-            raise InputError(
-                "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
-                f"one: give favorable_label={allowed}."
-            )
-        return 1.0
+        return None
     matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
     if not any(matches):
-        raise InputError(f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {allowed}.")
-    return 1.0 if matches[1] else -1.0
+        raise InputError(
+            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_either(classes)}."
+            + (_NUMBERED.format(shown(favorable_label)) if numbered else "")
+        )
+    return matches.index(True)
+
+
+def _either(classes: NDArray[Any]) -> str:
+    return " or ".join(repr(value) for value in classes.tolist())
+
+
+def _both(classes: NDArray[Any]) -> str:
+    return " and ".join(repr(value) for value in classes.tolist())
 
 
 def judged_table(

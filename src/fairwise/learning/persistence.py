@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
+import warnings
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import skops.io
+from sklearn.base import BaseEstimator
 
 from fairwise.errors import ModelFileError
 from fairwise.learning.certificate import Certificate
 from fairwise.learning.derandomization import Derandomization
 from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.member_checks import check_members, parts_of
 from fairwise.learning.mixture import Mixture
+from fairwise.learning.model_checks import check_document
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
+from fairwise.learning.trusted_types import trusted_types
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,73 +36,49 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
-# Compiled parts of scikit-learn's own models, which skops leaves to the reader to trust.
-_SCIKIT_LEARN = (
-    "numpy.dtype",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    "sklearn.neighbors._ball_tree.BallTree",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils._bunch.Bunch",
-)
-# Rules for groups are settings, and plain numbers inside.
-_FAIRLEARN = tuple(
-    f"fairlearn.reductions._moments.utility_parity.{name}"
-    for name in (
-        "DemographicParity",
-        "EqualizedOdds",
-        "ErrorRateParity",
-        "FalsePositiveRateParity",
-        "TruePositiveRateParity",
-    )
-)
 _KINDS: dict[str, Any] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
     "scikit-learn": FittedClassifiers,
 }
+_TYPES = {
+    "linear": {"coef": "f", "intercept": "f"},
+    "tree": {"feature": "iu", "threshold": "f", "leaf": "iu"},
+    "scikit-learn": {"thresholds": "f"},
+}
+_OF_OWN_KEYS = ("judge_budgets", "label_values")  # settings whose keys are the user's, of any type
 
 
 def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
-    """Write what prediction needs and what the fit said about itself; the file appears whole or not at all."""
-    classifiers = model.classifiers_
-    kind = next(name for name, known in _KINDS.items() if isinstance(classifiers, known))
-    derandomization = getattr(model, "derandomization_", None)
-    document = {
-        "fairwise_model": _FORMAT,
-        "settings": model.get_params(deep=False),
-        "classes": model.classes_.tolist(),
-        "n_features": model.n_features_in_,
-        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
-        "encoder": None if model._encoder is None else model._encoder.state(),
-        "kind": kind,
-        "classifiers": classifiers.state(),
-        "weights": model.weights_,
-        "threshold": model._threshold,
-        "seed": model._seed,
-        "certificate": asdict(model.certificate_),
-        "derandomization": None if derandomization is None else asdict(derandomization),
-        "prices": model._prices,
-        "trajectory": model._trajectory,
-        "group_rules": model._group_rules,
-    }
+    """Write what prediction needs and what the fit said about itself; the file appears whole or not at all.
+
+    It is opened once before it appears, so that whatever is saved can be loaded.
+    """
+    document = _document(model)
     target = Path(path)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        skops.io.dump(document, unfinished)
+        unknown = _write(document, unfinished, type(model))
         unfinished.replace(target)
     except OSError as error:
         raise ModelFileError(f"{path}: the model could not be written ({error.strerror or error}).") from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: this model cannot be saved: {error}") from error
     finally:
         unfinished.unlink(missing_ok=True)
+    if unknown:
+        warnings.warn(
+            f"{path}: saved, but it holds types that are not known to be safe, so that loading must name them: "
+            f"load(path, trusted={sorted(unknown)}).",
+            stacklevel=3,
+        )
 
 
 def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
     """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
-    allowed = [*_SCIKIT_LEARN, *_FAIRLEARN, *(trusted or [])]
     try:
         _refuse_bombs(path)
+        allowed = sorted({*trusted_types(_kind_of(path)), *(trusted or [])})
         unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
         document = None if unknown else skops.io.load(path, trusted=allowed)
     except FileNotFoundError:
@@ -118,8 +101,58 @@ def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None 
         )
     try:
         return _rebuilt(cls, document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({error!r}).") from error
+    except Exception as error:  # what is inside may be of any type where another is needed
+        told = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({told}).") from error
+
+
+def _document(model: PairwiseFairClassifier) -> dict[str, Any]:
+    classifiers = model.classifiers_
+    derandomization = getattr(model, "derandomization_", None)
+    settings = model.get_params(deep=False)
+    return {
+        "fairwise_model": _FORMAT,
+        "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "encoder": None if model._encoder is None else model._encoder.state(),
+        "kind": next(name for name, known in _KINDS.items() if isinstance(classifiers, known)),
+        "classifiers": classifiers.state(),
+        "weights": model.weights_,
+        "threshold": model._threshold,
+        "seed": model._seed,
+        "certificate": asdict(model.certificate_),
+        "derandomization": None if derandomization is None else asdict(derandomization),
+        "prices": model._prices,
+        "trajectory": model._trajectory,
+        "group_rules": model._group_rules,
+    }
+
+
+def _write(document: dict[str, Any], path: Path, cls: type[PairwiseFairClassifier]) -> set[str]:
+    """Write the file, and open it again; returns the types that whoever loads it must trust."""
+    try:
+        skops.io.dump(document, path)
+        needed = skops.io.get_untrusted_types(file=path)
+        _rebuilt(cls, skops.io.load(path, trusted=needed))
+    except OSError:
+        raise
+    except Exception as error:  # skops and the types of others fail in ways of their own
+        raise ModelFileError(
+            f"what was written could not be read again ({error}). Functions and classes must be importable by their "
+            "name from a module, and each part must be one that skops can write."
+        ) from error
+    return set(needed) - trusted_types(document["kind"])
+
+
+def _as_pairs(value: Any) -> Any:
+    """A mapping as a list of pairs: in skops's JSON every key is text, and a False would come back as True."""
+    return [[key, _as_pairs(inner)] for key, inner in value.items()] if isinstance(value, Mapping) else value
+
+
+def _from_pairs(value: Any) -> Any:
+    return {key: _from_pairs(inner) for key, inner in value} if isinstance(value, list) else value
 
 
 def _refuse_bombs(path: str | PathLike[str]) -> None:
@@ -129,14 +162,25 @@ def _refuse_bombs(path: str | PathLike[str]) -> None:
             raise ModelFileError(f"{path}: more than {_MOST_BYTES >> 30} GiB when unpacked; not a fairwise model.")
 
 
+def _kind_of(path: str | PathLike[str]) -> str:
+    """The kind of classifiers that a file says it holds, before anything of it is made; "" of no model of ours."""
+    with zipfile.ZipFile(path) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    try:
+        return str(json.loads(schema["content"]["kind"]["content"]))
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
 def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
-    model = cls(**document["settings"])
+    settings = document["settings"]
+    model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
     model.classes_ = np.array(document["classes"])
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
-    model._mixture = Mixture(_KINDS[document["kind"]](**document["classifiers"]), document["weights"])
+    model._mixture = Mixture(_classifiers(document["kind"], document["classifiers"]), document["weights"])
     model._threshold = document["threshold"]
     model._seed = document["seed"]
     model.certificate_ = Certificate(**document["certificate"])
@@ -148,4 +192,17 @@ def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None
+    check_document(document, model._encoder, model._mixture)
+    if document["kind"] == "scikit-learn":
+        check_members(document)
+    elif any(isinstance(part, BaseEstimator) for part in parts_of(document)):
+        raise ValueError(f"a model of kind {document['kind']!r} holds nothing of scikit-learn's, but this one does")
     return model
+
+
+def _classifiers(kind: str, state: dict[str, Any]) -> Any:
+    """The classifiers of a mixture; their arrays must be of the types that are written."""
+    for name, types in _TYPES[kind].items():
+        if not (isinstance(state[name], np.ndarray) and state[name].dtype.kind in types):
+            raise ValueError(f"the classifiers' {name} is no array of numbers")
+    return _KINDS[kind](**state)

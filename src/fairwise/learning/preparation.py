@@ -68,7 +68,7 @@ def prepare(
     labels, classes = inputs.binary_labels(y, table)
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
-    sign = inputs.favorable_sign(settings["favorable_label"], classes, judgments)
+    sign = inputs.favorable_sign(settings, classes, judgments)
     seed = seed_of(settings["random_state"])
 
     said = judgments or Judgments(NOBODY)

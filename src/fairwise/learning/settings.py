@@ -32,6 +32,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     if settings["eta"] is not None:
         _number(settings, "eta", 0, 1, " or None for no panel budget")
     _budgets(settings["judge_budgets"])
+    _label_values(settings["label_values"], settings["favorable_label"])
     _whole(settings, "max_depth", 1, MAX_DEPTH)
     if settings["max_thresholds"] is not None:
         _whole(settings, "max_thresholds", 1)
@@ -87,6 +88,32 @@ def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = 
     if not (isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= upper):
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise InputError(f"{name}={shown(value)} is not allowed: it must be a whole number {span}.")
+
+
+def favorable_of(label_values: Mapping[Any, Any]) -> Any:
+    """The label whose value is 1."""
+    return next(label for label, value in label_values.items() if value == 1)
+
+
+def _label_values(value: Any, favorable_label: Any) -> None:
+    if value is None:
+        return
+    values = list(value.values()) if isinstance(value, Mapping) else []
+    if not (len(values) == 2 and all(map(_is_real, values)) and set(values) == {0, 1}):
+        raise InputError(
+            f"label_values={shown(value)} is not allowed: give 1 to the good one of the two labels and 0 to the other, "
+            "such as {'deny': 0, 'release': 1}."
+        )
+    try:
+        sorted(value)
+    except TypeError:
+        raise InputError(
+            f"label_values={shown(value)} names labels of different kinds, such as a number and text."
+        ) from None
+    if favorable_label is not None and value.get(favorable_label) != 1:
+        raise InputError(
+            f"favorable_label={shown(favorable_label)} is not the label to which label_values gives 1: leave one out."
+        )
 
 
 def _budgets(value: Any) -> None:

@@ -30,7 +30,7 @@ class Labels:
         # A number says nothing without a word beside it; text speaks for itself.
         own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
         first, second = (str(given.get(label, own[label])) for label in classes)
-        favorable = None if model.favorable_label is None else classes.index(model.favorable_label)
+        favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
         return cls((first, second), favorable)
 
     @property

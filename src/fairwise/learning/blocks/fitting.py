@@ -89,7 +89,7 @@ def rules_for(settings: Mapping[str, Any], learned: Learned, judgments: Judgment
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
         budgets_of(settings, pairs, said.judge_attributes),
-        sign=inputs.favorable_sign(settings["favorable_label"], learned.classes, judgments),
+        sign=inputs.favorable_sign(settings, learned.classes, judgments),
         gamma=float(settings["gamma"]),
     )
     return Rules(problem, pairs, judged_rows, learned.encoder, learned.classes, seed_of(settings["random_state"]))
