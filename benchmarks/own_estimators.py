@@ -52,7 +52,7 @@ def run() -> Row:
         bar=f"at most {_BAR} in all",
         measured=f"{max(above):.4f} at most",
         reached=max(above) <= _BAR,
-        notes=f"German credit, {_JUDGES} simulated judges × {_PAIRS} pairs, gamma = {_GAMMA}, eta = 0; training errors.\n\n"
+        notes=f"German credit, {_JUDGES} simulated judges × {_PAIRS} pairs, gamma = {_GAMMA}; training errors.\n\n"
         + table(header, lines),
     )
 
