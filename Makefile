@@ -14,12 +14,14 @@ demo: .venv/.ready
 test: .venv/.ready
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
 
-# The fast part, what most depends on the version of Python, on another one: make test-python PYTHON=python3.13
+# The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
     cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
     elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py
+SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py
 test-python: $(OTHER)/.ready
-	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" $(addprefix tests/,$(FAST))
+	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
+	    $(addprefix tests/,$(FAST)) $(addprefix --ignore=tests/,$(SLOWER))
 
 check: .venv/.ready
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,19 +155,17 @@ def test_behind_a_prefix(tmp_path: Path, serve: Callable[..., str]) -> None:
 
 def test_humans_take_their_time(tmp_path: Path, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     study, slept = make(tmp_path, pairs=3), []
-    really = asyncio.sleep
 
-    async def sleep(seconds: float, *more: Any) -> None:
+    async def sleep(seconds: float) -> None:
         slept.append(seconds)
-        await really(0, *more)
 
     url = serve(study, tmp_path / "s.sqlite")
-    monkeypatch.setattr("fairwise.elicitation.bots.participant.asyncio.sleep", sleep)
+    # Theirs alone: the server and workers in this process go on sleeping as they did.
+    monkeypatch.setattr("fairwise.elicitation.bots.participant.asyncio", SimpleNamespace(sleep=sleep))
     played(study, url, count=2, thinking=True)
-    thoughts = [seconds for seconds in slept if seconds > 0.3]
-    assert len(thoughts) >= 2 * (3 + 4)
-    assert 1 < float(np.median(thoughts)) < 10
-    assert max(thoughts) <= 20
+    assert len(slept) >= 2 * (3 + 4)
+    assert 1 < float(np.median(slept)) < 10
+    assert max(slept) <= 20
 
 
 def test_another_study_is_noticed(tmp_path: Path, serve: Callable[..., str]) -> None:
