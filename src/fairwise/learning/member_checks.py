@@ -47,13 +47,13 @@ def check_members(members: Any) -> None:
 
 def parts_of(whole: Any) -> Iterator[Any]:
     """Every object that can be reached from here, once; code is not looked into."""
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # kept, so that no other object gets the number of one that is gone
     waiting = [whole]
     while waiting:
         part = waiting.pop()
         if id(part) in seen or isinstance(part, _CODE):
             continue
-        seen.add(id(part))
+        seen[id(part)] = part
         yield part
         if isinstance(part, np.ndarray) and part.dtype.hasobject:  # arrays do not tell the collector what they hold
             waiting += part.ravel().tolist()
@@ -122,7 +122,8 @@ def _check_histogram_boosting(model: BaseHistGradientBoosting) -> None:
         "boosted trees know bins of another number of columns",
     )
     for column in np.flatnonzero(categorical):
-        require(_within(np.asarray(known[column]).astype(np.int64), _BITS), "a category's number is above 255")
+        values = np.asarray(known[column], dtype=float)
+        require(((values >= 0) & (values < _BITS)).all(), "a category's number is above 255")
     _check_encoded_columns(fitted["_preprocessor"], n_columns)
     for trees in fitted["_predictors"]:
         for tree in trees:
