@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fairwise.auditing.simulated_study import PLANNING_WORDS
 from fairwise.cli.screen import heading, print_frame, say
 from fairwise.elicitation.folder import OUTCOME
+from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference
 from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD
@@ -77,6 +78,8 @@ def _show_agreement(study: "StudyFolder", found: "SimulatedPlan", confidence: fl
         "expect it of real people.\n"
         "interval, half-width: as fairwise check will tell them, on average. This is what to plan with."
     )
+    if ((panels["judges"] < LEAST_JUDGES) | (panels["shared_pairs"] < LEAST_PAIRS)).any():
+        say(f"With fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} shared pairs the interval is a rough guide only.")
     if panels["alpha_low"].isna().any():
         say("none: cannot be told from so few answers about the same pairs.")
     for row in panels[(panels["measured"] > 0) & (panels["measured"] < found.n_studies)].to_dict("records"):

@@ -37,7 +37,7 @@ _WORDS = (
 _MOST_GROUPS = 200
 _ROUNDING = 1e-9
 
-LEAST_JUDGES = 10
+LEAST_JUDGES = 15
 LEAST_PAIRS = 10
 
 
@@ -123,7 +123,9 @@ def krippendorff_alpha(
     ((n_A + n_B)² + Σ_u (N_uA - N_uB)²) / 2. Without ordered answers this is the textbook's alpha.
 
     With alpha_j that without judge j, of J, and m their mean, the interval is
-    J alpha - (J - 1) m ± t sqrt((J - 1) / J Σ_j (alpha_j - m)²), t with J - 1 degrees of freedom.
+    J alpha - (J - 1) m ± t sqrt((J - 2) / J Σ_j (alpha_j - m)²), t with J - 1 degrees of freedom. The sum is about
+    panels of J - 1 judges. Averages over judges vary (J - 1) / J times as much with one judge more, and averages over
+    pairs of judges, which is what alpha is made of, (J - 2) / J times.
 
     Examples
     --------
@@ -234,7 +236,7 @@ def _interval(panel: _Panel, alpha: float, confidence: float) -> tuple[float, fl
     if np.isnan(without).any():
         return np.nan, np.nan, "without one of so few judges there is nothing left to compare"
     n = len(without)
-    deviation = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    deviation = np.sqrt((n - 2) / n * ((without - without.mean()) ** 2).sum())
     if deviation <= _ROUNDING:
         return np.nan, np.nan, "no judge differs from the others"
     middle = n * alpha - (n - 1) * without.mean()
