@@ -33,7 +33,7 @@ def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> i
     (1, 3)
     """
     bound = Decimal(str(limit))
-    side = (number > limit) - (number < limit)
+    side = int(number > limit) - int(number < limit)  # numpy's booleans do not subtract
     printed = (rounded(number, enough) for enough in range(digits, most))
     agrees = ((one > bound) - (one < bound) == side for one in printed)
     return next((enough for enough, right in enumerate(agrees, digits) if right), most)

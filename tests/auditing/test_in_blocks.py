@@ -22,6 +22,12 @@ GAMMAS = [0.0, 0.2, 0.6]
 SETTINGS: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 100}
 
 
+def assert_same_curve(found: pd.DataFrame, expected: pd.DataFrame) -> None:
+    """But for the people's checksum, which a table that is read in blocks does not have."""
+    told = ["made_from"]
+    pd.testing.assert_frame_equal(found.drop(columns=told), expected.drop(columns=told), rtol=1e-12)
+
+
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spans, "ROWS", 50)
@@ -88,12 +94,12 @@ def test_curves_in_blocks(table: pd.DataFrame, answers: pd.DataFrame, by: Any) -
     )
     source = LargeTable([table[:130], table[130:]], outcome="y", drop=["kind"], groups="kind")
     found = frontier(source, None, Judgments(answers), gammas=GAMMAS, etas=[0.0, 0.1], by=by, **SETTINGS)
-    pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
+    assert_same_curve(found, expected)
     assert found["error"].nunique() > 3
     plain = frontier(
         [table.drop(columns="kind")], "y", Judgments(answers), gammas=GAMMAS, etas=[0.0, 0.1], by=by, **SETTINGS
     )
-    pd.testing.assert_frame_equal(plain, expected[plain.columns], rtol=1e-12)
+    assert_same_curve(plain, expected[plain.columns])
 
 
 def test_a_judge_who_asks_for_nothing_has_a_curve_too(table: pd.DataFrame, answers: pd.DataFrame) -> None:
@@ -101,7 +107,7 @@ def test_a_judge_who_asks_for_nothing_has_a_curve_too(table: pd.DataFrame, answe
     people = table[["u", "v", "w"]]
     expected = frontier(people, table["y"], Judgments(nothing), gammas=GAMMAS, by="judge", **SETTINGS)
     found = frontier([table.drop(columns="kind")], "y", Judgments(nothing), gammas=GAMMAS, by="judge", **SETTINGS)
-    pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
+    assert_same_curve(found, expected)
 
 
 def test_what_a_curve_in_blocks_cannot_do(table: pd.DataFrame, answers: pd.DataFrame, tmp_path: Path) -> None:

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 TWO_PASSES = ["--estimator", "linear-regression", "--solver", "no-regret", "--rounds", "50", "--favorable-label", "1"]
 
 
+def assert_alike(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Numbers to their rounding, words exactly; only a table in memory has a checksum of its people."""
+    assert mine.keys() == theirs.keys()
+    for name in mine.keys() - {"made_from"}:
+        number = isinstance(theirs[name], float)
+        assert mine[name] == (pytest.approx(theirs[name], nan_ok=True) if number else theirs[name]), name
+
+
 @pytest.fixture
 def files(study: Study) -> list[str]:
     """The study with its people in a Parquet file."""
@@ -42,7 +50,7 @@ def test_fit(
     in_memory = answer("fit", *files, *TWO_PASSES, "--no-held-out")
     monkeypatch.setattr(large_people, "MANY_ROWS", 10)
     in_blocks = answer("fit", *files, *TWO_PASSES, "--out", study.folder / "model.skops")
-    assert in_blocks["certificate"] == pytest.approx(in_memory["certificate"], nan_ok=True)
+    assert_alike(in_blocks["certificate"], in_memory["certificate"])
     assert (in_blocks["people"], in_blocks["held_out"]) == (60, None)
     told = run("fit", *files, *TWO_PASSES)
     assert "60 people, read in blocks, 3 columns" in told.stdout
@@ -62,7 +70,7 @@ def test_frontier(
     in_blocks = answer("frontier", *asked)
     assert in_blocks["rows"] == in_memory["rows"] == 12
     for mine, theirs in zip(in_blocks["curves"], in_memory["curves"], strict=True):
-        assert mine == pytest.approx(theirs)
+        assert_alike(mine, theirs)
 
 
 @pytest.fixture
@@ -102,13 +110,13 @@ def test_workers_of_a_cluster_give_the_same(
     assert answer("audit", *asked, *shared) == answer("audit", *asked)
     for more in (TWO_PASSES, ["--estimator", "tree", "--max-depth", "1", "--favorable-label", "1", "--splits", "2"]):
         here, there = answer("fit", *files, *more), answer("fit", *files, *more, *shared)
-        assert there["certificate"] == pytest.approx(here["certificate"], nan_ok=True)
+        assert_alike(there["certificate"], here["certificate"])
     assert there["held_out"] == here["held_out"]
     to_trace = [*files, *TWO_PASSES, "--gammas", "0:1:0.5", "--out", study.folder / "curves.csv"]
     for mine, theirs in zip(
         answer("frontier", *to_trace, *shared)["curves"], answer("frontier", *to_trace)["curves"], strict=True
     ):
-        assert mine == pytest.approx(theirs)
+        assert_alike(mine, theirs)
 
 
 def test_an_address_where_nobody_answers(files: list[str], run: Callable[..., Result]) -> None:

@@ -69,7 +69,7 @@ def test_judges_are_said_to_agree_only_where_the_printed_interval_excludes_chanc
         spread = 10.0 ** rng.uniform(-7, 0)
         alpha, low, high = (float(number) for number in rng.normal(rng.choice([0.0, 0.3, 0.7]), spread, 3))
         low, high = min(low, high), max(low, high)
-        found = Agreement("four answers", min(alpha, 1.0), low, high, 9, 9, 0.95, "")
+        found = Agreement("four answers", min(alpha, 1.0), low, high, 20, 20, 0.95, "")
         printed = re.search(r"alpha \(four answers\): (\S+) \(95% interval over judges (\S+) to (\S+)\),", str(found))
         assert printed is not None, str(found)
         shown_alpha, shown_low, shown_high = map(float, printed.groups())

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fairwise.equal_nan import EqualNan
+from fairwise.learning.result import Stopped  # noqa: TC001 - a field's type, which is looked at when running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fairwise.constraints.pairs import PairRows, Weighting
     from fairwise.learning.oracles.base import FloatArray
-    from fairwise.learning.result import Solution, Stopped
+    from fairwise.learning.result import Solution
 
 _ROUNDING = 1e-9
 _MOST = 0.5  # of the time

@@ -107,6 +107,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(columns["error"]), name="round"))
 
     @property
+    def n_iter_(self) -> int:
+        """How many rounds or iterations the solver took."""
+        return len(self._fitted("_trajectory")["error"])
+
+    @property
     def group_rules_(self) -> pd.DataFrame:
         """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit)."""
         return pd.DataFrame(self._fitted("_group_rules"))

@@ -99,8 +99,7 @@ def _play(
     errors: list[float] = []
     violations: list[float] = []
     gaps: list[float] = []
-    plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))
-    calls, next_look, bound = 1, 1, -np.inf
+    calls, next_look, bound = 0, 1, -np.inf
     for t in range(1, plan.n_rounds + 1):
         at = Multipliers(lambda_bound * _softmax_with_zero(theta), budgets)
         response = oracle.best_response(problem.cost(at.rows))
@@ -129,6 +128,7 @@ def _play(
                 break
         else:
             gaps.append(np.nan)
+    plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))  # to compare with; no round
     return Solution(
         classifiers=join(members),
         weights=np.array(counts) / sum(counts),
