@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # those of a few statistical rules do not.
 _SMOOTHING = (0.7, 0.3, 0.0)
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
+_ROUNDING = 1e-12
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _WARM_UP = 40  # iterations of a search that only fills the pool
@@ -115,6 +116,7 @@ class ColumnGeneration:
             improved = self._improve(problem, search, limits.tol)
             search.record(float(self.pool.reached(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
             if search.gap <= limits.tol:
+                self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
             if not improved:
                 return self._solution(search, "oracle")
@@ -142,6 +144,15 @@ class ColumnGeneration:
             if search.gap <= tol:
                 break
         return False
+
+    def _prefer_duals(self, problem: Problem, search: _Search) -> None:
+        """Of several multipliers that prove the same bound, the programme's own: a vertex, and so not spread out."""
+        duals = search.master.multipliers
+        if self._oracle.exact and search.best is not duals:
+            _, cost = self._ask(problem, duals)
+            bound = lagrangian_bound(problem, duals, cost)
+            if bound >= search.bound - _ROUNDING:
+                search.bound, search.best = max(bound, search.bound), duals
 
     def _best_known(self, problem: Problem) -> MasterSolution:
         """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
