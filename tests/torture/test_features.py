@@ -83,7 +83,7 @@ CASES += [
     *for_each_estimator("2**53, the last exact whole number", fit_of(x(-(2**53), -5, 2**53 - 1, 2**53)), 0.0),
     *for_each_estimator("2**60, exact by chance", fit_of(x(0, 2**59, 2**60, 2**61)), 0.0),
 ]
-# Depth 2 can label any four numbers as it likes; one cut of the column cannot, and `linear` without judgments takes none
+# Depth 2 can label any four numbers as it likes; one cut of the column cannot. Without judgments `linear` takes no cut
 # that gains no more than four tosses of a coin would.
 CASES += [
     fit_case("labels in turn, tree", Fit(FOUR, (0, 1, 0, 1)), 0.0),
