@@ -199,7 +199,10 @@ def test_an_audit_is_split_by_who_the_judges_are(
         ("relation", "affected", 1),
         ("relation", "expert", 3),
     ]
-    assert "Kinds of judges" in run(*arguments, "--judges", judges).stdout
+    assert [row["mean_excess_covered"] for row in split] == [False, False]  # three judges are few
+    told = run(*arguments, "--judges", judges).stdout
+    assert "Kinds of judges" in told
+    assert "* a rough guide only: fewer than 5 judges" in told.partition("Kinds of judges")[2]
     assert "Kinds of judges" not in run(*arguments).stdout
     judges.write_text("who,relation\nj0,affected\n")
     assert "judge" in run(*arguments, "--judges", judges, code=1).stderr

@@ -181,15 +181,15 @@ def test_two_answers_of_one_judge_about_a_pair_are_not_agreement() -> None:
 @pytest.mark.parametrize("n_judges", [15, 30])
 @pytest.mark.parametrize("level", ["four answers", "same or not"])
 def test_the_interval_holds_the_truth_as_often_as_it_says(level: Level, n_judges: int) -> None:
-    """Some judges are careless now and then, some always; the truth is that of endlessly many of them."""
+    """Judges differ in how strict they are; the truth is that of endlessly many of them about the same pairs."""
     rng = np.random.default_rng(3)
     n_panels, n_pairs = 400, 20
-    truth = rng.choice([0, 0, 1, 2, 3], size=n_pairs)
+    distance = rng.random(n_pairs)
     people = pd.RangeIndex(n_pairs + 1)
 
     def answers(n: int) -> NDArray[np.int64]:
-        careless = rng.random((n, n_pairs)) < rng.beta(0.3, 0.5, (n, 1))
-        return np.where(careless, rng.choice([0, 0, 0, 0, 1, 2, 3], size=(n, n_pairs)), truth)
+        strict, own = rng.random((n, 1)), rng.random((n, n_pairs))
+        return np.where(0.7 * distance + 0.3 * own < strict, 0, np.where(own < 0.5, 1, 3))
 
     def found(given: NDArray[np.int64]) -> Agreement:
         judge, pair = np.repeat(np.arange(len(given)), n_pairs), np.tile(np.arange(n_pairs), len(given))

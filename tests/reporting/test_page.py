@@ -138,6 +138,16 @@ def test_numbers_are_those_of_the_model(complete: Findings, page: Page, study: d
     assert f"{100 * plain:.1f}\N{NO-BREAK SPACE}%" in "".join(page.words)
 
 
+def test_intervals_that_are_not_covered_are_marked(complete: Findings, page: Page) -> None:
+    kinds = complete.audit.by_attribute
+    marked = sum(
+        int((kinds[f"{name}_low"].notna() & ~kinds[f"{name}_covered"]).sum()) for name in ("share_kept", "mean_excess")
+    )
+    assert marked > 0
+    assert page.text.count(" *") == marked
+    assert "An asterisk (*) marks a rough guide: with fewer than 5 judges" in " ".join(page.text.split())
+
+
 def test_simulated_people_are_called_so(page: Page, found: Callable[..., Findings]) -> None:
     assert "Simulated people: no real person was asked" in page.text
     assert page.text.count("(simulated people)") == 1 + len(page.all("svg"))  # the page's title and every figure's
