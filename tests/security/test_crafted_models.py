@@ -153,7 +153,7 @@ CHANGES: dict[str, tuple[str, Callable[[Document], Any], str]] = {
         lambda d: setattr(encoder(d), "categories_", [np.repeat(c, 2) for c in encoder(d).categories_]),
         "categories and their columns are of different numbers",
     ),
-    "knots": ("splines", lambda d: spline(d).__dict__.update(_t=spline(d).t[::-1].copy()), "Knots must be"),
+    "knots": ("splines", lambda d: setattr(spline(d), "t", spline(d).t[::-1].copy()), "Knots must be"),
     "own column": ("own tree", lambda d: d["classifiers"]["feature"].fill(99), "a column that is not there"),
     "own children": ("own tree", lambda d: d["classifiers"].update(leaf=np.zeros((1, 3), np.uint8)), "trees have"),
     "no numbers": ("own tree", lambda d: d["classifiers"].update(feature=np.full((2, 3), np.nan)), "no array"),

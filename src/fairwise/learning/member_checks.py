@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, _bsplines
 from scipy.sparse import issparse, sparray, spmatrix
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble._gb import BaseGradientBoosting
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 _BITS = 256  # of a set of categories
+_NUMBERS_OF_SPLINE = getattr(_bsplines, "_BSpline", BSpline)  # since SciPy 1.18 in an object inside
 
 
 def check_members(members: Any) -> None:
@@ -242,7 +243,7 @@ def _check_one_hot(encoder: OneHotEncoder) -> None:
 
 def _check_spline(spline: BSpline) -> None:
     """Knots in order and as many coefficients as they ask for: what its own constructor checks."""
-    fresh = BSpline(spline.t, spline.c, spline.k, extrapolate=spline.extrapolate, axis=spline.axis)
+    fresh = type(spline)(spline.t, spline.c, spline.k, extrapolate=spline.extrapolate, axis=spline.axis)
     spline.__dict__.update(fresh.__dict__)
 
 
@@ -261,6 +262,7 @@ _CHECKS: tuple[tuple[type, Callable[[Any], None]], ...] = (
     (NeighborsBase, _check_neighbors),
     (BaseLibSVM, _check_support_vectors),
     (BSpline, _check_spline),
+    (_NUMBERS_OF_SPLINE, _check_spline),
     (OneHotEncoder, _check_one_hot),
     (sparray, _check_sparse),
     (spmatrix, _check_sparse),

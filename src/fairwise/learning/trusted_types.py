@@ -31,6 +31,7 @@ SCIKIT_LEARN = frozenset(
         *(f"numpy.{name}" for name in (*_FUNCTIONS, *_KINDS_OF_COLUMNS)),
         "scipy._lib.array_api_compat.numpy._aliases.asarray",
         "scipy.interpolate._bsplines.BSpline",
+        "scipy.interpolate._bsplines._BSpline",  # of SciPy 1.18 and later: what the one above holds
         "scipy.sparse._csc.csc_array",
         "scipy.sparse._csc.csc_matrix",
         "scipy.sparse._csr.csr_array",
