@@ -17,7 +17,8 @@ test: .venv/.ready
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
     cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
-    elicitation/test_bots.py elicitation/test_bundles.py security/test_crafted_models.py elicitation/test_settings.py elicitation/test_web.py
+    elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py \
+    security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py
 test-python: $(OTHER)/.ready
 	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
