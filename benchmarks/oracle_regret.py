@@ -24,6 +24,7 @@ from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.oracles.weighted import WeightedOracle
 from fairwise.learning.seeding import seeds
+from fairwise.replication.dynamics import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,20 +42,20 @@ _GAMMAS = (0.05, 0.3)
 _DYNAMICS, _COLUMNS = "the dynamics", "column generation"
 
 
-class Recorder:
-    """An oracle that remembers what it was asked and answered."""
+class CostRecorder(Recorder):
+    """An oracle that remembers what it was asked, too."""
 
     def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
-        self.calls: list[Call] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._oracle, name)
+        super().__init__(oracle)
+        self.costs: list[FloatArray] = []
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:
-        answer = self._oracle.best_response(cost, warm)
-        self.calls.append((cost, answer))
-        return answer
+        self.costs.append(cost)
+        return super().best_response(cost, warm)
+
+    @property
+    def calls(self) -> list[Call]:
+        return list(zip(self.costs, self.answers, strict=True))
 
 
 def run() -> Row:
@@ -83,11 +84,11 @@ def _over_lines() -> dict[tuple[str, str, str], FloatArray]:
     scale = np.array([column.scale for column in compas.encoder(_FEATURES).columns])
     runs: dict[str, list[Call]] = {_DYNAMICS: [], _COLUMNS: []}
     for problem in _problems(columns=_FEATURES):
-        regression = Recorder(compas.regression(problem))
+        regression = CostRecorder(compas.regression(problem))
         solve_no_regret(problem, regression, n_rounds=200)
         runs[_DYNAMICS] += regression.calls
         descent = DescentOracle(problem.points.rows, problem.points.multiplicity)
-        recorder = Recorder(descent)
+        recorder = CostRecorder(descent)
         ColumnGeneration(problem, recorder, seeds(problem, descent)).solve()
         runs[_COLUMNS] += recorder.calls
     points = problem.points
@@ -113,7 +114,7 @@ def _over_lines() -> dict[tuple[str, str, str], FloatArray]:
 def _over_trees() -> dict[tuple[str, str, str], FloatArray]:
     calls: list[Call] = []
     for problem in _problems(scaled=False):
-        recorder = Recorder(_tree(problem.points, 2))
+        recorder = CostRecorder(_tree(problem.points, 2))
         ColumnGeneration(problem, recorder).solve()
         calls += recorder.calls
     chosen, points = _spread(calls), problem.points

@@ -1,8 +1,7 @@
-"""A large panel: the report stays small, and does not keep anyone waiting."""
+"""A large panel: the report stays small."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +22,6 @@ def test_a_hundred_judges_with_fifty_pairs_each(tmp_path: Path) -> None:
     model = PairwiseFairClassifier("tree", max_depth=1, gamma=0.3, eta=0.02, favorable_label=0)
     model.fit(people, outcome, judgments=judgments)
 
-    start = time.perf_counter()
     report = findings(model, people, judgments, outcome, groups=["race", "sex", "age"], simulated=True)
     write_report(report, tmp_path / "report.html", figures=tmp_path / "figures")
-    assert time.perf_counter() - start < 20
     assert (tmp_path / "report.html").stat().st_size < 4 * 2**20
