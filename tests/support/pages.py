@@ -23,6 +23,13 @@ def blocks(page: Path, language: str) -> list[str]:
     return [dedent(found[2]) for found in fence.finditer(page.read_text(encoding="utf-8"))]
 
 
+def snippets(page: Path) -> list[tuple[str, str | None]]:
+    """Each Python snippet, and what the page says it prints, if that stands right below."""
+    fence = re.compile(r"^( *)```python\n(.*?)^\1```\n(?:\s*^\1```text\n(.*?)^\1```)?", re.MULTILINE | re.DOTALL)
+    found = fence.finditer(page.read_text(encoding="utf-8"))
+    return [(dedent(one[2]), None if one[3] is None else dedent(one[3])) for one in found]
+
+
 def commands(page: Path) -> list[str]:
     """Whole lines for a shell, without comments."""
     joined = [re.sub(r"\s*\\\n\s*", " ", block) for block in blocks(page, "sh")]
