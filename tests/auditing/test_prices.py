@@ -75,6 +75,13 @@ def test_the_real_saving_is_at_most_what_the_price_says(model: PairwiseFairClass
     assert (table["price"] > 0).any()
 
 
+def test_the_dynamics_promise_nothing_about_a_saving(judgments: Judgments) -> None:
+    learner = PairwiseFairClassifier("tree", gamma=0.0, favorable_label=1, solver="no-regret", n_rounds=40)
+    model = learner.fit(PEOPLE, OUTCOME, judgments=judgments)
+    assert model.certificate_.kind == "exact"
+    assert removal_saving(model, PEOPLE, OUTCOME, judgments, n=1)["bound"].isna().all()
+
+
 def test_giving_up_more_never_costs(model: PairwiseFairClassifier, judgments: Judgments) -> None:
     table = error_without_dearest(model, PEOPLE, OUTCOME, judgments, shares=(0.0, 0.2, 1.0))
     assert table["error"].iloc[0] == pytest.approx(model.certificate_.error, abs=1e-7)

@@ -8,15 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairwise import PairwiseFairClassifier
+from fairwise.datasets import make_people
 from fairwise.errors import JudgmentsError
 from fairwise.learning.settings import ESTIMATORS
+from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,3 +150,11 @@ def test_scoring_takes_sample_weights(town: Town) -> None:
     assert model.score(town.people, town.outcome) == pytest.approx(np.mean(labels == town.outcome))
     expected = np.average(labels == town.outcome, weights=weight)
     assert model.score(town.people, town.outcome, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_a_stack_which_learns_to_predict_by_fitting_is_a_classifier() -> None:
+    people, outcome = make_people(60, 2, seed=0)
+    said = simulate_panel(people, n_judges=2, n_pairs=5, seed=0)
+    stack = StackingClassifier([("tree", DecisionTreeClassifier(max_depth=1))], cv=2)
+    model = PairwiseFairClassifier(stack, gamma=0.5, favorable_label=1, tol=0.1)
+    assert model.fit(people, outcome, judgments=said).predict(people).shape == (60,)

@@ -145,6 +145,16 @@ class TestCurve:
         assert curve.panel["eta"].tolist() == [0.01] * 3
         assert curve.panel["gamma"].tolist() == [0.0, 0.3, 1.0]
 
+    @pytest.mark.parametrize(
+        ("knob", "other", "own", "traced"), [("gamma", "eta", "0.01", 0.0), ("eta", "gamma", "0.3", 0.1)]
+    )
+    def test_beside_the_model_is_refused(
+        self, found: Callable[..., Findings], knob: str, other: str, own: str, traced: float
+    ) -> None:
+        rows = [{"judge": "panel", knob: at, other: traced, "error": 0.6 - at / 10} for at in (0.0, 0.01, 0.3)]
+        with pytest.raises(InputError, match=f"traced at {other} = {traced:g}.* has {other} = {own}"):
+            found(frontier=pd.DataFrame(rows))
+
     def test_where_no_judgment_binds_is_without_judgments(self, found: Callable[..., Findings]) -> None:
         rows = [{"judge": "panel", "gamma": gamma, "eta": 0.01, "error": 0.5 - gamma / 5} for gamma in (0.0, 0.3, 1.0)]
         assert found(frontier=pd.DataFrame(rows)).plain_error == pytest.approx(0.3)

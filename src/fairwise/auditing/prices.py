@@ -81,9 +81,11 @@ def removal_saving(
 
     Giving a pair up means that what was said about it asks for nothing any more; it was still shown, so every other
     weight stays. By convexity the saving is at most ``bound = price * max(0, new violation - gamma) + gap``, where the
-    certificate is exact; ``gap`` is its own. After a heuristic search nothing bounds it.
+    certificate is exact; ``gap`` is its own. After a heuristic search nothing bounds it, nor after the no-regret
+    dynamics, whose refits may break other rules.
     """
-    gap = max(model.certificate_.gap, 0.0) if model.certificate_.kind == "exact" else np.nan
+    bounded = model.certificate_.kind == "exact" and model.solver == "column-generation"
+    gap = max(model.certificate_.gap, 0.0) if bounded else np.nan
     dearest = honoured_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):

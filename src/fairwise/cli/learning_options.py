@@ -106,11 +106,15 @@ class LearningOptions:
     ] = 1e-4
     max_iter: Annotated[
         int | None,
-        typer.Option("--max-iter", help="Of column generation; enough if left out.", min=1, rich_help_panel=_MODEL),
+        typer.Option(
+            "--max-iter", help="Iterations of column generation; enough if left out.", min=1, rich_help_panel=_MODEL
+        ),
     ] = None
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", help="Seconds; the best found by then is kept.", rich_help_panel=_MODEL),
+        typer.Option(
+            "--time-limit", help="Seconds of column generation; the best found by then is kept.", rich_help_panel=_MODEL
+        ),
     ] = None
     seed: Annotated[
         int, typer.Option("--seed", help="Of draws and splits.", min=0, max=2**31 - 1, rich_help_panel=_MODEL)

@@ -139,7 +139,7 @@ def _warnings(solution: Solution) -> Iterator[str]:
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
         told = "" if solution.exact else ", as far as its oracle can tell"
-        left = max(solution.error - solution.bound, 0.0)
+        left = max(solution.error - max(solution.bound, 0.0), 0.0)
         yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{told}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.learning.averages import budget_limits
-from fairwise.learning.multipliers import lagrangian_bound
+from fairwise.learning.multipliers import Multipliers, lagrangian_bound
 from fairwise.learning.no_regret import solve_no_regret
 from fairwise.learning.pool import Pool
 from fairwise.learning.result import Solution
 
 if TYPE_CHECKING:
     from fairwise.learning.master import MasterSolution
-    from fairwise.learning.multipliers import Multipliers
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
     from fairwise.learning.result import Stopped
@@ -59,9 +58,7 @@ class ColumnGeneration:
         self._oracle = oracle
         self.pool = Pool(problem, oracle)
         self._n_constants = self.add(oracle.constants())
-        plain = oracle.best_response(problem.points.error_cost)
-        self._plain_error = float(problem.evaluate(plain)[0][0])
-        self.add(plain)
+        self.add(oracle.best_response(problem.points.error_cost))
         self.add(seeds)
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
@@ -113,15 +110,16 @@ class ColumnGeneration:
         """Ask, add, solve again, until the bound meets the value or a limit is reached."""
         search = _Search(self._best_known(problem))
         for _ in range(limits.max_iter):
-            improved = self._improve(problem, search, limits.tol)
+            improved = self._improve(problem, search, limits)
             search.record(float(self.pool.reached(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
+            if limits.over():
+                search.master = self._best_known(problem)
+                return self._solution(search, "time")
             if not improved:
                 return self._solution(search, "oracle")
-            if limits.over():
-                return self._solution(search, "time")
             search.master = self._best_known(problem)
             if not self._oracle.exact and search.best is not None:
                 # What was found since may be cheaper there than what the oracle found then.
@@ -129,7 +127,7 @@ class ColumnGeneration:
                 search.bound = lagrangian_bound(problem, search.best, search.cost)
         return self._solution(search, "iterations")
 
-    def _improve(self, problem: Problem, search: _Search, tol: float) -> bool:
+    def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
         duals = search.master.multipliers
         threshold = _convexity_dual(problem, search.master) - _IMPROVES
@@ -141,7 +139,7 @@ class ColumnGeneration:
                 search.bound, search.best, search.cost = bound, at, cost
             if answer.cost(duals) < threshold and self.pool.add(answer.classifier, answer.errors, answer.values):
                 return True
-            if search.gap <= tol:
+            if search.gap <= limits.tol or limits.over():
                 break
         return False
 
@@ -171,20 +169,25 @@ class ColumnGeneration:
 
     def _solution(self, search: _Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact
+        multipliers = search.best if exact and search.best is not None else master.multipliers
         support = np.flatnonzero(master.weights > 0)
         bound = search.bound if exact else min(search.bound, master.value)
+        plain_error = float(self.pool.errors.min())
+        if bound < plain_error:  # rules only take away; where no multiplier is paid, that is the Lagrangian
+            bound = plain_error
+            multipliers = Multipliers.zero(self._problem) if exact else multipliers
         return Solution(
             classifiers=self.pool.classifiers.take(support),
             weights=master.weights[support],
             error=float(master.weights[support] @ self.pool.errors[support]),
-            multipliers=search.best if exact and search.best is not None else master.multipliers,
+            multipliers=multipliers,
             bound=bound,
             exact=exact,
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
             trajectory={name: np.array(values) for name, values in search.trajectory.items()},
             stopped=stopped,
-            plain_error=self._plain_error,
+            plain_error=plain_error,
             constant_weight=float(master.weights[: self._n_constants].sum()),
             pool=self.pool.classifiers,
         )

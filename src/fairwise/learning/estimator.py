@@ -62,7 +62,8 @@ class PairwiseFairClassifier(FittedMixture):
         How many iterations column generation may take, each with one to three calls of the oracle (fits, for an
         estimator of one's own); None: 2,000 for ``"tree"``, 200 where the search is a heuristic.
     time_limit : float or None
-        Seconds after which column generation asks for no more. It keeps the best so far, and the certificate says so.
+        Seconds after which column generation asks for no more; a fit of an estimator under way is
+        finished. It keeps the best so far, and the certificate says so.
     random_state : int, RandomState or None
         Key of the draws in :meth:`predict` (None: 0) and seed of estimators that use chance.
 
@@ -155,19 +156,23 @@ class PairwiseFairClassifier(FittedMixture):
         settings = self.get_params(deep=False)
         large = large_table(X, y)
         if large is not None:
-            return self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
-        prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
-        with joblib_on(client):
-            asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-            solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
-        self.n_people_ = len(prepared.people)
-        self._learned(X, prepared, solution)
-        self._warn()
+            self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
+        else:
+            prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
+            with joblib_on(client):
+                asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
+                solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
+            self.n_people_ = len(prepared.people)
+            self._learned(X, prepared, solution)
+        # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
+        if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
+            for warning in self.certificate_.warnings:
+                warnings.warn(warning, ConvergenceWarning, stacklevel=2)
         return self
 
     def _fit_large(
         self, settings: dict[str, Any], table: Any, judgments: Any, weight: Any, sensitive: Any, client: Any
-    ) -> Self:
+    ) -> None:
         from fairwise.learning.blocks.fitting import fit_in_blocks
 
         for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
@@ -176,14 +181,6 @@ class PairwiseFairClassifier(FittedMixture):
         rules, solution, self.n_people_ = fit_in_blocks(settings, table, judgments, client)
         self._learned(pd.DataFrame(columns=list(table.features)), rules, solution)
         self._forget()
-        self._warn()
-        return self
-
-    def _warn(self) -> None:
-        """Give what the certificate warns of; of a proven optimum there is nothing to do about, it only says it."""
-        if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
-            for warning in self.certificate_.warnings:
-                warnings.warn(warning, ConvergenceWarning, stacklevel=4)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

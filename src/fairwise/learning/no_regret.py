@@ -97,6 +97,7 @@ def _play(
     members: list[Classifiers] = []
     counts: list[int] = []
     errors: list[float] = []
+    least = np.inf
     violations: list[float] = []
     gaps: list[float] = []
     calls, next_look, bound = 0, 1, -np.inf
@@ -105,6 +106,7 @@ def _play(
         response = oracle.best_response(problem.cost(at.rows))
         calls += 1
         error, values, key = problem.observe(response)
+        least = min(least, error)
         slack = (at.slack_cost(problem) <= 0).astype(float)
         average.add(at, error, values.astype(float), slack)
         theta += plan.pair_step * (values - slack - problem.row_limits)
@@ -140,7 +142,7 @@ def _play(
         oracle_calls=calls,
         trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
         stopped="rounds" if nu is None else "gap" if gaps[-1] <= nu else "oracle",
-        plain_error=plain,
+        plain_error=min(plain, least),
     )
 
 
@@ -161,7 +163,7 @@ def _play_regression(
     errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
     bounds = lambda_bound, tau_bound
     return [
-        game.solution(own[:-1], float(own[-1]), float(errors[0]), *bounds, oracle.hypothesis_class)
+        game.solution(own[:-1], float(own[-1]), float(min(errors[0], own.min())), *bounds, oracle.hypothesis_class)
         for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)
     ]
 

@@ -33,7 +33,7 @@ class Solution:
     trajectory: dict[str, FloatArray]
     stopped: Stopped
     plain_error: float
-    """Error of the oracle's own answer to the costs of errors alone."""
+    """The least of any classifier found, rules or not."""
 
     constant_weight: float = 0.0
     """How often a constant decides, where the solver knows."""

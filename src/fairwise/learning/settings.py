@@ -52,7 +52,7 @@ def _classifies(estimator: Any) -> bool:
     """Whether it is a scikit-learn classifier, or a Pipeline that ends in one."""
     from sklearn.base import is_classifier
 
-    needed = all(hasattr(estimator, name) for name in ("fit", "predict", "get_params"))
+    needed = all(hasattr(estimator, name) for name in ("fit", "get_params"))  # stacked ones learn to predict by fitting
     return needed and not isinstance(estimator, type) and bool(is_classifier(estimator))
 
 

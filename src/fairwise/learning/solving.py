@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,11 @@ def solve(problem: Problem, oracle: Oracle, settings: Mapping[str, Any]) -> Solu
     from fairwise.learning.seeding import seeds
 
     limits = {name: settings[name] for name in ("tol", "max_iter", "time_limit")}
-    return ColumnGeneration(problem, oracle, seeds(problem, oracle)).solve(**limits)
+    started = monotonic()
+    search = ColumnGeneration(problem, oracle, seeds(problem, oracle))
+    if limits["time_limit"] is not None:  # the first answers count too
+        limits["time_limit"] -= monotonic() - started
+    return search.solve(**limits)
 
 
 def plain(problem: Problem, oracle: Oracle) -> Solution:

@@ -72,7 +72,11 @@ class Curve:
         other: Knob = "eta" if knob == "gamma" else "gamma"
         fixed = {"gamma": gamma, "eta": eta}[other]
         if not _equal(main[other], fixed).any():
-            fixed = _plain(main[other].iloc[0])
+            traced = _in_words(_plain(main[other].iloc[0]))
+            raise InputError(
+                f"frontier: traced at {other} = {traced}, but the point to be marked has {other} = {_in_words(fixed)}; "
+                f"trace the curve at {other} = {_in_words(fixed)}, or fit the model with {other} = {traced}"
+            )
         # Of a grid of both, only the slice through the chosen point is one curve.
         rows = rows[_equal(rows[other], fixed)]
         rows = rows.sort_values(["judge", knob], kind="stable", key=_text_or_number)
@@ -142,7 +146,7 @@ def _refuse_impossible(panel: pd.DataFrame, model: PairwiseFairClassifier) -> No
         raise InputError(
             f"frontier: an error of {error:.4f} at {where} cannot be of the people and judgments of this model, whose "
             f"error is {proved.error:.4f}, proved to be at least {proved.lower_bound:.4f}, at gamma = {own[0]:g}, "
-            f"eta = {'none' if model.eta is None else f'{own[1]:g}'}; trace the curve again as the model was fitted"
+            f"eta = {_in_words(model.eta)}; trace the curve again as the model was fitted"
         )
 
 
@@ -166,6 +170,10 @@ def _equal(column: pd.Series, value: float | None) -> pd.Series[bool]:
 
 def _plain(value: Any) -> float | None:
     return None if pd.isna(value) else float(value)
+
+
+def _in_words(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
 
 
 def _text_or_number(column: pd.Series) -> pd.Series:

@@ -1,0 +1,63 @@
+"""What stands beside the error in a certificate fits it, however a search was done and wherever it ended."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from fairwise import PairwiseFairClassifier
+from fairwise.datasets import make_people
+from fairwise.simulation import simulate_panel
+
+SOLVERS: dict[str, dict[str, Any]] = {
+    "one iteration": {"max_iter": 1},
+    "no time": {"time_limit": 1e-9},
+    "to the end": {"max_iter": 60},
+    "no regret": {"solver": "no-regret", "n_rounds": 60},
+}
+ESTIMATORS = {
+    "linear": "linear",
+    "regression": "linear-regression",
+    "tree": "tree",
+    "logistic": LogisticRegression(),
+    "bayes": GaussianNB(),
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rules_never_seem_to_lower_the_error(estimator: str, solver: str) -> None:
+    warned = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        people, outcome = make_people(80, 3, seed=seed)
+        said = simulate_panel(people, n_judges=2, n_pairs=6, answers="four", seed=seed)
+        model = PairwiseFairClassifier(
+            ESTIMATORS[estimator], gamma=float(rng.choice([0.0, 0.1, 0.5, 1.0])), favorable_label=1, **SOLVERS[solver]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = model.fit(people, outcome, judgments=said).certificate_
+        assert found.plain_error <= found.error + 1e-9
+        if found.kind == "exact" and model.solver == "column-generation":
+            assert found.lower_bound >= found.plain_error - 1e-9
+        if model.solver == "column-generation":
+            assert found.oracle_bound >= found.plain_error - 1e-9
+        for left in re.findall(r"up to ([0-9.]+) of the error", " ".join(found.warnings)):
+            warned += 1
+            assert float(left) <= found.error - found.plain_error + 1e-4
+    assert warned or solver not in {"one iteration", "no time"} or estimator == "regression"
+
+
+def test_a_warning_is_about_the_line_that_fits() -> None:
+    people, outcome = make_people(80, 3, seed=0)
+    said = simulate_panel(people, n_judges=2, n_pairs=6, answers="four", seed=0)
+    with pytest.warns(UserWarning, match="The search ended") as told:
+        PairwiseFairClassifier("tree", gamma=0.05, max_iter=1, favorable_label=1).fit(people, outcome, judgments=said)
+    assert {warning.filename for warning in told} == {__file__}
