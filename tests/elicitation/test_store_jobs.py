@@ -48,11 +48,11 @@ def find(store: Store, job_id: int) -> jobs.Job:
 
 
 def tell(store: Store, job_id: int, at: datetime = NOW) -> bool:
-    return store.change_now(partial(jobs.tell, job_id=job_id, progress=0.4, message="half way", at=at))
+    return store.change_now(partial(jobs.tell, job=find(store, job_id), progress=0.4, message="half way", at=at))
 
 
-def end(store: Store, job_id: int, state: str, message: str = "") -> None:
-    store.change_now(partial(jobs.end, job_id=job_id, state=state, message=message, at=NOW))
+def end(store: Store, job_id: int, state: str, message: str = "") -> bool:
+    return store.change_now(partial(jobs.end, job=find(store, job_id), state=state, message=message, at=NOW))
 
 
 def test_a_job_from_the_queue_to_its_end(store: Store) -> None:
@@ -90,7 +90,7 @@ def test_what_nobody_is_alive_for_is_taken_over_and_nothing_else(store: Store) -
     assert (again.id, again.progress) == (job_id, 0.4)
     assert again.started_at == NOW, "it was begun when it was begun first"
     assert take(store, NOW + timedelta(seconds=42)) is None
-    store.change_now(partial(jobs.put_back, job_id=job_id))
+    store.change_now(partial(jobs.put_back, job=find(store, job_id)))
     assert find(store, job_id).state == "waiting"
     at_once = take(store, NOW + timedelta(seconds=43))
     assert at_once is not None

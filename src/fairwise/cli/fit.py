@@ -12,7 +12,7 @@ from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
 from fairwise.cli.large_people import label_written, people_in_blocks
 from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_target, print_json
+from fairwise.cli.output import check_target, prices_beside, print_json
 from fairwise.cli.people_options import PeopleOptions
 from fairwise.cli.screen import Json, heading, note, print_frame, say, tell_import, working
 from fairwise.cli.training import Task
@@ -60,7 +60,7 @@ def fit(
     with connected(dask) as client, working(f"Fitting {len(task.people.features)} people"):
         model = task.fitted(client)
     if out is not None:
-        model.save(out)
+        model.save(out, prices=prices_beside(out))
     if not as_json:
         say(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
         _tell(model)
@@ -77,6 +77,7 @@ def fit(
                 "group_rules": model.group_rules_,
                 "imported": None if task.account is None else task.account.as_json(),
                 "model": out,
+                "prices": None if out is None else prices_beside(out),
             }
         )
         return
@@ -86,7 +87,11 @@ def fit(
     elif held_out:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
-        say(f"\nModel kept in {out}")
+        _tell_files(out)
+
+
+def _tell_files(out: Path) -> None:
+    say(f"\nModel kept in {out}, without any single judgment; what each judgment costs, in {prices_beside(out)}")
 
 
 def _tell(model: "PairwiseFairClassifier") -> None:
@@ -114,7 +119,7 @@ def _fit_in_blocks(
     with connected(dask) as client, working(f"Fitting {people.name} in blocks"):
         model.fit(people, None, judgments=said, client=client)
     if out is not None:
-        model.save(out)
+        model.save(out, prices=prices_beside(out))
     if as_json:
         print_json(
             {
@@ -127,6 +132,7 @@ def _fit_in_blocks(
                 "group_rules": model.group_rules_,
                 "imported": None if account is None else account.as_json(),
                 "model": out,
+                "prices": None if out is None else prices_beside(out),
             }
         )
         return
@@ -135,7 +141,7 @@ def _fit_in_blocks(
     _tell(model)
     note("Held-out error not measured: the people are read in blocks, not held in memory.")
     if out is not None:
-        say(f"\nModel kept in {out}")
+        _tell_files(out)
 
 
 def _measured(task: Task, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":

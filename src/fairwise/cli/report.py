@@ -8,7 +8,7 @@ import typer
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
 from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_folder, check_target, print_json, write_whole
+from fairwise.cli.output import check_folder, check_target, prices_beside, print_json, write_whole
 from fairwise.cli.parsing import names
 from fairwise.cli.people_options import PeopleOptions
 from fairwise.cli.screen import Json, say, tell_import, working
@@ -155,6 +155,20 @@ def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    kept = PairwiseFairClassifier.load(path)
+    beside = prices_beside(path)
+    kept = PairwiseFairClassifier.load(path, prices=beside if beside.exists() else None)
+    if not beside.exists() and not _has_prices(kept):
+        raise InputError(
+            f"{path}: the report needs what each judgment costs, which fairwise fit writes beside the model: there is "
+            f"no {beside}. Put it there, or leave out --model to fit now"
+        )
     task.people.columns(tuple(map(str, kept.feature_names_in_)))
     return kept
+
+
+def _has_prices(model: "PairwiseFairClassifier") -> bool:
+    """Whether they are in the model file itself, as in those of version 0.1."""
+    try:
+        return bool(len(model.prices_.columns))
+    except InputError:
+        return False
