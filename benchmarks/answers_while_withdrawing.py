@@ -18,10 +18,10 @@ from benchmarks.served_study import make_study, served
 PARTICIPANTS = 20
 THINKING = 1.0
 STRANGERS = 30
-PAUSE = 0.5
-SECONDS = 20.0
+PAUSE = 5.0
+SECONDS = 15.0
 TURNS = 2
-_BEFORE = 400
+_BEFORE = 200
 _PAIRS = 100
 
 
@@ -40,7 +40,7 @@ def run() -> Row:
         measured=f"median {1000 * together:.1f} ms, {ratio:.2f} × the {1000 * alone:.1f} ms without",
         reached=bool(ratio <= 3),
         notes=f"{TURNS} times {SECONDS:.0f} s without and {SECONDS:.0f} s with strangers, in turns on the same server. "
-        f"They withdrew {gone} times, each after agreeing and {PAUSE:g} s, without an answer, in a study of "
+        f"They withdrew {gone} times, without an answer and with about {PAUSE:g} s between two visits, in a study of "
         f"{size / 1e6:.0f} MB in which {_BEFORE} people take part. {len(without)} answers without, {len(beside)} "
         f"beside them; p95 {1000 * p95_alone:.1f} and {1000 * p95:.1f} ms, the slowest {max(beside):.2f} s.",
         ratios={"median without strangers / with": float(alone / together)},
@@ -61,7 +61,7 @@ async def _compared(port: int) -> tuple[list[float], list[float], int]:
     for _ in range(TURNS):
         await _answering(everyone, without)
         end = time.perf_counter() + SECONDS
-        strangers = asyncio.gather(*(_come_and_go(port, end) for _ in range(STRANGERS)))
+        strangers = asyncio.gather(*(_come_and_go(port, end, number) for number in range(STRANGERS)))
         await _answering(everyone, beside)
         gone += sum(await strangers)
     for someone in everyone:
@@ -69,8 +69,9 @@ async def _compared(port: int) -> tuple[list[float], list[float], int]:
     return without, beside, gone
 
 
-async def _come_and_go(port: int, end: float) -> int:
-    count = 0
+async def _come_and_go(port: int, end: float, number: int) -> int:
+    chance, count = random.Random(number), 0
+    await asyncio.sleep(chance.uniform(0, 1) * PAUSE)
     while time.perf_counter() < end:
         stranger = await LeanParticipant.connected(port)
         await stranger.arrive()
@@ -78,7 +79,7 @@ async def _come_and_go(port: int, end: float) -> int:
         await stranger.withdraw()
         await stranger.close()
         count += 1
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(chance.uniform(0.5, 1.5) * PAUSE)
     return count
 
 

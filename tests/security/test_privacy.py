@@ -210,7 +210,7 @@ def clock(days: int) -> type[datetime]:
 
     class Ahead(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
+        def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) + timedelta(days=days)
 
     return Ahead

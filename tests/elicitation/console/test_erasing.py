@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from fitting import ASKED
 from operating import Operating, operating
 from visits import hidden
 from watching import take_part
@@ -117,7 +118,7 @@ def test_what_is_noted_says_only_that_somebody_was_erased(console: Operating) ->
 def fitted(console: Operating, *numbers: int) -> Path:
     """The folder of a fit that is done, with the answers of these participants."""
     store = console.site.host.store
-    job_id = store.change_now(lambda c: submit(c, {"name": "A fit"}, "Ada", NOON))
+    job_id = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
     job = store.change_now(lambda c: take(c, NOON, timedelta(hours=1)))
     assert job is not None
     assert job.id == job_id
@@ -158,9 +159,9 @@ def test_only_fits_with_their_answers_are_made_again(console: Operating, by: str
 def test_who_said_nothing_stops_no_fit(console: Operating, by: str) -> None:
     """Whoever comes by the open link could otherwise delete every report and end every fit, as often as they like."""
     done, store = fitted(console, 1, 2), console.site.host.store
-    running = store.change_now(lambda c: submit(c, {"name": "B"}, "Ada", NOON))
+    running = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
     store.change_now(lambda c: take(c, NOON, timedelta(hours=1)))
-    waiting = store.change_now(lambda c: submit(c, {"name": "C"}, "Ada", NOON))
+    waiting = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
     before = store.read_now(all_jobs)
     leave(console, by, take_part(console, 0))
     assert store.read_now(all_jobs) == before
@@ -182,7 +183,12 @@ def test_strangers_who_come_and_go_do_not_each_have_the_database_written_anew(
     console: Operating, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cleaned: list[str | Path] = []
-    monkeypatch.setattr("fairwise.elicitation.forgetting.clean_files", lambda address: bool(cleaned.append(address)))
+
+    def clean(address: str | Path) -> bool:
+        cleaned.append(address)
+        return False
+
+    monkeypatch.setattr("fairwise.elicitation.forgetting.clean_files", clean)
     monkeypatch.setattr("fairwise.elicitation.housekeeping.LEAST_SECONDS", 600.0)
     for _ in range(8):
         leave(console, "participant", take_part(console, 0))
