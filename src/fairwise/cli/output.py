@@ -31,11 +31,6 @@ def check_target(path: Path, endings: tuple[str, ...], inputs: Iterable[Path | N
             raise InputError(f"{path}: is also an input and would be overwritten; choose another name")
 
 
-def prices_beside(model: Path) -> Path:
-    """Where fit keeps what each judgment costs, which no model file holds, and report looks for it."""
-    return model.with_suffix(".prices.parquet")
-
-
 def check_folder(folder: Path) -> None:
     """Refuse a folder that is not there or not ours to write in."""
     if not folder.is_dir():

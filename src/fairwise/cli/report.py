@@ -8,7 +8,7 @@ import typer
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
 from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_folder, check_target, prices_beside, print_json, write_whole
+from fairwise.cli.output import check_folder, check_target, print_json, write_whole
 from fairwise.cli.parsing import names
 from fairwise.cli.people_options import PeopleOptions
 from fairwise.cli.screen import Json, say, tell_import, working
@@ -32,6 +32,9 @@ def report(
     out: Annotated[Path, typer.Option("--out", help="Where to write the report: report.html.")],
     model: Annotated[
         Path | None, typer.Option("--model", help="A model made before by fit, instead of fitting now.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
     ] = None,
     frontier: Annotated[
         Path | None, typer.Option("--frontier", help="Curves made before by frontier: frontier.csv.")
@@ -62,7 +65,9 @@ def report(
       --judgments judgments.csv --favorable-label 0 --groups race,sex \
       --question "Should these two be treated alike?" --out report.html
     """
-    check_target(out, _PAGES, [people.people, judgments.judgments, model, frontier])
+    check_target(out, _PAGES, [people.people, judgments.judgments, model, prices, frontier])
+    if prices is not None and model is None:
+        raise InputError("--prices: are those of --model; give both, or neither to fit now")
     if figures is not None:
         check_folder(figures if figures.exists() else figures.parent)
     asked, chosen = _own_words(question), _own_words(design)
@@ -74,7 +79,7 @@ def report(
 
     compared = names(groups)
     task.people.columns(compared)  # refused before the fit if they are not there
-    kept = None if model is None else _kept_model(model, task)
+    kept = None if model is None else _kept_model(model, prices, task)
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
@@ -151,16 +156,15 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
     refuse_other_origin(curves, made_from, source)
 
 
-def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":
+def _kept_model(path: Path, prices: Path | None, task: Task) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    beside = prices_beside(path)
-    kept = PairwiseFairClassifier.load(path, prices=beside if beside.exists() else None)
-    if not beside.exists() and not _has_prices(kept):
+    kept = PairwiseFairClassifier.load(path, prices=prices)
+    if not _has_prices(kept):
         raise InputError(
-            f"{path}: the report needs what each judgment costs, which fairwise fit writes beside the model: there is "
-            f"no {beside}. Put it there, or leave out --model to fit now"
+            f"{path}: a report needs what each judgment costs, which no model file holds. Make them with fairwise fit "
+            "--out … --prices prices.parquet and give both here, or leave out --model to fit now"
         )
     task.people.columns(tuple(map(str, kept.feature_names_in_)))
     return kept

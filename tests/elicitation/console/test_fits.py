@@ -294,6 +294,7 @@ def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: 
     console.log_in("Vic")
     assert console.get("/fits/1/report").status_code == 200
     assert console.get("/fits/1/model").status_code == 403
+    assert console.get("/fits/1/prices").status_code == 403
     page = console.get("/fits/1").text
     for owners in ("Download the model", "Choose this model", "Fit this point", "Start another fit"):
         assert owners not in page
