@@ -52,10 +52,7 @@ def fit(
       --judgments judgments.csv --favorable-label 0 --gamma 0.1 \
       --out model.skops
     """
-    if out is not None:
-        check_target(out, MODELS, [people.people, judgments.judgments])
-    if prices is not None:
-        _check_prices(prices, out, [people.people, judgments.judgments])
+    _check_targets(out, prices, [people.people, judgments.judgments])
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
         _fit_in_blocks(large, judgments, learning, (out, prices), dask, as_json=as_json)
@@ -96,10 +93,13 @@ def fit(
         _tell_files(out, prices)
 
 
-def _check_prices(prices: Path, out: Path | None, inputs: list[Path | None]) -> None:
-    if out is None:
-        raise InputError("--prices: are of a model that is kept; give --out, too")
-    check_target(prices, PRICES, [*inputs, out])
+def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | None]) -> None:
+    if out is not None:
+        check_target(out, MODELS, inputs)
+    if prices is not None:
+        if out is None:
+            raise InputError("--prices: are of a model that is kept; give --out, too")
+        check_target(prices, PRICES, [*inputs, out])
 
 
 def _tell_files(out: Path, prices: Path | None) -> None:
