@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from fairwise.elicitation.store import exclusions
 from fairwise.elicitation.store.engine import database_url
 from fairwise.elicitation.store.erasure import about, clean_files, erase
 from fairwise.elicitation.store.one_participant import one_participant
-from fairwise.elicitation.store.problems import Unknown
+from fairwise.elicitation.store.problems import StoreUnavailable, Unknown
 from fairwise.elicitation.store.progress import answers_of
 
 if TYPE_CHECKING:
@@ -142,8 +143,9 @@ class OneParticipantPages(ConsolePages):
         except Unknown:
             raise HTTPException(404) from None
         self._host.watch.forget()
-        if in_fits:
-            await self._beside(tidy_fits, self._host.path, self._host.store)
+        with suppress(StoreUnavailable):  # then the server does it within the hour
+            if in_fits:
+                await self._beside(tidy_fits, self._host.path, self._host.store)
         cleaned = await self._beside(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
 

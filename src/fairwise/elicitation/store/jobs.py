@@ -167,7 +167,9 @@ def restart_without(connection: Connection, participant_id: int) -> bool:
     Their row must be locked, so that no job takes their answers meanwhile. One that is being stopped stays so.
     """
     theirs = sa.select(job_participants.c.job_id).where(job_participants.c.participant_id == participant_id)
-    ids = list(connection.execute(theirs).scalars())
+    # Locked in the order of all_jobs, so that nobody waits for somebody who waits for them.
+    locked = sa.select(jobs.c.id).where(jobs.c.id.in_(theirs)).order_by(jobs.c.id.desc()).with_for_update()
+    ids = list(connection.execute(locked).scalars())
     if not ids:
         return False
     kept = jobs.c.state.in_(["waiting", "done"]) | ((jobs.c.state == "running") & ~jobs.c.cancel_wanted)

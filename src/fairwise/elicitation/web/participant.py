@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from fairwise.elicitation.arrivals import PANELS
 from fairwise.elicitation.housekeeping import tidy_fits
 from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.problems import NotYet, Unknown
+from fairwise.elicitation.store.problems import NotYet, StoreUnavailable, Unknown
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
@@ -221,7 +222,8 @@ class ParticipantPages(Asking):
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         store = self._store(request)
         if await store.write(forget):  # whether the study is open or not
-            await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
+            with suppress(StoreUnavailable):  # then the housekeeper does it
+                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
         request.app.state.housekeeper.wake()
         response = self._to("/withdrawn")
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
