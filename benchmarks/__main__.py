@@ -40,6 +40,7 @@ NAMES = (
     "answers-sqlite",
     "answers-postgresql",
     "answers-while-fitting",
+    "answers-while-withdrawing",
     "starters",
     "active-design",
     "active-pages",

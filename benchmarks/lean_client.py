@@ -48,6 +48,12 @@ class LeanParticipant:
         if self._path.endswith(b"/practice"):
             await self._go(self._path, {"answer": ANSWERS[0]})
 
+    async def withdraw(self) -> None:
+        """Have everything deleted, from wherever they are."""
+        own = b"/".join(self._path.split(b"/")[:3])
+        await self._look(own + b"/withdraw")
+        await self._go(self._path, {})
+
     async def answer(self, turn: int) -> bool:
         """Answer the pair on the page; look at the next one. False after the last."""
         if b"/pair/" not in self._path:

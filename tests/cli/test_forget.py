@@ -13,7 +13,7 @@ from fairwise.elicitation.folder import StudyFolder
 from fairwise.elicitation.store import erasure
 from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import participants
+from fairwise.elicitation.store.tables import counters, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,3 +72,21 @@ def test_files_that_could_not_be_cleaned_are_cleaned(
         assert answer("study", "forget", home)["cleaned"] is None
     else:
         assert "everything is kept" in run("study", "forget", home, code=1).stderr
+
+
+def test_a_clock_that_jumped_is_told_of_until_it_is_believed(
+    home: Path, run: Run, answer: Callable[..., dict[str, Any]]
+) -> None:
+    kept_for(home, 30)
+    with visiting(StudyFolder.open(home), home / "study.sqlite") as visit:
+        visit.begin()
+    long_ago = sa.update(counters).where(counters.c.name == "clock seen").values(value=counters.c.value - 90 * 24 * 60)
+    store = Store.open(home / "study.sqlite", None)
+    store.change_now(lambda connection: connection.execute(long_ago))
+    store.close()
+    told = run("study", "forget", home)
+    assert "90 days after it was last looked at" in " ".join(told.stderr.split())
+    assert "were deleted" not in told.stdout
+    assert answer("study", "forget", home)["days_ahead"] == 90
+    assert "texts or names in 0 rows" in run("study", "forget", home, "--clock-is-right").stdout
+    assert answer("study", "forget", home)["days_ahead"] == 0

@@ -17,9 +17,24 @@ def test_a_report_with_everything(
     out, figures, curve = (study.folder / name for name in ("r.html", "figures", "f.csv"))
     model, question = study.folder / "m.skops", study.folder / "question.txt"
     question.write_text("Should these two be treated alike?\n", encoding="utf-8")
-    run("fit", *study.to_fit, "--no-held-out", "--out", model)
+    prices = study.folder / "m.prices.parquet"
+    run("fit", *study.to_fit, "--no-held-out", "--out", model, "--prices", prices)
     run("frontier", *study.to_fit, "--gammas", "0,0.1,1", "--out", curve)
-    options = ["--model", model, "--frontier", curve, "--groups", "town", "--title", "Our <study>", "--simulated"]
+    without = run("report", *study.files, "--model", model, "--out", out, code=1).stderr
+    assert "a report needs what each judgment costs, which no model file holds" in " ".join(without.split())
+    options = [
+        "--model",
+        model,
+        "--prices",
+        prices,
+        "--frontier",
+        curve,
+        "--groups",
+        "town",
+        "--title",
+        "Our <study>",
+        "--simulated",
+    ]
     options += ["--design", "Neighbours in a list."]
     printed = answer("report", *study.files, *options, "--question", f"@{question}", "--figures", figures, "--out", out)
     assert printed["report"] == str(out)
@@ -120,8 +135,9 @@ def test_a_frontier_of_something_else(
     said = run("report", *study.to_fit, *more, "--frontier", curve, "--out", out, code=1).stderr
     assert f"{curve}: this curve is not the model's, but" in said
     assert part in said
-    run("fit", *study.to_fit, *more, "--no-held-out", "--out", model)
-    options = ["--model", model, "--frontier", curve, "--out", out]
+    prices = study.folder / "m.prices.parquet"
+    run("fit", *study.to_fit, *more, "--no-held-out", "--out", model, "--prices", prices)
+    options = ["--model", model, "--prices", prices, "--frontier", curve, "--out", out]
     assert part in run("report", *study.files, *options, code=1).stderr
     assert not out.exists()
 

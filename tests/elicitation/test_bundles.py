@@ -204,3 +204,27 @@ def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_datab
     with pytest.raises(InputError, match="something in its table 'participants' already"):
         reopen_bundle(bundle, tmp_path / "third", database)
     assert not (tmp_path / "third").exists()
+
+
+def test_a_coarse_bundle_has_neither_times_nor_words_and_can_be_checked(study: StudyFolder, tmp_path: Path) -> None:
+    words, database, file = "only they would write this", tmp_path / "study.sqlite", tmp_path / "coarse.zip"
+    with visiting(study, database) as visit:
+        mine = visit.begin()
+        for number in range(1, study.settings.pairs + 1):
+            visit.answer(mine, number, why=words)
+        visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules=words, comments=words)
+        store = visit.client.app.state.store  # type: ignore[attr-defined]
+        store.change_now(partial(exclude, number=1, reason=words, by="Ada", at=datetime.now(UTC)))
+        for coarse in (False, True):
+            store.read_now(lambda c, coarse=coarse: write_bundle(file, study, c, coarse=coarse))
+            content = b"".join(read_bundle(file).files.values())
+            assert (words.encode() in content) is not coarse
+            assert verify_bundle(file).coarse is coarse
+    bundle = read_bundle(file)
+    assert bundle.manifest["coarse"] is True
+    for name, column in ((PARTICIPANTS, "consented_at"), (PARTICIPANTS, "finished_at"), (ANSWERS, "answered_at")):
+        assert all(at.endswith("T00:00:00+00:00") for at in bundle.table(name)[column])
+    assert all(float(seconds).is_integer() for seconds in bundle.table(ANSWERS)["seconds"])
+    assert verify_bundle(file).answers == study.settings.pairs
+    again = reopen_bundle(file, tmp_path / "again", tmp_path / "again.sqlite")
+    assert again.finished == 1

@@ -10,9 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+import sqlalchemy as sa
 
 from fairwise.elicitation.store import jobs
+from fairwise.elicitation.store.erasure import delete_participant
+from fairwise.elicitation.store.problems import NotUnderWay
 from fairwise.elicitation.store.store import Store
+from fairwise.elicitation.store.tables import participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,11 +52,11 @@ def find(store: Store, job_id: int) -> jobs.Job:
 
 
 def tell(store: Store, job_id: int, at: datetime = NOW) -> bool:
-    return store.change_now(partial(jobs.tell, job_id=job_id, progress=0.4, message="half way", at=at))
+    return store.change_now(partial(jobs.tell, job=find(store, job_id), progress=0.4, message="half way", at=at))
 
 
-def end(store: Store, job_id: int, state: str, message: str = "") -> None:
-    store.change_now(partial(jobs.end, job_id=job_id, state=state, message=message, at=NOW))
+def end(store: Store, job_id: int, state: str, message: str = "") -> bool:
+    return store.change_now(partial(jobs.end, job=find(store, job_id), state=state, message=message, at=NOW))
 
 
 def test_a_job_from_the_queue_to_its_end(store: Store) -> None:
@@ -90,7 +94,7 @@ def test_what_nobody_is_alive_for_is_taken_over_and_nothing_else(store: Store) -
     assert (again.id, again.progress) == (job_id, 0.4)
     assert again.started_at == NOW, "it was begun when it was begun first"
     assert take(store, NOW + timedelta(seconds=42)) is None
-    store.change_now(partial(jobs.put_back, job_id=job_id))
+    store.change_now(partial(jobs.put_back, job=find(store, job_id)))
     assert find(store, job_id).state == "waiting"
     at_once = take(store, NOW + timedelta(seconds=43))
     assert at_once is not None
@@ -131,3 +135,94 @@ def test_several_runners_at_once_never_take_the_same_job(store: Store, database:
     for runner in runners:
         runner.join(60)
     assert Counter(taken) == Counter(ids)
+
+
+def test_a_job_that_ends_its_own_process_is_given_up(store: Store) -> None:
+    job_id, at = submit(store), NOW
+    for attempt in range(1, jobs.MOST_ATTEMPTS + 1):
+        taken = take(store, at)
+        assert taken is not None
+        assert (taken.id, taken.attempts) == (job_id, attempt)
+        at += timedelta(minutes=1)  # nobody says any more that it is being done
+    other = submit(store, "the next one")
+    following = take(store, at)
+    assert following is not None
+    assert following.id == other, "it is not in the way of others"
+    given_up = find(store, job_id)
+    assert (given_up.state, given_up.ended_at) == ("failed", at)
+    assert "begun 3 times" in given_up.message
+
+
+def test_one_that_comes_further_or_is_put_back_is_tried_on(store: Store) -> None:
+    job_id, at = submit(store), NOW
+    for attempt in range(2 * jobs.MOST_ATTEMPTS):
+        at += timedelta(minutes=1)
+        taken = take(store, at)
+        assert taken is not None, "it came further each time"
+        told = partial(jobs.tell, job=taken, progress=0.1 + attempt / 100, message="on", at=at)
+        assert store.change_now(told) is False
+    for _ in range(2 * jobs.MOST_ATTEMPTS):
+        store.change_now(partial(jobs.put_back, job=find(store, job_id)))
+        assert take(store, at) is not None, "the server was only stopped"
+
+
+def someone(store: Store, number: int) -> int:
+    """A participant, who may be deleted."""
+    values = {
+        "number": number,
+        "token_hash": bytes([number]) * 32,
+        "consent_version": "v1",
+        "consented_at": NOW,
+        "stage": "pairs",
+    }
+    added = sa.insert(participants).returning(participants.c.id)
+    return store.change_now(lambda c: int(c.execute(added, values).scalar_one()))
+
+
+EVERYONE = sa.select(participants.c.id, participants.c.number)
+
+
+def withdraw(store: Store, number: int) -> bool:
+    which = participants.c.number == number
+    return store.change_now(lambda c: delete_participant(c, which)[1])
+
+
+def test_a_run_with_answers_of_someone_who_withdrew_is_void(store: Store) -> None:
+    for number in (1, 2, 3):
+        someone(store, number)
+    job_id = submit(store)
+    first = take(store)
+    assert first is not None
+    assert store.change_now(partial(jobs.note_participants, job=first, who=EVERYONE)) == [1, 2, 3]
+    assert withdraw(store, 2) is True
+    assert store.change_now(partial(jobs.tell, job=first, progress=0.9, message="nearly", at=NOW)) is True
+    for state in ("done", "cancelled", "failed"):
+        assert store.change_now(partial(jobs.end, job=first, state=state, message="", at=NOW)) is False
+    with pytest.raises(NotUnderWay):
+        store.change_now(partial(jobs.note_participants, job=first, who=EVERYONE))
+    store.change_now(partial(jobs.put_back, job=first))
+    found = find(store, job_id)
+    assert (found.state, found.restarts, found.progress, found.message) == ("waiting", 1, 0.0, "")
+
+    someone(store, 4)  # who comes now is not in it, or it might never end
+    second = take(store, NOW)
+    assert second is not None
+    assert store.change_now(partial(jobs.note_participants, job=second, who=EVERYONE)) == [1, 3]
+    assert withdraw(store, 4) is False
+    assert store.change_now(partial(jobs.end, job=second, state="done", message="", at=NOW)) is True
+    assert find(store, job_id).state == "done"
+    assert withdraw(store, 3) is True
+    assert (find(store, job_id).state, find(store, job_id).restarts) == ("waiting", 2)
+
+
+def test_what_is_being_stopped_is_not_done_and_not_made_again(store: Store) -> None:
+    someone(store, 1)
+    job_id = submit(store)
+    job = take(store)
+    assert job is not None
+    store.change_now(partial(jobs.note_participants, job=job, who=EVERYONE))
+    store.change_now(partial(jobs.want_cancel, job_id=job_id))
+    assert withdraw(store, 1) is True
+    assert end(store, job_id, "done") is False
+    assert end(store, job_id, "cancelled", "An operator stopped it.") is True
+    assert find(store, job_id).message == "An operator stopped it."

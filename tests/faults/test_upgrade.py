@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,8 @@ from typer.testing import CliRunner
 
 from fairwise.cli.app import app
 from fairwise.elicitation.store.engine import database_url, writing_engine
+from fairwise.elicitation.store.erasure import erase
+from fairwise.elicitation.store.jobs import all_jobs
 from fairwise.elicitation.store.migrate import newest_version, tables_of
 from fairwise.elicitation.store.store import Store
 
@@ -66,3 +70,34 @@ def test_a_newer_database_is_refused_in_one_sentence(study: StudyFolder, old: st
     assert told.exit_code == 1
     assert "tables of version '9999'" in told.stderr
     assert everything(old) == old_rows(study.fingerprint)
+
+
+def test_of_earlier_fits_everyone_who_answered_may_be_in_them(
+    study: StudyFolder, new_database: Callable[[], str | Path]
+) -> None:
+    """So that each who withdraws has them made again; who answered nothing has not."""
+    address = new_database()
+    engine = writing_engine(database_url(address))
+    person = "INSERT INTO participants (number, token_hash, consent_version, consented_at, stage) VALUES "
+    with tables_of(engine, "0006") as connection:
+        for number in (1, 2):
+            values = {"hash": bytes([number]) * 32, "at": datetime(2026, 1, 2, tzinfo=UTC)}
+            connection.execute(sa.text(f"{person} ({number}, :hash, 'v1', :at, 'pairs')"), values)
+        one = connection.execute(sa.text("SELECT id FROM participants WHERE number = 1")).scalar_one()
+        shown = "INSERT INTO appearances (participant_id, position, key, a, b, design) VALUES "
+        connection.execute(sa.text(f"{shown} ({one}, 1, 'k', 'a', 'b', '')"))
+        said = "INSERT INTO answers (appearance_id, version, nonce, answer, why, answered_at) "
+        connection.execute(sa.text(f"{said} SELECT id, 1, 'n', 'same', '', :at FROM appearances"), values)
+        asked = "INSERT INTO jobs (made_at, made_by, settings, state, message, started_at) VALUES (:at, 'Ada', '{}', "
+        connection.execute(sa.text(f"{asked} 'done', '', :at)"), values)
+        connection.execute(sa.text(f"{asked} 'waiting', '', NULL)"), values)
+    engine.dispose()
+    store = Store.open(address, study.fingerprint)
+    try:
+        done, waiting = (job.id for job in reversed(store.read_now(all_jobs)))
+        assert store.change_now(partial(erase, number=2)) is False
+        assert store.change_now(partial(erase, number=1)) is True
+        found = {job.id: (job.state, job.restarts) for job in store.read_now(all_jobs)}
+    finally:
+        store.close()
+    assert found == {done: ("waiting", 1), waiting: ("waiting", 0)}

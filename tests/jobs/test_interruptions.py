@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from fitting import ended, job_of, killed, submitted, until, working
 
-from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json
+from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
 from fairwise.elicitation.store import jobs
 from fairwise.elicitation.store.tables import jobs as table
 from fairwise.errors import InputError
@@ -62,7 +62,7 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def points_kept(panel: Panel, job_id: int) -> list[str]:
-    return [file.name for file in (panel.jobs / f".{job_id}.unfinished").glob("point *.skops")]
+    return [file.name for file in unfinished_folder(panel.study.path, job_id, 0).glob("point *.skops")]
 
 
 def test_a_running_fit_is_cancelled_within_seconds(larger_panel: Panel) -> None:
@@ -93,7 +93,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
     wait_for(lambda: not alive(below), 10)
     left = job_of(panel.store, cut_short)
     assert left.state == "running", "nobody could say that it is not"
-    times = {name: (panel.jobs / f".{cut_short}.unfinished" / name).stat().st_mtime_ns for name in kept}
+    times = {name: (unfinished_folder(panel.study.path, cut_short, 0) / name).stat().st_mtime_ns for name in kept}
     seen: dict[str, int] = {}
 
     def age(connection: sa.Connection) -> None:
@@ -104,7 +104,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
     with working(panel.study.path, panel.database):
         until(panel.store, cut_short, lambda job: job.message.startswith("Tracing"))
         for name in kept:
-            seen[name] = (panel.jobs / f".{cut_short}.unfinished" / name).stat().st_mtime_ns
+            seen[name] = (unfinished_folder(panel.study.path, cut_short, 0) / name).stat().st_mtime_ns
         assert seen == times, "what was finished is not done again"
         assert until(panel.store, cut_short, ended).state == "done"
         undisturbed = submitted(panel.store, **LONG)

@@ -14,7 +14,8 @@ from fairwise import Judgments
 from fairwise.constraints.status import status_counts
 from fairwise.elicitation.fit_settings import FitSettings
 from fairwise.elicitation.fitted import Fitted
-from fairwise.elicitation.job_files import MODEL
+from fairwise.elicitation.job_files import MODEL, PRICES, job_folder
+from fairwise.elicitation.store.jobs import Job
 from fairwise.elicitation.treatment import Status, Treatment
 from fairwise.jobs.steps import JobHome, perform
 from fairwise.jobs.task import Task
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 STUDIES = 6
+JOB = Job(1, datetime.now(UTC), "Ada", {}, "running", 0.0, "", False, None, None, None)
 
 
 class Here:
@@ -74,9 +76,10 @@ def asked() -> list[Any]:
 @pytest.mark.filterwarnings("ignore:A rule that gives everyone the same label")
 @pytest.mark.parametrize(("seed", "settings"), asked())
 def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any], tmp_path: Path) -> None:
-    task, home = task_of(seed, **settings), JobHome(tmp_path, 1)
+    task, home = task_of(seed, **settings), JobHome(tmp_path, JOB)
     home.open()
     perform(task, home, Here(), lambda _share, _words: None)  # type: ignore[arg-type]
+    home.publish()
     fitted = Fitted.of(tmp_path, 1)
     assert fitted is not None
     place = fitted.own_place
@@ -87,7 +90,8 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
         assert getattr(own, name) == getattr(summary, name), name
     assert len(own.judgments) == min(own.given_up, 50)
 
-    model = PairwiseFairClassifier.load(tmp_path / "jobs" / "1" / MODEL)
+    files = job_folder(tmp_path, 1)
+    model = PairwiseFairClassifier.load(files / MODEL, prices=files / PRICES)
     counts = status_counts(model.prices_["status"])
     assert (summary.honoured, summary.given_up) == (counts["honoured"], counts["given_up"])
     # What participants are told rests on the scores of the same model.

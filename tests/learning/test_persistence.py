@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fairwise import PairwiseFairClassifier
+from fairwise.auditing import removal_saving
 from fairwise.errors import InputError, ModelFileError
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def fitted(town: Town, **given: Any) -> PairwiseFairClassifier:
 @pytest.mark.parametrize("kind", KINDS)
 def test_predictions_after_a_round_trip_are_identical(town: Town, tmp_path: Path, kind: str) -> None:
     model = fitted(town, **KINDS[kind])
-    model.save(tmp_path / "model.skops")
-    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    model.save(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
     assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
     assert np.array_equal(again.predict(town.people), model.predict(town.people))
     assert np.array_equal(again.weights_, model.weights_)
@@ -143,12 +144,39 @@ def test_a_loaded_model_can_be_saved_but_not_simplified(town: Town, tmp_path: Pa
 
 
 def test_no_person_is_in_the_file(town: Town, tmp_path: Path) -> None:
-    """The judged ids are there, with their prices; the rows are not."""
-    fitted(town, estimator="tree").save(tmp_path / "model.skops")
+    """Neither the people nor what anyone said about them."""
+    model = fitted(town, estimator="tree")
+    model.save(tmp_path / "model.skops")
     with zipfile.ZipFile(tmp_path / "model.skops") as archive:
         content = b"".join(archive.read(name) for name in archive.namelist())
     assert not any(person.encode() in content for person in town.outsiders.index)
     assert b"pickle" not in content
+    said = model.prices_
+    named = {str(value) for name in ("judge", "a", "b", "answer") for value in said[name]}
+    assert len(named) > 10
+    assert not [name for name in named if f'\\"{name}\\"'.encode() in content]
+
+
+def test_a_loaded_model_says_where_its_prices_are(town: Town, tmp_path: Path) -> None:
+    model, file, beside = fitted(town, estimator="tree"), tmp_path / "model.skops", tmp_path / "prices.parquet"
+    model.save(file)
+    with pytest.raises(InputError, match=r"holds no single judgment.*load\('model\.skops', prices='prices\.parquet'\)"):
+        _ = PairwiseFairClassifier.load(file).prices_
+    with pytest.raises(InputError, match="holds no single judgment"):
+        removal_saving(PairwiseFairClassifier.load(file), town.people, town.outcome, town.judgments)
+    with pytest.raises(ModelFileError, match=r"prices\.parquet: no such file"):
+        PairwiseFairClassifier.load(file, prices=beside)
+    for odd, words in (
+        (pd.DataFrame({"judge": ["a"]}), "the column 'a' is missing"),
+        (model.prices_.assign(price="much"), "the column 'price' is not of numbers"),
+        (model.prices_.assign(status="liked"), "row 1: status 'liked'; allowed: 'honoured'"),
+    ):
+        odd.to_parquet(beside)
+        with pytest.raises(ModelFileError, match=words):
+            PairwiseFairClassifier.load(file, prices=beside)
+    beside.write_bytes(b"no table")
+    with pytest.raises(ModelFileError, match=r"prices\.parquet: not a file of prices"):
+        PairwiseFairClassifier.load(file, prices=beside)
 
 
 def test_only_a_fitted_model_can_be_saved(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def test_a_model_from_a_file_gives_the_same_report(
     complete: Findings, found: Callable[..., Findings], study: dict[str, Any], tmp_path: Path
 ) -> None:
-    study["model"].save(tmp_path / "model.skops")
-    loaded = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    study["model"].save(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
+    loaded = PairwiseFairClassifier.load(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
     assert render(found(model=loaded, question=complete.question, date=complete.date)) == render(complete)
 
 

@@ -23,7 +23,8 @@ from raw_asgi import send
 from visits import Visit, hidden
 from watching import take_part
 
-from fairwise.elicitation import export
+from fairwise.elicitation import export, forgetting
+from fairwise.elicitation.console import overview
 from fairwise.elicitation.console.routes import COOKIE
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.forgetting import forget_in_time
@@ -170,6 +171,49 @@ def test_texts_and_names_go_in_time_and_judgments_stay(console: Operating, tmp_p
     for file in tmp_path.glob("study.sqlite*"):
         for secret in (WORDS, NAME, "idOfMine99"):
             assert secret.encode() not in file.read_bytes()
+
+
+def test_a_clock_that_jumps_deletes_nothing(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = console.site.host
+    assert host.study is not None
+    take_part(console, 4, why=WORDS, closing=WORDS)
+    assert forget(console) == 0
+    for days in (400, 401, 15):  # also if it is looked at again and again
+        monkeypatch.setattr(forgetting, "datetime", clock(days))
+        monkeypatch.setattr(overview, "datetime", clock(days))
+        assert forget_in_time(host.study.settings, host.store, host.database) == (0, None, days)
+        page = " ".join(console.get("").text.split())
+        assert f"has gone on by {days} days" in page
+    assert who_and_what(console)[:2] == ({WORDS}, {WORDS})
+    monkeypatch.setattr(forgetting, "datetime", clock(-400))  # put back, nothing is old, and nothing is unlearned
+    assert forget(console) == 0
+    for days in (13, 26, 39):  # as a server sees it that is off for some days now and then
+        monkeypatch.setattr(forgetting, "datetime", clock(days))
+        monkeypatch.setattr(overview, "datetime", clock(days))
+        assert (forget(console) > 0) == (days == 39)
+        assert "has gone on by" not in console.get("").text
+    assert who_and_what(console)[:2] == ({""}, {""})
+
+
+def test_whoever_runs_it_can_say_that_the_clock_is_right(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = console.site.host
+    assert host.study is not None
+    take_part(console, 4, why=WORDS, closing=WORDS)
+    monkeypatch.setattr(forgetting, "datetime", clock(400))
+    assert forget(console) == 0
+    assert forget_in_time(host.study.settings, host.store, host.database, clock_is_right=True).rows > 0
+    assert forget_in_time(host.study.settings, host.store, host.database).days_ahead == 0
+
+
+def clock(days: int) -> type[datetime]:
+    """A machine's, which is so many days ahead."""
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + timedelta(days=days)
+
+    return Ahead
 
 
 def test_the_server_does_it_by_itself(make_study: Any, tmp_path: Path) -> None:

@@ -116,6 +116,6 @@ def done_job(
     taken = store.change_now(lambda c: take(c, at, timedelta(hours=1)))
     assert taken is not None
     assert taken.id == job_id
+    store.change_now(lambda c: end(c, taken, "done", "", at))
     write_fit(study, job_id, good, **changes)
-    store.change_now(lambda c: end(c, job_id, "done", "", at))
     return job_id

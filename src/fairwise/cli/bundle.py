@@ -37,6 +37,8 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     say(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
     if found.without_text:
         say(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
+    if found.coarse:
+        say("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
     say("This proves that the bundle agrees with itself, not that nobody made it up.")
     if found.active:
         say("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")

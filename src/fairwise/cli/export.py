@@ -35,6 +35,10 @@ def export(
         Path | None,
         typer.Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE"),
     ] = None,
+    coarse: Annotated[
+        bool,
+        typer.Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write what people said as a table of judgments, also while the study is served.
@@ -50,6 +54,7 @@ def export(
     from fairwise.elicitation.web.server import database_of
     from fairwise.reporting.words import counted
 
+    _check_coarse(coarse, bundle)
     study = StudyFolder.open(folder)
     address = database_of(folder, database)
     _check_targets(
@@ -63,7 +68,7 @@ def export(
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
-            write_whole(bundle, lambda draft: write_bundle(draft, study, connection), private=True)
+            write_whole(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
     said.write(out)
@@ -101,6 +106,11 @@ def export(
         say(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
     if texts_out is not None:
         say(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
+
+
+def _check_coarse(coarse: bool, bundle: Path | None) -> None:
+    if coarse and bundle is None:
+        raise InputError("--coarse: is about a bundle; give --bundle, too")
 
 
 def _check_targets(wanted: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairwise.learning.blocks.table import LargeTable
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-MODELS = (".skops",)
+MODELS, PRICES = (".skops",), (".parquet",)
 
 
 @expanded
@@ -32,6 +32,10 @@ def fit(
     judgments: JudgmentsOptions,
     learning: LearningOptions,
     out: Annotated[Path | None, typer.Option("--out", help="Where to keep the model: model.skops.")] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
+    ] = None,
     held_out: Annotated[bool, typer.Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
     held_out_by: Annotated[
         Literal["pair", "person", "judge"], typer.Option("--held-out-by", help="What is new in a held-out part.")
@@ -48,11 +52,10 @@ def fit(
       --judgments judgments.csv --favorable-label 0 --gamma 0.1 \
       --out model.skops
     """
-    if out is not None:
-        check_target(out, MODELS, [people.people, judgments.judgments])
+    _check_targets(out, prices, [people.people, judgments.judgments])
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
-        _fit_in_blocks(large, judgments, learning, out, dask, as_json=as_json)
+        _fit_in_blocks(large, judgments, learning, (out, prices), dask, as_json=as_json)
         return
     task = Task.read(people, judgments, learning)
     if not as_json:
@@ -60,7 +63,7 @@ def fit(
     with connected(dask) as client, working(f"Fitting {len(task.people.features)} people"):
         model = task.fitted(client)
     if out is not None:
-        model.save(out)
+        model.save(out, prices=prices)
     if not as_json:
         say(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
         _tell(model)
@@ -77,6 +80,7 @@ def fit(
                 "group_rules": model.group_rules_,
                 "imported": None if task.account is None else task.account.as_json(),
                 "model": out,
+                "prices": prices,
             }
         )
         return
@@ -86,7 +90,20 @@ def fit(
     elif held_out:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
-        say(f"\nModel kept in {out}")
+        _tell_files(out, prices)
+
+
+def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | None]) -> None:
+    if out is not None:
+        check_target(out, MODELS, inputs)
+    if prices is not None:
+        if out is None:
+            raise InputError("--prices: are of a model that is kept; give --out, too")
+        check_target(prices, PRICES, [*inputs, out])
+
+
+def _tell_files(out: Path, prices: Path | None) -> None:
+    say(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
 
 
 def _tell(model: "PairwiseFairClassifier") -> None:
@@ -101,12 +118,13 @@ def _fit_in_blocks(
     people: "LargeTable",
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Path | None,
+    files: tuple[Path | None, Path | None],
     dask: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Fit people who are read twice and never held; measuring on held-out parts would need them in memory."""
+    out, prices = files
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     model = PairwiseFairClassifier(**learning.chosen(label_written(learning.favorable_label, people)))
@@ -114,7 +132,7 @@ def _fit_in_blocks(
     with connected(dask) as client, working(f"Fitting {people.name} in blocks"):
         model.fit(people, None, judgments=said, client=client)
     if out is not None:
-        model.save(out)
+        model.save(out, prices=prices)
     if as_json:
         print_json(
             {
@@ -127,6 +145,7 @@ def _fit_in_blocks(
                 "group_rules": model.group_rules_,
                 "imported": None if account is None else account.as_json(),
                 "model": out,
+                "prices": prices,
             }
         )
         return
@@ -135,7 +154,7 @@ def _fit_in_blocks(
     _tell(model)
     note("Held-out error not measured: the people are read in blocks, not held in memory.")
     if out is not None:
-        say(f"\nModel kept in {out}")
+        _tell_files(out, prices)
 
 
 def _measured(task: Task, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":

@@ -1,5 +1,6 @@
 """``fairwise study forget``: what a study keeps for so many days only."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +16,16 @@ def forget(
     database: Annotated[
         str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
     ] = None,
+    clock_is_right: Annotated[
+        bool,
+        typer.Option("--clock-is-right", help="Believe the clock, though it went on by weeks since it was last seen."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does by itself.
 
-    Files of the database that still hold what was deleted, now or earlier, are cleaned.
+    Files of the database that still hold what was deleted, now or earlier, are cleaned. If the clock went on by more
+    than 14 days since server or command last looked at it, nothing is deleted until you say that it is right.
 
     Example:
 
@@ -27,6 +33,7 @@ def forget(
     """
     from fairwise.elicitation.folder import StudyFolder
     from fairwise.elicitation.forgetting import forget_in_time
+    from fairwise.elicitation.housekeeping import tidy_fits
     from fairwise.elicitation.store.store import Store
     from fairwise.elicitation.web.server import database_of
 
@@ -36,7 +43,8 @@ def forget(
         raise InputError(f"{where}: there is no such file; nobody has answered yet")
     store = Store.open(where, study.fingerprint)
     try:
-        done = forget_in_time(study.settings, store, where)
+        tidy_fits(folder, store)
+        done = forget_in_time(study.settings, store, where, clock_is_right=clock_is_right)
     finally:
         store.close()
     if not days and done.cleaned is None:
@@ -46,10 +54,17 @@ def forget(
             "Files of the database still hold what was deleted, as somebody reads it just now; "
             "the server tries again, and so does this command."
         )
+    if done.days_ahead:
+        note(
+            f"Nothing was deleted by its age: the clock says {datetime.now(UTC):%Y-%m-%d}, {done.days_ahead} days "
+            "after it was last looked at here. If that is today, run this again with --clock-is-right; if not, set the "
+            "clock."
+        )
     if as_json:
-        print_json({"study": str(folder), "retention_days": days, "rows": done.rows, "cleaned": done.cleaned})
+        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_ahead": done.days_ahead}
+        print_json({"study": str(folder), **told})
         return
-    if days:
+    if days and not done.days_ahead:
         say(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:
         say("What was deleted is out of the files of the database as well.")

@@ -33,6 +33,9 @@ def report(
     model: Annotated[
         Path | None, typer.Option("--model", help="A model made before by fit, instead of fitting now.")
     ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
+    ] = None,
     frontier: Annotated[
         Path | None, typer.Option("--frontier", help="Curves made before by frontier: frontier.csv.")
     ] = None,
@@ -62,7 +65,9 @@ def report(
       --judgments judgments.csv --favorable-label 0 --groups race,sex \
       --question "Should these two be treated alike?" --out report.html
     """
-    check_target(out, _PAGES, [people.people, judgments.judgments, model, frontier])
+    check_target(out, _PAGES, [people.people, judgments.judgments, model, prices, frontier])
+    if prices is not None and model is None:
+        raise InputError("--prices: are those of --model; give both, or neither to fit now")
     if figures is not None:
         check_folder(figures if figures.exists() else figures.parent)
     asked, chosen = _own_words(question), _own_words(design)
@@ -74,7 +79,7 @@ def report(
 
     compared = names(groups)
     task.people.columns(compared)  # refused before the fit if they are not there
-    kept = None if model is None else _kept_model(model, task)
+    kept = None if model is None else _kept_model(model, prices, task)
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
@@ -151,10 +156,23 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
     refuse_other_origin(curves, made_from, source)
 
 
-def _kept_model(path: Path, task: Task) -> "PairwiseFairClassifier":
+def _kept_model(path: Path, prices: Path | None, task: Task) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    kept = PairwiseFairClassifier.load(path)
+    kept = PairwiseFairClassifier.load(path, prices=prices)
+    if not _has_prices(kept):
+        raise InputError(
+            f"{path}: a report needs what each judgment costs, which no model file holds. Make them with fairwise fit "
+            "--out … --prices prices.parquet and give both here, or leave out --model to fit now"
+        )
     task.people.columns(tuple(map(str, kept.feature_names_in_)))
     return kept
+
+
+def _has_prices(model: "PairwiseFairClassifier") -> bool:
+    """Whether they are in the model file itself, as in those of version 0.1."""
+    try:
+        return bool(len(model.prices_.columns))
+    except InputError:
+        return False

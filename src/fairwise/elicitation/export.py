@@ -30,6 +30,12 @@ _YES_NO = {True: "yes", False: "no"}
 _current = sa.select(answers.c.appearance_id, sa.func.max(answers.c.version).label("version")).group_by(
     answers.c.appearance_id
 )
+_HAS_ANSWERED = (
+    sa.select(answers.c.id)
+    .join(appearances, answers.c.appearance_id == appearances.c.id)
+    .where(appearances.c.participant_id == participants.c.id)
+    .exists()
+)
 _of_each_round = _current.group_by(answers.c.round).subquery()
 _of_all_rounds = _current.subquery()
 
@@ -87,12 +93,7 @@ def judges(connection: Connection, *, finished_only: bool = False, with_excluded
             IS_EXCLUDED.label(EXCLUDED),
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
-        .where(
-            sa.select(answers.c.id)
-            .join(appearances, answers.c.appearance_id == appearances.c.id)
-            .where(appearances.c.participant_id == participants.c.id)
-            .exists()
-        )
+        .where(_HAS_ANSWERED)
         .order_by(participants.c.number)
     )
     rows = [
@@ -104,6 +105,12 @@ def judges(connection: Connection, *, finished_only: bool = False, with_excluded
         for row in connection.execute(_of(query, finished_only=finished_only, with_excluded=with_excluded))
     ]
     return pd.DataFrame(rows, columns=["judge", *_ABOUT, *_marked(with_excluded)])
+
+
+def who_answered(*, finished_only: bool = False) -> Select[Any]:
+    """Id and number of those whose answers are among the judgments, to be asked of the database."""
+    query = sa.select(participants.c.id, participants.c.number).where(_HAS_ANSWERED)
+    return _of(query, finished_only=finished_only, with_excluded=False).order_by(participants.c.id)
 
 
 def texts(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:

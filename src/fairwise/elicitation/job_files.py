@@ -14,19 +14,34 @@
     At 0 every judgment is kept; from the last eta on nothing more is gained by giving judgments up.
 ``report.html``, ``model.skops``, ``scores.parquet``
     The report; the model; and ``id`` and ``good``, each person's probability of the favourable label.
+``prices.parquet``
+    What each answer costs: judge, a, b, answer, price, violation, excess, status.
+
+Single answers are in ``report.html``, ``frontier.json`` and ``prices.parquet`` alone, which go when somebody withdraws
+whose answers are in them; the fit is then made again without that person, and replaces the other files.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from fairwise.elicitation.store.jobs import Job
 
 JOBS = "jobs"
 SUMMARY, FRONTIER = "summary.json", "frontier.json"
-REPORT, MODEL, SCORES = "report.html", "model.skops", "scores.parquet"
+REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
+WITH_ANSWERS = (REPORT, FRONTIER, PRICES)
+"""Those that name single answers."""
+
+_ENDED = ("done", "failed", "cancelled")
+_UNFINISHED = re.compile(r"\.(\d{1,9})(?:\.(\d{1,9}))?\.unfinished")
 
 
 def job_folder(study: Path, job_id: int) -> Path:
@@ -34,14 +49,37 @@ def job_folder(study: Path, job_id: int) -> Path:
     return study / JOBS / str(job_id)
 
 
-def forget_answers(study: Path) -> None:
-    """Delete the files that name single answers, after somebody's were deleted: reports and frontiers.
+def unfinished_folder(study: Path, job_id: int, run: int) -> Path:
+    """Where a run of a job keeps what it has, answers too, until it is done; each ``restarts`` of a job is a run."""
+    return study / JOBS / f".{job_id}.{run}.unfinished"
 
-    Numbers and models stay. What a fit under way keeps of the answers goes with it when it is cancelled.
+
+def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
+    """Delete the files of these jobs that nobody will use, such as those that hold answers of who withdrew.
+
+    That is: what is unfinished of jobs that have ended and of earlier runs, the single answers of jobs that are made
+    again, all that is there of jobs that failed or were stopped. No job may end meanwhile.
     """
-    for name in (REPORT, FRONTIER):
-        for file in (study / JOBS).glob(f"*/{name}"):
-            file.unlink(missing_ok=True)
+    known = {job.id: job for job in jobs}
+    for folder in (study / JOBS).glob(".*.unfinished"):
+        number, run = _numbers(folder.name)
+        job = known.get(number)
+        if job is None:
+            continue
+        if run < job.restarts or (run == job.restarts and job.state in _ENDED):
+            shutil.rmtree(folder, ignore_errors=True)
+    for job in known.values():
+        if job.state in ("failed", "cancelled"):
+            shutil.rmtree(job_folder(study, job.id), ignore_errors=True)
+        elif job.state != "done":
+            for name in WITH_ANSWERS:
+                (job_folder(study, job.id) / name).unlink(missing_ok=True)
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """Of a folder of what is unfinished, the job and its run; version 0.1 kept all runs in one folder."""
+    found = _UNFINISHED.fullmatch(name)
+    return (0, 0) if found is None else (int(found[1]), int(found[2] or -1))
 
 
 def read_json(study: Path, job_id: int, name: str) -> Any:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwise.constraints.status import status_counts
-from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY
-from fairwise.jobs.work import one_thread, opened
+from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.jobs.work import one_thread
 from fairwise.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
+    from fairwise.jobs.work import FitFiles
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.reporting import Findings
 
@@ -36,13 +37,15 @@ _CERTIFIED = (
 )
 
 
-def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None, held_out: HeldOut | None) -> dict[str, bytes]:
+def artefacts(
+    task: Task, own: FitFiles, curve: list[dict[str, Any]] | None, held_out: HeldOut | None
+) -> dict[str, bytes]:
     """Return every file of a finished job."""
     import pandas as pd
 
     from fairwise.reporting import findings, write_report
 
-    model = opened(own)
+    model = own.opened()
     columns = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_excess", "lower_bound")
     traced = None if curve is None else pd.DataFrame([{name: point[name] for name in columns} for point in curve])
     with one_thread():
@@ -59,7 +62,7 @@ def artefacts(task: Task, own: bytes, curve: list[dict[str, Any]] | None, held_o
             simulated=task.simulated,
             held_out=held_out,
         )
-    files = {SUMMARY: _json(_summary(task, model, found)), MODEL: own}
+    files = {SUMMARY: _json(_summary(task, model, found)), MODEL: own.model, PRICES: own.prices}
     if curve is not None:
         files[FRONTIER] = _json({"points": curve})
     with tempfile.TemporaryDirectory() as name:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from fairwise.elicitation.job_files import remove_leftovers
 from fairwise.elicitation.store import jobs
-from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.store.problems import NotUnderWay, StoreUnavailable
 from fairwise.errors import FairwiseError
 from fairwise.jobs.steps import JobHome, perform
 
@@ -29,11 +30,13 @@ _LOOKING_SECONDS = 1.0
 _TELLING_SECONDS = 2.0
 _POLLING_SECONDS = 0.1
 _UNEXPECTED = "The fit stopped with an error that is not yours. The log of the server says more."
+_STOPPED = "An operator stopped it before it was done."
 _log = logging.getLogger("fairwise.jobs")
+T = TypeVar("T")
 
 
 class _Cancelled(Exception):  # noqa: N818 - nothing is wrong
-    """An operator does not want it any more."""
+    """An operator does not want it any more, or somebody whose answers it has withdrew."""
 
 
 class _Stopping(Exception):  # noqa: N818 - nothing is wrong
@@ -62,29 +65,50 @@ class Runner:
                 self._do(job)
 
     def _do(self, job: Job) -> None:
-        home = JobHome(self._folder, job.id)
-        state, message = "done", ""
+        home = JobHome(self._folder, job)
         try:
             self._perform(job, home)
-        except _Stopping:
-            self._insist(lambda connection: jobs.put_back(connection, job.id))
+            self._publish(job, home)
+        except (_Stopping, StoreUnavailable):
+            self._insist(lambda connection: jobs.put_back(connection, job))
             return
-        except _Cancelled:
-            state = "cancelled"
+        except (
+            _Cancelled,
+            NotUnderWay,
+        ):  # unless an operator wanted it, this run is void, and saying so changes nothing
+            self._end(job, "cancelled", _STOPPED)
         except FairwiseError as error:
-            state, message = "failed", " ".join(str(error).split())
+            self._end(job, "failed", " ".join(str(error).split()))
         except Exception:  # noqa: BLE001 - whatever it was, the next job is not to blame
-            _log.exception("Job %s failed", job.id)
-            state, message = "failed", _UNEXPECTED
+            if self._insist(lambda connection: jobs.is_under_way(connection, job)):
+                _log.exception("Job %s failed", job.id)
+            self._end(job, "failed", _UNEXPECTED)
         home.clear()
-        self._insist(lambda connection: jobs.end(connection, job.id, state, message, datetime.now(UTC)))
+
+    def _publish(self, job: Job, home: JobHome) -> None:
+        """In the transaction that says that it is done: nobody whose answers it has withdraws in between."""
+
+        def publish(connection: Connection) -> bool:
+            if not jobs.end(connection, job, "done", "", datetime.now(UTC)):
+                return False
+            home.publish()
+            return True
+
+        done = self._insist(publish)
+        if not done:
+            raise _Stopping if done is None else _Cancelled
+
+    def _end(self, job: Job, state: str, message: str) -> None:
+        def end(connection: Connection) -> None:
+            if jobs.end(connection, job, state, message, datetime.now(UTC)):
+                remove_leftovers(self._folder, jobs.all_jobs(connection, locked=True))
+
+        self._insist(end)
 
     def _perform(self, job: Job, home: JobHome) -> None:
-        if home.is_done:  # only saying so was missing
-            return
         if job.cancel_wanted:
             raise _Cancelled
-        tell = _Telling(job.id, self._store, self._stopping, job.progress)
+        tell = _Telling(job, self._store, self._stopping)
         tell(job.progress, "Reading the answers")
         # Heavy imports wait until there is something to do.
         from fairwise.jobs.task import read_task
@@ -95,8 +119,8 @@ class Runner:
         with Workers(self._address, home.unfinished / "dask", equal=self._equal) as workers:
             perform(task, home, workers, tell)
 
-    def _insist(self, change: Callable[[Connection], None]) -> None:
-        """Write it down, if need be once the database can be reached again."""
+    def _insist(self, change: Callable[[Connection], T]) -> T | None:
+        """Write it down, if need be once the database can be reached again; None if the server ends before that."""
         while True:
             try:
                 return self._store.change_now(change)
@@ -108,10 +132,10 @@ class Runner:
 class _Telling:
     """Says every two seconds, and whenever the words change, that the job is being done; asks whether to stop."""
 
-    def __init__(self, job_id: int, store: Store, stopping: Event, reached: float) -> None:
-        self._job_id, self._store, self._stopping = job_id, store, stopping
+    def __init__(self, job: Job, store: Store, stopping: Event) -> None:
+        self._job, self._store, self._stopping = job, store, stopping
         self._said, self._at = "", 0.0
-        self._reached = reached
+        self._reached = job.progress
 
     def __call__(self, progress: float, message: str) -> None:
         self._reached = max(progress, self._reached)  # what an earlier try had reached is not taken back
@@ -119,7 +143,7 @@ class _Telling:
             self._said, self._at = message, time.monotonic()
             try:
                 wanted = self._store.change_now(
-                    lambda connection: jobs.tell(connection, self._job_id, self._reached, message, datetime.now(UTC))
+                    lambda connection: jobs.tell(connection, self._job, self._reached, message, datetime.now(UTC))
                 )
             except StoreUnavailable:  # later, then
                 wanted = False

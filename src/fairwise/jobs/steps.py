@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from fairwise.elicitation.job_files import JOBS, SUMMARY, job_folder
+from fairwise.elicitation.job_files import job_folder, unfinished_folder
 from fairwise.jobs import work
 from fairwise.jobs.artefacts import artefacts
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fairwise.elicitation.store.jobs import Job
     from fairwise.jobs.task import Task
     from fairwise.jobs.workers import Call, Workers
 
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
 class JobHome:
     """Where a job keeps what it has, until all of it is there."""
 
-    def __init__(self, study: Path, job_id: int) -> None:
-        self._done = job_folder(study, job_id)
-        self.unfinished = study / JOBS / f".{job_id}.unfinished"
-
-    @property
-    def is_done(self) -> bool:
-        return (self._done / SUMMARY).exists()
+    def __init__(self, study: Path, job: Job) -> None:
+        self._done = job_folder(study, job.id)
+        self.unfinished = unfinished_folder(study, job.id, job.restarts)
+        self._whole = self.unfinished / "whole"
 
     def open(self) -> None:
         """Only who serves the study may look into it."""
@@ -48,19 +46,23 @@ class JobHome:
         _write(self.unfinished / f"{name}.part", content)
         (self.unfinished / f"{name}.part").replace(self.unfinished / name)
 
-    def publish(self, files: dict[str, bytes]) -> None:
-        """Give the files their place, all at once."""
-        whole = self.unfinished / "whole"
-        shutil.rmtree(whole, ignore_errors=True)
-        whole.mkdir(mode=0o700)
+    def finish(self, files: dict[str, bytes]) -> None:
+        """Write all files down, to be published."""
+        shutil.rmtree(self._whole, ignore_errors=True)
+        self._whole.mkdir(mode=0o700)
         for name, content in files.items():
-            _write(whole / name, content)
-        whole.rename(self._done)
-        self.clear()
+            _write(self._whole / name, content)
+
+    def publish(self) -> None:
+        """Give the files their place, all at once, also of a job made again. A second time it changes nothing."""
+        if self._whole.exists():
+            if self._done.exists():
+                self._done.rename(self.unfinished / "before")
+            self._whole.rename(self._done)
 
 
 def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
-    """Fit, trace the frontier if it is asked for, and write it all down; `tell` is called often, and may raise."""
+    """Fit, trace the frontier if it is asked for, and finish the files; `tell` is called often, and may raise."""
     asked = task.settings
     steps = _Steps(home, workers, tell, total=4 + (work.STEPS + 2 if asked.frontier else 0))
     first: dict[str, Call] = {"own": (work.fit, task, asked.eta)}
@@ -77,7 +79,7 @@ def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
         models = [known[eta] if eta in known else found[f"point {eta!r}"] for eta in at]
         curve = steps.one((work.frontier, task, at, models, own), "Joining the points of the frontier")
     held_out = steps.one((work.held_out, task), "Measuring on people left out")
-    home.publish(steps.one((artefacts, task, fits["own"], curve, held_out), "Writing the report"))
+    home.finish(steps.one((artefacts, task, fits["own"], curve, held_out), "Writing the report"))
 
 
 class _Steps:
@@ -87,14 +89,15 @@ class _Steps:
         self._home, self._workers, self._tell = home, workers, tell
         self._total, self._count = total, 0
 
-    def fits(self, calls: dict[str, Call], words: str) -> dict[str, bytes]:
-        """Model files by name; those of an earlier try are taken as they are."""
-        found = {name: content for name in calls if (content := self._home.kept(f"{name}.skops")) is not None}
+    def fits(self, calls: dict[str, Call], words: str) -> dict[str, work.FitFiles]:
+        """Files of fits by name; those of an earlier try are taken as they are."""
+        found = {name: files for name in calls if (files := self._kept(name)) is not None}
         self._count += len(found)
 
-        def done(name: str, content: bytes) -> None:
-            self._home.keep(f"{name}.skops", content)
-            found[name] = content
+        def done(name: str, files: work.FitFiles) -> None:
+            self._home.keep(f"{name}.parquet", files.prices)
+            self._home.keep(f"{name}.skops", files.model)  # comes last: with it, both are there
+            found[name] = files
             self._count += 1
 
         def wait() -> None:
@@ -103,6 +106,10 @@ class _Steps:
 
         self._workers.do({name: call for name, call in calls.items() if name not in found}, done, wait)
         return found
+
+    def _kept(self, name: str) -> work.FitFiles | None:
+        model, prices = self._home.kept(f"{name}.skops"), self._home.kept(f"{name}.parquet")
+        return None if model is None or prices is None else work.FitFiles(model, prices)
 
     def one(self, call: Call, words: str) -> Any:
         """The result of a single call."""

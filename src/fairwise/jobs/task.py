@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.elicitation.export import judges, judgments
+from fairwise.elicitation.export import judge_name, judges, judgments, who_answered
 from fairwise.elicitation.fit_settings import FitSettings
 from fairwise.elicitation.folder import PEOPLE, StudyFolder
 from fairwise.elicitation.parquet import read_parquet
 from fairwise.elicitation.people_cards import ID
+from fairwise.elicitation.store.jobs import note_participants
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.ids import text_of
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from fairwise.elicitation.store.store import Store
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
+_NO_ANSWER = "There is no answer yet that a fit could listen to."
+_NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erased or excluded. Start a new fit."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,11 @@ def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
     study = StudyFolder.open(folder)
     settings = FitSettings.checked(job.settings, study)
     if not (kept / _RELATIONS).exists():
-        store.read_now(lambda connection: _keep(connection, settings, kept))
+        who = who_answered(finished_only=settings.finished_only)
+        numbers = store.change_now(partial(note_participants, job=job, who=who))
+        if not numbers:
+            raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
+        store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept))
     people = read_parquet(folder / PEOPLE).to_pandas().set_index(ID)
     relations = pd.read_parquet(kept / _RELATIONS).set_index("judge")
     said = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
@@ -71,10 +79,11 @@ def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
     return Task(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
 
 
-def _keep(connection: Connection, settings: FitSettings, kept: Path) -> None:
+def _keep(connection: Connection, settings: FitSettings, names: set[str], kept: Path) -> None:
     said = judgments(connection, finished_only=settings.finished_only)
+    said = said.select(judge for judge in said.judges if judge in names)  # of whom it is written down
     if not len(said.counted()):
-        raise InputError("There is no answer yet that a fit could listen to.")
+        raise InputError(_NO_ANSWER)
     said.write(kept / _ANSWERS)
     known = judges(connection)
     about = known[known["judge"].isin(said.judges)]

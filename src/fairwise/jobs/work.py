@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import GIVEN_UP, status_counts
-from fairwise.elicitation.job_files import MODEL
+from fairwise.elicitation.job_files import MODEL, PRICES
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,14 +35,32 @@ _MOST_GIVEN_UP = 50
 _CLOSE = 1e-6
 
 
-def fit(task: Task, eta: float | None) -> bytes:
-    """Return a model file of the fit at this eta."""
+class FitFiles(NamedTuple):
+    """A model file, and beside it the file of what each answer costs."""
+
+    model: bytes
+    prices: bytes
+
+    def opened(self) -> PairwiseFairClassifier:
+        """Return the model, with its prices."""
+        from fairwise.learning.estimator import PairwiseFairClassifier
+
+        with tempfile.TemporaryDirectory() as folder:
+            model, prices = Path(folder) / MODEL, Path(folder) / PRICES
+            model.write_bytes(self.model)
+            prices.write_bytes(self.prices)
+            return PairwiseFairClassifier.load(model, prices=prices)
+
+
+def fit(task: Task, eta: float | None) -> FitFiles:
+    """Return the files of the fit at this eta."""
     model = _model(task, eta)
     with one_thread():
         model.fit(task.people, task.outcome, judgments=task.judgments, sensitive_features=task.groups)
     with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder) / MODEL)
-        return (Path(folder) / MODEL).read_bytes()
+        files = Path(folder) / MODEL, Path(folder) / PRICES
+        model.save(files[0], prices=files[1])
+        return FitFiles(*(file.read_bytes() for file in files))
 
 
 def held_out(task: Task) -> HeldOut | None:
@@ -58,14 +76,14 @@ def held_out(task: Task) -> HeldOut | None:
         return None
 
 
-def etas(task: Task, own: bytes, loosest: bytes) -> list[float]:
+def etas(task: Task, own: FitFiles, loosest: FitFiles) -> list[float]:
     """Return where to look: from 0 to what the panel suffers if nobody listens, and what was asked for.
 
     Where what was asked for limits nothing, the fit itself is one that listens to nobody, and the last point.
     """
-    asked, end = task.settings.eta, opened(loosest).certificate_.mean_excess
+    asked, end = task.settings.eta, loosest.opened().certificate_.mean_excess
     if asked is None or asked >= end:
-        end = opened(own).certificate_.mean_excess
+        end = own.opened().certificate_.mean_excess
     if end < _CLOSE:
         return [0.0]
     found = [float(f"{eta:.4g}") for eta in np.linspace(0.0, end, STEPS + 1)]
@@ -79,7 +97,7 @@ def own_place(eta: float | None, at: list[float]) -> int:
     return len(at) - 1 if eta is None or eta >= at[-1] else at.index(eta)
 
 
-def frontier(task: Task, at: list[float], models: list[bytes], own: int) -> list[dict[str, Any]]:
+def frontier(task: Task, at: list[float], models: list[FitFiles], own: int) -> list[dict[str, Any]]:
     """Make one curve of fits that were made apart, of which one is the fit that was asked for.
 
     Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
@@ -91,7 +109,7 @@ def frontier(task: Task, at: list[float], models: list[bytes], own: int) -> list
 
     settings = _model(task, LOOSEST).get_params(deep=False)
     points = [(task.settings.gamma, eta) for eta in at]
-    fits = [opened(model) for model in models]
+    fits = [model.opened() for model in models]
     with one_thread():
         prepared = prepare(settings, task.people, task.outcome, task.judgments, None, task.groups)
         found = [model.classifiers_ for model in fits]
@@ -125,15 +143,6 @@ def _model(task: Task, eta: float | None) -> PairwiseFairClassifier:
         judge_budgets=asked.judge_budget,
         random_state=0,
     )
-
-
-def opened(content: bytes) -> PairwiseFairClassifier:
-    """Return the model of a file."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / MODEL).write_bytes(content)
-        return PairwiseFairClassifier.load(Path(folder) / MODEL)
 
 
 def _point(

@@ -97,8 +97,18 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     @property
     def prices_(self) -> pd.DataFrame:
-        """What each judgment costs and what became of it: judge, a, b, answer, price, violation, excess, status."""
-        return pd.DataFrame(self._fitted("_prices"))
+        """What each judgment costs and what became of it: judge, a, b, answer, price, violation, excess, status.
+
+        A model that was loaded has none, unless :meth:`load` is told where they were saved.
+        """
+        prices = self._fitted("_prices")
+        if prices is None:
+            raise InputError(
+                "This model was loaded from a file, and a model file holds no single judgment, so there are no prices. "
+                "Save them beside it right after the fit, save('model.skops', prices='prices.parquet'), and load both: "
+                "load('model.skops', prices='prices.parquet')."
+            )
+        return pd.DataFrame(prices)
 
     @property
     def trajectory_(self) -> pd.DataFrame:
@@ -157,22 +167,33 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         )
         return single
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, prices: str | PathLike[str] | None = None) -> None:
         """Write the model as plain arrays (a ``.skops`` file, no pickle), so that :meth:`load` can read it.
 
-        Where it holds types of your own, a warning says which ones :meth:`load` must be told to trust.
+        The file holds no single judgment. ``prices_``, which names who said what, is written to the file ``prices``
+        (Parquet) if one is given. Where the model holds types of your own, a warning says which ones :meth:`load` must
+        be told to trust.
         """
         from fairwise.learning.persistence import save
 
         check_is_fitted(self)
-        save(self, path)
+        save(self, path, prices)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], trusted: list[str] | None = None) -> Self:
-        """Read a model written by :meth:`save`; types that are neither plain nor scikit-learn's must be ``trusted``."""
+    def load(
+        cls,
+        path: str | PathLike[str],
+        trusted: list[str] | None = None,
+        *,
+        prices: str | PathLike[str] | None = None,
+    ) -> Self:
+        """Read a model written by :meth:`save`; types that are neither plain nor scikit-learn's must be ``trusted``.
+
+        ``prices`` is the file of its ``prices_``; without it the model has none.
+        """
         from fairwise.learning.persistence import load
 
-        return load(cls, path, trusted)
+        return load(cls, path, trusted, prices)
 
     def _adopt(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
@@ -181,7 +202,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         measured, gamma = self._measured(), float(self.gamma)
         self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
         prices = measured.prices(gamma)
-        self._prices = {str(name): prices[name].tolist() for name in prices.columns}
+        self._prices: dict[str, list[Any]] | None = {str(name): prices[name].tolist() for name in prices.columns}
         self._trajectory = training.solution.trajectory
         self._group_rules = self._measured_rules()
         return self

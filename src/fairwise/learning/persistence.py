@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pandas as pd
 import skops.io
 from sklearn.base import BaseEstimator
 
+from fairwise.constraints.status import STATUS
 from fairwise.errors import ModelFileError
+from fairwise.judgments import parquet
 from fairwise.learning.certificate import Certificate
 from fairwise.learning.derandomization import Derandomization
 from fairwise.learning.encoding import TableEncoder
@@ -28,6 +31,7 @@ from fairwise.learning.oracles.weighted import FittedClassifiers
 from fairwise.learning.trusted_types import trusted_types
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
     from fairwise.learning.estimator import PairwiseFairClassifier
@@ -49,23 +53,21 @@ _TYPES = {
 _OF_OWN_KEYS = ("judge_budgets", "label_values")  # settings whose keys are the user's, of any type
 
 
-def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
+_PRICES = ("judge", "a", "b", "answer", "price", "violation", "excess", "status")
+_NUMBERS = ("price", "violation", "excess")
+
+
+def save(model: PairwiseFairClassifier, path: str | PathLike[str], prices: str | PathLike[str] | None = None) -> None:
     """Write what prediction needs and what the fit said about itself; the file appears whole or not at all.
 
-    It is opened once before it appears, so that whatever is saved can be loaded.
+    It is opened once before it appears, so that whatever is saved can be loaded. It holds no single judgment: whoever
+    gets a model need not get what each judge said. ``prices`` is where those go, as Parquet.
     """
-    document = _document(model)
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        unknown = _write(document, unfinished, type(model))
-        unfinished.replace(target)
-    except OSError as error:
-        raise ModelFileError(f"{path}: the model could not be written ({error.strerror or error}).") from error
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: this model cannot be saved: {error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    if prices is not None:
+        table = model.prices_
+        _write_whole(prices, "prices", lambda draft: table.to_parquet(draft, index=False))
+    document, unknown = _document(model), set[str]()
+    _write_whole(path, "model", lambda draft: unknown.update(_write(document, draft, type(model))))
     if unknown:
         warnings.warn(
             f"{path}: saved, but it holds types that are not known to be safe, so that loading must name them: "
@@ -74,8 +76,59 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str]) -> None:
         )
 
 
-def load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None = None) -> Model:
-    """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``."""
+def _write_whole(path: str | PathLike[str], what: str, write: Callable[[Path], object]) -> None:
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        write(unfinished)
+        unfinished.replace(target)
+    except OSError as error:
+        raise ModelFileError(f"{path}: the {what} could not be written ({error.strerror or error}).") from error
+    except (ModelFileError, ValueError, TypeError) as error:  # arrow's own errors are ValueErrors and TypeErrors
+        raise ModelFileError(f"{path}: this model cannot be saved: {error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load(
+    cls: type[Model],
+    path: str | PathLike[str],
+    trusted: list[str] | None = None,
+    prices: str | PathLike[str] | None = None,
+) -> Model:
+    """Read a model file; refuse anything else, and types that are neither plain, scikit-learn's nor ``trusted``.
+
+    ``prices`` is the file that was written beside it.
+    """
+    model = _load(cls, path, trusted)
+    if prices is not None:
+        model._prices = _read_prices(prices)
+    return model
+
+
+def _read_prices(path: str | PathLike[str]) -> dict[str, list[Any]]:
+    try:
+        with Path(path).open("rb") as file:
+            table = parquet.read(file)
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: no such file.") from None
+    except parquet.DAMAGES as error:
+        raise ModelFileError(f"{path}: not a file of prices ({error}).") from None
+    missing = [name for name in _PRICES if name not in table]
+    if missing:
+        raise ModelFileError(f"{path}: not a file of prices: the column {missing[0]!r} is missing.")
+    for name in _NUMBERS:
+        if not pd.api.types.is_numeric_dtype(table[name].dtype):
+            raise ModelFileError(f"{path}: not a file of prices: the column {name!r} is not of numbers.")
+    odd = ~table["status"].isin(STATUS)
+    if odd.any():
+        allowed = ", ".join(map(repr, STATUS))
+        row, value = int(odd.to_numpy().argmax()) + 1, table["status"][odd].iloc[0]
+        raise ModelFileError(f"{path}: not a file of prices: row {row}: status {value!r}; allowed: {allowed}.")
+    return {name: table[name].tolist() for name in _PRICES}
+
+
+def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None) -> Model:
     try:
         _refuse_bombs(path)
         allowed = sorted({*trusted_types(_kind_of(path)), *(trusted or [])})
@@ -124,7 +177,7 @@ def _document(model: PairwiseFairClassifier) -> dict[str, Any]:
         "seed": model._seed,
         "certificate": asdict(model.certificate_),
         "derandomization": None if derandomization is None else asdict(derandomization),
-        "prices": model._prices,
+        "prices": {},  # single judgments; version 0.1 had them here
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
     }
@@ -188,7 +241,7 @@ def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
     # Version 0.1 wrote fewer fields, with the mean violation of another average: better nothing is said than that.
     if derandomization is not None and set(derandomization) == set(Derandomization.__dataclass_fields__):
         model.derandomization_ = Derandomization(**derandomization)
-    model._prices = document["prices"]
+    model._prices = document["prices"] or None
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None

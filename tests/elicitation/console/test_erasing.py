@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from fitting import ASKED
 from operating import Operating, operating
 from visits import hidden
 from watching import take_part
@@ -18,11 +19,11 @@ from fairwise.elicitation.bundles.archive import read_bundle
 from fairwise.elicitation.bundles.contents import PARTICIPANTS
 from fairwise.elicitation.bundles.verify import verify_bundle
 from fairwise.elicitation.forgetting import forget_in_time
-from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, job_folder
+from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store import erasure, invitations
 from fairwise.elicitation.store.erasure import clean_files, needs_cleaning, note_deletion
-from fairwise.elicitation.store.jobs import all_jobs, submit
+from fairwise.elicitation.store.jobs import all_jobs, end, note_participants, submit, take
 from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
 
@@ -114,28 +115,86 @@ def test_what_is_noted_says_only_that_somebody_was_erased(console: Operating) ->
     assert [tuple(row) for row in done] == [("Ada", "excluded", ""), ("Ada", "erased a participant", "")]
 
 
-def fitted(console: Operating) -> Path:
-    """The folder of a fit that is done, and another one that waits."""
-    folder = job_folder(console.site.host.path, 1)
+def fitted(console: Operating, *numbers: int) -> Path:
+    """The folder of a fit that is done, with the answers of these participants."""
+    store = console.site.host.store
+    job_id = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
+    job = store.change_now(lambda c: take(c, NOON, timedelta(hours=1)))
+    assert job is not None
+    assert job.id == job_id
+    who = sa.select(participants.c.id, participants.c.number).where(participants.c.number.in_(numbers))
+    assert sorted(store.change_now(lambda c: note_participants(c, job, who))) == sorted(numbers)
+    store.change_now(lambda c: end(c, job, "done", "", NOON))
+    folder = job_folder(console.site.host.path, job_id)
     folder.mkdir(parents=True)
-    for name in (REPORT, FRONTIER, MODEL):
+    for name in (REPORT, FRONTIER, PRICES, MODEL):
         (folder / name).write_text("p00002 said: same")
-    console.site.host.store.change_now(lambda c: submit(c, {}, "Ada", NOON))
     return folder
 
 
-@pytest.mark.parametrize("by", ["operator", "participant"])
-def test_reports_that_name_their_answers_go_too(console: Operating, by: str) -> None:
-    folder = fitted(console)
+def leave(console: Operating, by: str, link: str) -> None:
+    """Be erased by an operator, or withdraw."""
     if by == "operator":
-        console.post("/participants/2/erase", number="2")
+        console.post("/participants/4/erase", number="4")
     else:
-        own = take_part(console, 1)
-        form = console.client.get(f"{own}/withdraw")
-        console.client.post(f"{own}/withdraw", data=hidden(form))
-    assert [file.name for file in folder.iterdir()] == [MODEL]
-    [job] = console.site.host.store.read_now(all_jobs)
-    assert job.cancel_wanted
+        console.client.post(f"{link}/withdraw", data=hidden(console.client.get(f"{link}/withdraw")))
+
+
+@pytest.mark.parametrize("by", ["operator", "participant"])
+def test_only_fits_with_their_answers_are_made_again(console: Operating, by: str) -> None:
+    mine = take_part(console, 1)
+    theirs, others = fitted(console, 2, 4), fitted(console, 1, 2, 3)
+    before = {file.name: file.stat().st_mtime_ns for file in others.iterdir()}
+    leave(console, by, mine)
+    assert [file.name for file in theirs.iterdir()] == [MODEL]
+    assert {file.name: file.stat().st_mtime_ns for file in others.iterdir()} == before
+    kept, again = console.site.host.store.read_now(all_jobs)
+    assert (kept.state, kept.restarts) == ("done", 0)
+    assert (again.state, again.restarts, again.cancel_wanted) == ("waiting", 1, False)
+    assert "made again without them" in console.get("/fits/1").text
+    assert "is made again after a withdrawal" in " ".join(console.get("/fits").text.split())
+
+
+@pytest.mark.parametrize("by", ["operator", "participant"])
+def test_who_said_nothing_stops_no_fit(console: Operating, by: str) -> None:
+    """Whoever comes by the open link could otherwise delete every report and end every fit, as often as they like."""
+    done, store = fitted(console, 1, 2), console.site.host.store
+    running = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
+    store.change_now(lambda c: take(c, NOON, timedelta(hours=1)))
+    waiting = store.change_now(lambda c: submit(c, ASKED, "Ada", NOON))
+    before = store.read_now(all_jobs)
+    leave(console, by, take_part(console, 0))
+    assert store.read_now(all_jobs) == before
+    assert {job.id: job.state for job in before} == {1: "done", running: "running", waiting: "waiting"}
+    assert len(list(done.iterdir())) == 4
+
+
+def test_events_name_nobody_who_withdrew(console: Operating) -> None:
+    mine = take_part(console, 1)
+    console.post("/participants/4/exclude", reason="too fast")
+    console.post("/participants/4/include")
+    assert "participant 4" in everything(console)
+    leave(console, "participant", mine)
+    assert "participant 4" not in everything(console)
+    assert "participant 2" in everything(console)  # excluded, and still there
+
+
+def test_strangers_who_come_and_go_do_not_each_have_the_database_written_anew(
+    console: Operating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned: list[str | Path] = []
+
+    def clean(address: str | Path) -> bool:
+        cleaned.append(address)
+        return False
+
+    monkeypatch.setattr("fairwise.elicitation.forgetting.clean_files", clean)
+    monkeypatch.setattr("fairwise.elicitation.housekeeping.LEAST_SECONDS", 600.0)
+    for _ in range(8):
+        leave(console, "participant", take_part(console, 0))
+    store = console.site.host.store
+    assert len(cleaned) <= 2  # before and after the pause was made longer
+    assert store.read_now(needs_cleaning)  # which is noted, and not forgotten
 
 
 def test_it_is_asked_twice(console: Operating, database: str | Path) -> None:
@@ -196,12 +255,12 @@ def test_what_could_not_be_cleaned_is_cleaned_later(
             console.client.post(f"{mine}/withdraw", data=hidden(console.client.get(f"{mine}/withdraw")))
         else:
             assert forget_in_time(for_days, host.store, database).cleaned is False
-        assert forget_in_time(host.study.settings, host.store, database) == (0, False)  # still being read
+        assert forget_in_time(host.study.settings, host.store, database)[:2] == (0, False)  # still being read
     assert words not in everything(console)
     assert held(database, words)  # otherwise this shows nothing
-    assert forget_in_time(host.study.settings, host.store, database) == (0, True)
+    assert forget_in_time(host.study.settings, host.store, database)[:2] == (0, True)
     assert not held(database, words)
-    assert forget_in_time(host.study.settings, host.store, database) == (0, None)
+    assert forget_in_time(host.study.settings, host.store, database)[:2] == (0, None)
 
 
 def test_what_is_deleted_while_files_are_cleaned_is_cleaned_by_the_next(
@@ -210,9 +269,7 @@ def test_what_is_deleted_while_files_are_cleaned_is_cleaned_by_the_next(
     store, clean = console.site.host.store, erasure._cleaned
     store.change_now(note_deletion)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(
-            erasure, "_cleaned", lambda connection: (store.change_now(note_deletion), clean(connection))[1]
-        )
+        meanwhile.setattr(erasure, "_cleaned", lambda *given: (store.change_now(note_deletion), clean(*given))[1])
         assert clean_files(database)
     assert store.read_now(needs_cleaning)
     assert clean_files(database)

@@ -17,7 +17,7 @@ from visits import Visit, hidden
 from fairwise.elicitation.console.frontier_figure import drawn
 from fairwise.elicitation.folder import OUTCOME
 from fairwise.elicitation.job_files import FRONTIER, REPORT, job_folder
-from fairwise.elicitation.store.jobs import all_jobs, end, take
+from fairwise.elicitation.store.jobs import Job, all_jobs, end, take
 from fairwise.elicitation.store.standing import standing
 from fairwise.elicitation.store.tables import events
 from fairwise.judgments import Answer
@@ -138,26 +138,33 @@ def test_what_cannot_be_asked_for_is_said_and_nothing_typed_is_lost(
         assert jobs_of(console) == []
 
 
+def taken(console: Operating, at: datetime) -> Job:
+    """The next fit, which somebody begins."""
+    job = console.site.host.store.change_now(lambda c: take(c, at, timedelta(hours=1)))
+    assert job is not None
+    return job
+
+
 def test_progress_is_seen_and_a_fit_is_stopped(console: Operating) -> None:
     answered(console)
     console.post("/fits", **GOOD_FORM)
     assert "waits for its turn" in console.get("/fits/1").text
     store, now = console.site.host.store, datetime.now(UTC)
-    store.change_now(lambda c: take(c, now, timedelta(hours=1)))
+    first = taken(console, now)
     page = console.get("/fits/1").text
     assert "data-live" in page
     assert "Stop this fit" in page
     stopped = console.post("/fits/1/cancel")
     assert "being stopped" in stopped.text
     assert jobs_of(console)[0].cancel_wanted
-    store.change_now(lambda c: end(c, 1, "cancelled", "", now))
-    assert "was stopped before it was done" in console.get("/fits/1").text
+    store.change_now(lambda c: end(c, first, "cancelled", "An operator stopped it before it was done.", now))
+    assert "An operator stopped it before it was done." in console.get("/fits/1").text
     before = events_of(console)
     console.post("/fits/1/cancel")  # too late, and so nothing
     assert events_of(console) == before
     console.post("/fits", **GOOD_FORM)
-    store.change_now(lambda c: take(c, now, timedelta(hours=1)))
-    store.change_now(lambda c: end(c, 2, "failed", "The <table> was too small.", now))
+    second = taken(console, now)
+    store.change_now(lambda c: end(c, second, "failed", "The <table> was too small.", now))
     assert "The &lt;table&gt; was too small." in console.get("/fits/2").text
     assert console.get("/fits/2/report").status_code == 404
 
@@ -287,6 +294,7 @@ def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: 
     console.log_in("Vic")
     assert console.get("/fits/1/report").status_code == 200
     assert console.get("/fits/1/model").status_code == 403
+    assert console.get("/fits/1/prices").status_code == 403
     page = console.get("/fits/1").text
     for owners in ("Download the model", "Choose this model", "Fit this point", "Start another fit"):
         assert owners not in page

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.elicitation.bundles.contents import study_files
 from fairwise.elicitation.folder import OUTCOME, SECRET
-from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY
+from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.elicitation.store.tables import sessions
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.settings import StudySettings
 
-JOB_FILES = (FRONTIER, MODEL, REPORT, SCORES, SUMMARY)
+JOB_FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
 """What a fit leaves behind."""
 
 # Whoever was logged in logs in again: a copy of the database should open no door. Alembic's table is the version.

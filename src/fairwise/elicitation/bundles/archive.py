@@ -45,8 +45,8 @@ _FIELDS = {
     "consent_version": str,
     "files": dict,
 }
-_LATER_FIELDS = {"numpy": str, "last_number": int}
-_KINDS = {int: "a whole number", str: "a text", dict: "a list of files"}
+_LATER_FIELDS = {"numpy": str, "last_number": int, "coarse": bool}
+_KINDS = {int: "a whole number", str: "a text", dict: "a list of files", bool: "true or false"}
 # Whatever zip files can do to those who read them.
 _DAMAGES = (
     zipfile.BadZipFile,
@@ -101,11 +101,15 @@ class Bundle:
         return {name.removeprefix(STUDY): data for name, data in self.files.items() if name.startswith(STUDY)}
 
 
-def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapping[str, Any]:
-    """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list."""
+def write_bundle(path: Path, study: StudyFolder, connection: Connection, *, coarse: bool = False) -> Mapping[str, Any]:
+    """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list.
+
+    A ``coarse`` one tells days in the place of times and whole seconds of thinking, and nothing that anyone wrote.
+    """
     ours = [study.path / name for name in sorted(study_files(study.settings.languages))]
     files = {f"{STUDY}{file.name}": file.read_bytes() for file in ours if file.is_file()}
-    files |= {name: _as_csv(table) for name, table in tables(connection).items()}
+    rows = tables(connection)
+    files |= {name: _as_csv(_coarsened(table) if coarse else table) for name, table in rows.items()}
     manifest = {
         "format": FORMAT,
         "fairwise": version("fairwise"),
@@ -114,6 +118,7 @@ def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapp
         "fingerprint": study.fingerprint,
         "seed": study.settings.seed,
         "consent_version": version_of(files[f"{STUDY}{CONSENT}"].decode()),
+        "coarse": coarse,
         "last_number": last_number(connection),  # of a participant, so that no number is given again
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
@@ -125,6 +130,23 @@ def write_bundle(path: Path, study: StudyFolder, connection: Connection) -> Mapp
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     return manifest
+
+
+def _coarsened(table: pd.DataFrame) -> pd.DataFrame:
+    """Nothing that people are known by who saw somebody answer, and no words. What came first still does."""
+    changes = {name: "" for name in table.columns if name in _TYPED}
+    days = {name: table[name].map(_day) for name in table.columns if name.endswith("_at")}
+    seconds = {"seconds": table["seconds"].map(_whole_seconds)} if "seconds" in table else {}
+    return table.assign(**changes, **days, **seconds)
+
+
+def _day(moment: str) -> str:
+    """Midnight before a time, or nothing."""
+    return f"{moment[:10]}T00:00:00+00:00" if moment else ""
+
+
+def _whole_seconds(seconds: str) -> str:
+    return repr(float(round(float(seconds)))) if seconds else ""
 
 
 def _as_csv(table: pd.DataFrame) -> bytes:

@@ -64,6 +64,8 @@ class Verified:
 
     fairwise: str
     fingerprint: str
+    coarse: bool = False
+    """Whether it has days in the place of times, and nothing that anyone wrote."""
 
 
 def verify_bundle(path: Path) -> Verified:
@@ -103,6 +105,7 @@ def verify(bundle: Bundle) -> Verified:
         without_text=_check_consents(path, study, people, tables[CONSENTS]),
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
+        coarse=bundle.manifest.get("coarse", False),
     )
 
 

@@ -17,7 +17,7 @@ from fairwise.elicitation.export import taken
 from fairwise.elicitation.fit_settings import FitSettings, outcome_labels
 from fairwise.elicitation.fitted import Fitted
 from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import MODEL, REPORT
+from fairwise.elicitation.job_files import MODEL, PRICES, REPORT
 from fairwise.elicitation.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.elicitation.store.judged import anyone_answered
 from fairwise.elicitation.store.standing import choose, standing
@@ -64,6 +64,7 @@ class FitPages(ConsolePages):
         Route("GET", "/admin/fits/{id}", "fit", "viewer"),
         Route("GET", "/admin/fits/{id}/report", "report", "viewer"),
         Route("GET", "/admin/fits/{id}/model", "model", "owner"),
+        Route("GET", "/admin/fits/{id}/prices", "prices", "owner"),
         Route("POST", "/admin/fits/{id}/cancel", "cancel", "owner"),
         Route("POST", "/admin/fits/{id}/point", "fit_point", "owner"),
         Route("POST", "/admin/fits/{id}/choose", "choose", "owner"),
@@ -170,6 +171,7 @@ class FitPages(ConsolePages):
             summary=None if fitted is None else fitted.summary,
             has_report=fitted is not None and fitted.file(REPORT) is not None,
             has_model=fitted is not None and fitted.file(MODEL) is not None,
+            has_prices=fitted is not None and fitted.file(PRICES) is not None,
             points=points,
             figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
             own=own,
@@ -188,6 +190,10 @@ class FitPages(ConsolePages):
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
+
+    async def prices(self, request: Request) -> Response:
+        file, job_id = await self._file(request, PRICES), request.path_params["id"]
+        return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
 
     async def fit_point(self, request: Request) -> Response:
         """The same fit with the budget of one point of its frontier."""

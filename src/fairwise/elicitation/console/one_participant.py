@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,13 @@ from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.console.participants import CAME_BY
 from fairwise.elicitation.console.routes import ConsolePages, Route
-from fairwise.elicitation.job_files import forget_answers
+from fairwise.elicitation.housekeeping import tidy_fits
 from fairwise.elicitation.quality import EXPLAINED, WORDS, flags
 from fairwise.elicitation.store import exclusions
 from fairwise.elicitation.store.engine import database_url
 from fairwise.elicitation.store.erasure import about, clean_files, erase
 from fairwise.elicitation.store.one_participant import one_participant
-from fairwise.elicitation.store.problems import Unknown
+from fairwise.elicitation.store.problems import StoreUnavailable, Unknown
 from fairwise.elicitation.store.progress import answers_of
 
 if TYPE_CHECKING:
@@ -138,11 +139,13 @@ class OneParticipantPages(ConsolePages):
             return await self._ask_erase(request, f"To erase participant {number}, type their number: {number}")
         try:
             # Nothing of what was erased is noted, not even the number.
-            await self._noted(request, "erased a participant", "", partial(erase, number=number))
+            in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
         except Unknown:
             raise HTTPException(404) from None
         self._host.watch.forget()
-        await self._beside(forget_answers, self._host.path)
+        with suppress(StoreUnavailable):  # then the server does it within the hour
+            if in_fits:
+                await self._beside(tidy_fits, self._host.path, self._host.store)
         cleaned = await self._beside(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -15,7 +14,8 @@ from fastapi.responses import HTMLResponse
 from fairwise.elicitation.console.app import create_console
 from fairwise.elicitation.console.host import Host
 from fairwise.elicitation.console.rendering import Rendering
-from fairwise.elicitation.forgetting import SECONDS_BETWEEN, forget_in_time
+from fairwise.elicitation.housekeeping import Housekeeper
+from fairwise.elicitation.old_models import move_prices_out
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.elicitation.web import metrics
 from fairwise.elicitation.web.answering import answering
@@ -50,6 +50,7 @@ class Site:
         self._host: Host | None = None
         self._console: ASGIApp | None = None
         self._study: FastAPI | None = None
+        self._housekeeper: Housekeeper | None = None
         self._looker: ThreadPoolExecutor | None = None
         self._looking: Future[None] | None = None
         self._looking_since = 0.0
@@ -94,27 +95,23 @@ class Site:
         return app
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        forgetting: asyncio.Task[None] | None = None
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                try:
-                    self.open()
-                except Exception as error:
-                    await send({"type": "lifespan.startup.failed", "message": str(error)})
-                    raise
-                forgetting = asyncio.create_task(self._forget_in_time())
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                if forgetting is not None:
-                    forgetting.cancel()
-                    await asyncio.wait([forgetting])
-                self.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+        await receive()
+        try:
+            self.open()
+        except Exception as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            raise
+        assert self._housekeeper is not None
+        async with self._housekeeper.working():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        self.close()
+        await send({"type": "lifespan.shutdown.complete"})
 
     def open(self) -> None:
-        self._host = Host(*self._given)
+        host = self._host = Host(*self._given)
+        self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
+        move_prices_out(host.path, host.store)
         self._console = create_console(self._host)
         self._study = self._study_app()
         self._looker = ThreadPoolExecutor(1, "fairwise-looker")
@@ -125,17 +122,6 @@ class Site:
         if self._study is not None:
             self._study.state.answering.close()
         self.host.close()
-
-    async def _forget_in_time(self) -> None:
-        """What a study keeps for some days only goes without anybody having to think of it."""
-        while True:
-            if self.host.study is not None:
-                work = partial(forget_in_time, self.host.study.settings, self.host.store, self.host.database)
-                try:
-                    await asyncio.get_running_loop().run_in_executor(None, work)
-                except StoreUnavailable:
-                    _log.warning("What is older than retention_days could not be deleted; trying again in an hour")
-            await asyncio.sleep(SECONDS_BETWEEN)
 
     async def _keep_up(self) -> None:
         """Wait until the study is known as it is now, but not for a database or a disk that hangs."""
@@ -177,6 +163,7 @@ class Site:
             return _nothing_yet(host)
         app = participant_app(host.study, host.prefix)
         app.state.store, app.state.database, app.state.host = host.store, host.database, host
+        app.state.housekeeper = self._housekeeper
         app.state.answering = answering(host.study, host.store, host.database)
         return app
 

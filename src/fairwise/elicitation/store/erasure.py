@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from fairwise.elicitation.store.counters import counter, set_counter
 from fairwise.elicitation.store.engine import database_url
-from fairwise.elicitation.store.jobs import cancel_all
+from fairwise.elicitation.store.jobs import restart_without
 from fairwise.elicitation.store.patience import PATIENT_SECONDS, impatient_engine
 from fairwise.elicitation.store.problems import Unknown
 from fairwise.elicitation.store.tables import (
@@ -19,6 +20,7 @@ from fairwise.elicitation.store.tables import (
     events,
     exclusions,
     invitations,
+    job_participants,
     participants,
 )
 
@@ -38,53 +40,54 @@ def about(number: int) -> str:
     return f"participant {number}"
 
 
-def erase(connection: Connection, number: int) -> None:
-    """Delete all about a participant: answers, texts, exclusions, their invitation, and their number in events."""
-    of_them = participants.c.number == number
-    token_hash = connection.execute(sa.select(participants.c.token_hash).where(of_them)).scalar_one_or_none()
-    if token_hash is None:
-        raise Unknown
-    connection.execute(sa.delete(participants).where(of_them))
+def erase(connection: Connection, number: int) -> bool:
+    """Delete all about a participant, also their invitation; returns whether a fit has their answers."""
+    token_hash, in_fits = delete_participant(connection, participants.c.number == number)
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
-    connection.execute(sa.update(events).where(events.c.about == about(number)).values(about=""))
+    return in_fits
+
+
+def delete_participant(connection: Connection, which: sa.ColumnElement[bool]) -> tuple[bytes, bool]:
+    """Delete answers, texts and exclusions of someone, and their number in events; fits with them are made again.
+
+    Returns the hash of their token, and whether there are such fits: their files that name single answers are to be
+    deleted next, by :func:`~fairwise.elicitation.job_files.remove_leftovers`.
+    """
+    columns = participants.c.id, participants.c.number, participants.c.token_hash
+    who = connection.execute(sa.select(*columns).where(which).with_for_update()).one_or_none()
+    if who is None:
+        raise Unknown
+    in_fits = restart_without(connection, who.id)
+    connection.execute(sa.delete(participants).where(participants.c.id == who.id))
+    connection.execute(sa.update(events).where(events.c.about == about(who.number)).values(about=""))
     note_deletion(connection)
-    cancel_all(connection)
+    return who.token_hash, in_fits
 
 
 def note_deletion(connection: Connection) -> None:
     """Remember, with the deletion itself, that the files still hold what was deleted."""
-    _set(connection, _DELETIONS, counters.c.value + 1, first=1)
+    set_counter(connection, _DELETIONS, counters.c.value + 1, first=1)
 
 
 def needs_cleaning(connection: Connection) -> bool:
     """Whether the files may still hold something that was deleted."""
-    return _value(connection, _DELETIONS) > _value(connection, _CLEANED)
+    return counter(connection, _DELETIONS) > counter(connection, _CLEANED)
 
 
-def _value(connection: Connection, name: str) -> int:
-    return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
-
-
-def _set(connection: Connection, name: str, value: Any, first: int) -> None:
-    there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
-    if not there.rowcount:
-        connection.execute(sa.insert(counters), {"name": name, "value": first})
-
-
-def clean_files(address: str | Path) -> bool:
+def clean_files(address: str | Path, busy_milliseconds: int | None = None) -> bool:
     """Take what was deleted out of the files as well; returns whether that could be done now.
 
     On SQLite the database is written anew without gaps, and the log beside it emptied. PostgreSQL frees the rows, but
     its log, its backups and the free space of its files are not ours to empty. If it could not be done, the note of the
-    deletion stays, and whoever asks :func:`needs_cleaning` tries again.
+    deletion stays, and whoever asks :func:`needs_cleaning` tries again. For others it waits so long.
     """
     url = database_url(address)
     try:
         with _engine(url).connect() as connection:
-            known = _value(connection, _DELETIONS)  # another that comes meanwhile is cleaned by the next
-            if not _cleaned(connection):
+            known = counter(connection, _DELETIONS)  # another that comes meanwhile is cleaned by the next
+            if not _cleaned(connection, _BUSY_MILLISECONDS if busy_milliseconds is None else busy_milliseconds):
                 return False
-            _set(connection, _CLEANED, sa.case((counters.c.value < known, known), else_=counters.c.value), known)
+            set_counter(connection, _CLEANED, sa.case((counters.c.value < known, known), else_=counters.c.value), known)
             return True
     except sa.exc.DBAPIError as error:
         _log.warning("What was erased could not be taken out of the files of the database yet: %s", error)
@@ -98,12 +101,12 @@ def _engine(url: sa.URL) -> sa.Engine:
     return impatient_engine(url, PATIENT_SECONDS, **options)
 
 
-def _cleaned(connection: Connection) -> bool:
+def _cleaned(connection: Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
-        tables = (participants, appearances, answers, closings, exclusions, invitations, events)
+        tables = (participants, appearances, answers, closings, exclusions, invitations, events, job_participants)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")
     connection.exec_driver_sql("PRAGMA secure_delete = ON")
     connection.exec_driver_sql("VACUUM")
     busy, _, _ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
-from fairwise.elicitation.store.erasure import note_deletion
+from fairwise.elicitation.store.erasure import delete_participant
 from fairwise.elicitation.store.invitations import invitation
-from fairwise.elicitation.store.jobs import cancel_all
 from fairwise.elicitation.store.problems import (
     Full,
     NotInvited,
@@ -286,17 +285,15 @@ def _open_pairs(connection: Connection, participant_id: int, places: int) -> int
     return max(int(laid_out), places) - int(answered)
 
 
-def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> None:
+def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
     """Delete everything about someone. What remains is that on this day somebody withdrew.
 
     Of a personal link it remains that it was this one, but no name; of someone from a panel, the mark of their id.
+    Returns whether a fit has their answers, see :func:`~fairwise.elicitation.store.erasure.delete_participant`.
     """
-    gone = connection.execute(sa.delete(participants).where(participants.c.token_hash == token_hash))
-    if not gone.rowcount:
-        raise Unknown
+    _, in_fits = delete_participant(connection, participants.c.token_hash == token_hash)
     connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
     connection.execute(
         sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date(), name="")
     )
-    note_deletion(connection)
-    cancel_all(connection)
+    return in_fits

@@ -45,5 +45,9 @@ class NotOpen(StoreProblem):
     """The study is paused or closed: nobody may begin, answer or finish."""
 
 
+class NotUnderWay(StoreProblem):
+    """A run of a job that is over, or void since somebody whose answers it has withdrew."""
+
+
 class StoreUnavailable(StoreProblem):
     """The database cannot be reached or written to at the moment."""

@@ -11,6 +11,7 @@
     participants  1 -- n  exclusions (those without an end are in force)
     operators     1 -- n  sessions
     jobs: fits, done outside of the web app; study: its state, and which fit was chosen
+    jobs          n -- n  participants, by job_participants: whose answers a fit is made from
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
     counters, withdrawals: numbers, about nobody
@@ -255,5 +256,14 @@ jobs = Table(
     Column("started_at", Moment),
     Column("alive_at", Moment),  # when whoever does it last said so
     Column("ended_at", Moment),
+    Column("attempts", Integer, nullable=False, server_default="0"),  # since it last came further
+    Column("restarts", Integer, nullable=False, server_default="0"),  # because somebody whose answers it has withdrew
     _one_of("state", JOB_STATES),
+)
+
+job_participants = Table(
+    "job_participants",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), primary_key=True, index=True),
 )

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from fairwise.elicitation.housekeeping import Housekeeper
 from fairwise.elicitation.languages import marked
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store.problems import (
@@ -70,8 +71,10 @@ def create_app(folder: StudyFolder, database: str | Path, *, prefix: str = "") -
         store = Store.open(database, folder.fingerprint)
         app.state.store, app.state.database = store, database
         app.state.answering = answering(folder, store, database)
+        app.state.housekeeper = Housekeeper(lambda: folder, store, database)
         try:
-            yield
+            async with app.state.housekeeper.working():
+                yield
         finally:
             app.state.answering.close()
             store.close()

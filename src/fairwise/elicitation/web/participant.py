@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.elicitation.arrivals import PANELS
-from fairwise.elicitation.job_files import forget_answers
+from fairwise.elicitation.housekeeping import tidy_fits
 from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.erasure import clean_files
-from fairwise.elicitation.store.problems import NotYet, Unknown
+from fairwise.elicitation.store.problems import NotYet, StoreUnavailable, Unknown
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
@@ -24,7 +24,6 @@ from fairwise.elicitation.web.result import announced
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -212,14 +211,6 @@ class ParticipantPages(Asking):
     async def _completion_code(self, request: Request, who: participants.Participant) -> str:
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
-    def _clean(self, database: str | Path) -> None:
-        """Take what was deleted out of the files, too: the database's own, and those of earlier fits.
-
-        If somebody reads the database just now, the note of the deletion stays, and forget_in_time tries again.
-        """
-        forget_answers(self._folder.path)
-        clean_files(database)
-
     async def withdrawal(self, request: Request) -> Response:
         await self._who(request)
         return HTMLResponse(self._in(request).withdraw(self._me(request)))
@@ -229,8 +220,11 @@ class ParticipantPages(Asking):
         came = await self._read(request, participants.came)
         mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
-        await self._store(request).write(forget)  # whether the study is open or not
-        await asyncio.get_running_loop().run_in_executor(None, self._clean, request.app.state.database)
+        store = self._store(request)
+        if await store.write(forget):  # whether the study is open or not
+            with suppress(StoreUnavailable):  # then the housekeeper does it
+                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
+        request.app.state.housekeeper.wake()
         response = self._to("/withdrawn")
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
         return response
