@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from argon2 import PasswordHasher
 from small_study import study_maker
 from tried import PROPERTY, Tried
-
-from fairwise.elicitation.console import passwords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,15 +17,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyFolder]:
     return study_maker(tmp_path_factory)
-
-
-@pytest.fixture
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hashes that take no time, where many passwords are tried and how slow that is does not matter."""
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    passwords._nobodys.cache_clear()
-    yield
-    passwords._nobodys.cache_clear()
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ class AccountPages(ConsolePages):
 
     async def add(self, request: Request) -> Response:
         form = request.state.form
-        name, role = form.text("name", 100), form.text("role", 16)
+        name, role = form.text("name", operators.LONGEST_NAME), form.text("role", 16)
         password = form.fields.get("password", "")
         problem = passwords.problem_with(password, form.fields.get("again", ""))
         if not name or role not in ROLES:

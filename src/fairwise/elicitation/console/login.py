@@ -73,7 +73,10 @@ class LoginPages(ConsolePages):
         return self._page(request, "login", status, problem=problem, name=name, anyone=anyone)
 
     async def log_in(self, request: Request) -> Response:
-        name, password = request.state.form.text("name", 100), request.state.form.fields.get("password", "")
+        name, password = (
+            request.state.form.text("name", operators.LONGEST_NAME),
+            request.state.form.fields.get("password", ""),
+        )
         address = request.client.host if request.client else ""
         limits = login_limits(name, address, self._devices.known(name, request.cookies.get(devices.COOKIE, "")))
         if not await self._beside(self._attempts.begin, *limits):
@@ -126,7 +129,7 @@ class LoginPages(ConsolePages):
         if await self._is_set_up(request):
             return self._to("/login")
         form = request.state.form
-        name, password = form.text("name", 100), form.fields.get("password", "")
+        name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
         problem = passwords.problem_with(password, form.fields.get("again", "")) if name else "Give a name"
         if problem:
             return self._page(request, "setup", 422, problem=problem, name=name)

@@ -23,6 +23,8 @@ LONGEST = timedelta(hours=12)
 IDLE = timedelta(hours=1)
 """After so long without a page, too."""
 
+LONGEST_NAME = 100
+
 _TURNS = 0x6F776E65  # any number will do, as long as it is always the same, and not that of the migrations
 
 
