@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, TypeVar
 
+from fairwise.elicitation.private_files import create_private
 from fairwise.elicitation.store.operators import same_letters
 from fairwise.elicitation.store.problems import StoreUnavailable
 
@@ -130,6 +131,7 @@ class Attempts:
             raise StoreUnavailable(str(error)) from error
 
     def _changed(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        create_private(self._file)
         with closing(sqlite3.connect(self._file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")  # a quarter of an hour is not worth waiting for a disk
             connection.execute("PRAGMA secure_delete = ON")
