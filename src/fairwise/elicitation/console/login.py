@@ -73,10 +73,8 @@ class LoginPages(ConsolePages):
         return self._page(request, "login", status, problem=problem, name=name, anyone=anyone)
 
     async def log_in(self, request: Request) -> Response:
-        name, password = (
-            request.state.form.text("name", operators.LONGEST_NAME),
-            request.state.form.fields.get("password", ""),
-        )
+        form = request.state.form
+        name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
         address = request.client.host if request.client else ""
         limits = login_limits(name, address, self._devices.known(name, request.cookies.get(devices.COOKIE, "")))
         if not await self._beside(self._attempts.begin, *limits):
