@@ -108,6 +108,8 @@ DEFENCES = (
         f"{CONSOLE}login.py", "or time.time() > until:", "or False:"),
     one("rights are looked at when all is there", f"{S}test_outliving.py::test_what_was_half_sent_shows_nothing_either",
         f"{CONSOLE}routes.py", "        self._refuse_others(request, form)\n        await self._check(request)\n", "        self._refuse_others(request, form)\n"),
+    one("also of a file", f"{S}test_outliving.py::test_a_file_that_was_half_sent_is_not_kept",
+        f"{CONSOLE}making.py", "            await self._check(request)\n", ""),
     Defence("half a request", f"{S}test_outliving.py::test_half_a_request_of_somebody_removed_meanwhile_changes_nothing", (
         (f"{CONSOLE}routes.py", "        self._refuse_others(request, form)\n        await self._check(request)\n",
          "        self._refuse_others(request, form)\n"),

@@ -102,41 +102,59 @@ def test_half_a_request_of_somebody_removed_meanwhile_changes_nothing(
         assert owners(store) == ["Ada"]
 
 
+async def in_two_halves(site: Site, asked: Asked, between: Callable[[], Any]) -> tuple[int, bytes]:
+    """Send half of a request, do something else, send the rest; returns the status and the page."""
+    half = len(asked.body) // 2
+    parts = iter((asked.body[:half], asked.body[half:]))
+    said: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        part = next(parts)
+        if said == [] and part == asked.body[half:]:
+            between()
+        return {"type": "http.request", "body": part, "more_body": part == asked.body[:half]}
+
+    async def take(message: dict[str, Any]) -> None:
+        said.append(message)
+
+    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": asked.path, "query_string": b"", "root_path": ""}
+    scope |= {"headers": list(asked.headers), "scheme": "https", "client": None, "server": ("x", 443)}
+    await site({**scope, "state": {}, "http_version": "1.1"}, receive, take)  # type: ignore[arg-type]
+    return said[0]["status"], b"".join(one.get("body", b"") for one in said[1:])
+
+
 def test_what_was_half_sent_shows_nothing_either(make_study: Any, tmp_path: Path) -> None:
     """A form with a mistake in it is answered by a page with names on it."""
-    site = Site(make_study().path, tmp_path / "study.sqlite")
-    site.open()
-    try:
+    with sites(make_study(), tmp_path / "study.sqlite", 1) as (site,):
         eve, cookie = with_session(site.host.store, site, "Eve")
         with_session(site.host.store, site, "Ada Countess")
         asked = form(site, "/admin/accounts", cookie, **{**NEW_OWNER, "again": "no"})
-        whole = asked.body
-
-        async def half() -> tuple[int, bytes]:
-            said: list[Any] = []
-
-            async def receive() -> dict[str, Any]:
-                site.host.store.change_now(lambda c: operators.remove_operator(c, eve))
-                return {"type": "http.request", "body": whole, "more_body": False}
-
-            async def take(message: dict[str, Any]) -> None:
-                said.append(message)
-
-            scope: dict[str, Any] = {
-                "type": "http",
-                "method": "POST",
-                "path": asked.path,
-                "query_string": b"",
-                "root_path": "",
-            }
-            scope |= {"headers": list(asked.headers), "scheme": "https", "client": None, "server": ("x", 443)}
-            await site({**scope, "state": {}, "http_version": "1.1"}, receive, take)  # type: ignore[arg-type]
-            return said[0]["status"], b"".join(one.get("body", b"") for one in said[1:])
-
-        status, page = asyncio.run(half())
+        status, page = asyncio.run(in_two_halves(site, asked, lambda: remove(site, eve)))
         assert (status, b"Countess" in page) == (401, False)
+
+
+def test_a_file_that_was_half_sent_is_not_kept(tmp_path: Path) -> None:
+    home = tmp_path / "empty"
+    site = Site(home, tmp_path / "study.sqlite")
+    site.open()
+    try:
+        eve, cookie = with_session(site.host.store, site, "Eve")
+        with_session(site.host.store, site, "Ada")
+        csrf = site.host.keys.form(f"console {cookie.partition('=')[2]}")
+        part = '--x\r\ncontent-disposition: form-data; name="'
+        body = f'{part}csrf"\r\n\r\n{csrf}\r\n{part}people"; filename="people.csv"\r\n\r\nid,age\r\n'
+        body += "".join(f"{k},30\r\n" for k in range(99))
+        kind = (b"content-type", b"multipart/form-data; boundary=x")
+        asked = Asked("POST", "/admin/new", (*get("/", cookie).headers, kind), f"{body}--x--\r\n".encode())
+        status, _ = asyncio.run(in_two_halves(site, asked, lambda: remove(site, eve)))
+        assert status == 401
+        assert [*home.rglob("people.*"), *home.rglob("received")] == []
     finally:
         site.close()
+
+
+def remove(site: Site, operator_id: int) -> None:
+    site.host.store.change_now(lambda connection: operators.remove_operator(connection, operator_id))
 
 
 @pytest.mark.parametrize("how", ["removed", "made a viewer", "logged out", "password changed"])

@@ -75,7 +75,7 @@ def take_turns(connection: Connection) -> None:
 
 def add_operator(connection: Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
     """Make an account and return its id; a name that is there already, in whatever letters, is refused."""
-    if credentials(connection, name) is not None:
+    if credentials(connection, name) is not None or same_letters(name) == COMMAND_LINE.name:
         raise NameTaken
     values = {"name": name, "password_hash": password_hash, "role": role, "made_at": at}
     made = connection.execute(sa.insert(operators), values).inserted_primary_key
