@@ -137,7 +137,7 @@ def test_other_files_are_no_bundles(tmp_path: Path) -> None:
             verify_bundle(path)
 
 
-FORMULAS = ("=1+1", "'quoted'", " +1", "plain", "-", "\t@x")
+FORMULAS = ("=1+1", "'quoted'", "x;=1", "plain", "-", "\t@x")
 
 
 def test_formulas_in_bundles_are_defused_and_come_back(study: StudyFolder, tmp_path: Path) -> None:
@@ -157,7 +157,8 @@ def test_formulas_in_bundles_are_defused_and_come_back(study: StudyFolder, tmp_p
             name: list(csv.reader(io.StringIO(opened.read(name).decode()))) for name in (ANSWERS, CLOSINGS, EXCLUSIONS)
         }
     for rows in raw.values():
-        assert not [cell for row in rows for cell in row if cell.lstrip()[:1] in ("=", "+", "@")]
+        cells = [part for row in rows for cell in row for part in cell.split(";")]
+        assert not [cell for cell in cells if cell.lstrip()[:1] in ("=", "+", "@")]
     found = read_bundle(bundle)
     assert list(found.table(ANSWERS)["why"]) == said
     assert "=1+1" in said
@@ -177,7 +178,26 @@ def test_texts_of_older_bundles_are_read_as_they_are(bundle: Path) -> None:
     assert verify_bundle(old) == verify_bundle(bundle)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "'plain"])
+def test_texts_of_bundles_of_format_2_are_read_as_it_wrote_them(bundle: Path) -> None:
+    """A ' before what begins like a formula, and after a semicolon none."""
+
+    def older(*cells: str) -> Path:
+        def change(files: dict[str, bytes]) -> None:
+            files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 2}).encode()
+            for row, words in enumerate(cells):
+                in_table(ANSWERS, put(row, "why", words))(files)
+
+        return changed(bundle, change, forge=True)
+
+    old = older("'=1+1", "''quoted'", "x;=1", "x;'=1")
+    assert list(read_bundle(old).table(ANSWERS)["why"])[:4] == ["=1+1", "'quoted'", "x;=1", "x;'=1"]
+    assert verify_bundle(old) == verify_bundle(bundle)
+    for cell in ("=1+1", "'plain"):
+        with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
+            verify_bundle(older(cell))
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "'plain", "x;=1", "x;'plain"])
 def test_a_newer_bundle_holds_no_formula(bundle: Path, cell: str) -> None:
     with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
         verify_bundle(changed(bundle, in_table(ANSWERS, put(0, "why", cell)), forge=True))

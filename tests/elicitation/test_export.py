@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -169,13 +172,37 @@ def test_texts(tmp_path: Path) -> None:
     assert everyone[["judge", "a", "b", "text"]].to_numpy()[0].tolist() == ["p00001", IDS[0], IDS[1], "=HYPERLINK(1)"]
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\uff1d1", "'=1", "'"])
-def test_formulas_are_defused(text: str) -> None:
-    assert export.defused(text) == f"'{text}"
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [(text, f"'{text}") for text in ("=1", "+1", "-1", "@SUM(A1)", "  =1", "\uff1d1", "'=1", "'", "\t1", '"=1')]
+    + [("\t=1", "'\t'=1"), ("\r=1", "'\r'=1"), ("\n=1", "'\n'=1")]
+    + [(f"x{cut}{text}", f"x{cut}'{text}") for cut in ";\t\r\n" for text in ("=cmd();y", " =1", '"=1', '" "+1', "'=1")]
+    + [("x;;\n=1;-2", "x;;\n'=1;'-2"), ("x; y = 1", "x; y = 1"), ("a-b; c", "a-b; c")],
+)
+def test_formulas_are_defused(text: str, safe: str) -> None:
+    assert export.defused(text) == safe
+    assert export.as_written(safe) == text
 
 
-@given(st.text())
+_TEXTS = st.text() | st.text("=+-@;'\"\t\r\n a")
+
+
+@given(_TEXTS)
 def test_defusing_can_be_undone(text: str) -> None:
+    assert export.as_written(export.defused(text)) == text
+
+
+@given(_TEXTS)
+def test_no_spreadsheet_finds_a_formula_whatever_separates_its_cells(text: str) -> None:
     safe = export.defused(text)
-    assert safe.removeprefix("'") == text
-    assert safe.lstrip()[:1] not in set("=+-@")
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerow(["p00001", "why", safe])
+    line = written.getvalue()
+    by_commas, by_semicolons = next(csv.reader(io.StringIO(line, newline=""))), re.split("[;\t\r\n]", line)
+    assert not [cell for cell in (*by_commas, *by_semicolons) if cell.lstrip(' "').startswith(("=", "+", "-", "@"))]
+
+
+def test_long_texts_of_blanks_are_defused_at_once() -> None:
+    """No blank is looked at from two places: in quadratic time this would take minutes."""
+    text = "\n \t;" * 50_000 + " " * 200_000
+    assert export.as_written(export.defused(text)) == text

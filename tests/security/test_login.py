@@ -12,7 +12,7 @@ from operating import Operating, operating
 from raw_asgi import Asked, send
 
 from fairwise.elicitation.console import passwords
-from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts
+from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,10 +62,11 @@ def test_many_at_once_are_not_each_the_first(console: Operating) -> None:
 def test_processes_count_together_and_names_and_addresses_are_kept_nowhere(console: Operating) -> None:
     home, keys = console.site.host.path, console.site.host.keys
     one, other = Attempts(home, keys), Attempts(home, keys)
-    tries = [each.begin("Somebody Known", "203.0.113.9") for _ in range(OF_ONE_NAME) for each in (one, other)]
+    limits = login_limits("Somebody Known", "203.0.113.9", None)
+    tries = [each.begin(*limits) for _ in range(OF_ONE_NAME) for each in (one, other)]
     assert sum(tries) == OF_ONE_NAME
-    other.forgive("Somebody Known", "203.0.113.9")
-    assert one.begin("somebody known", "203.0.113.9")
+    other.forgive(*limits)
+    assert one.begin(*login_limits("somebody known", "203.0.113.9", None))
     kept = (home / FILE).read_bytes()
     assert b"203.0.113.9" not in kept
     assert b"omebody" not in kept

@@ -6,6 +6,7 @@ import re
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -16,8 +17,11 @@ from raw_asgi import Asked, send
 from visits import Visit, hidden
 
 from fairwise.elicitation.console.app import ALL_PAGES
+from fairwise.elicitation.console.devices import COOKIE as DEVICE
+from fairwise.elicitation.console.login import reset_key
 from fairwise.elicitation.console.routes import COOKIE as OPERATOR
 from fairwise.elicitation.console.site import Site
+from fairwise.elicitation.store.operators import credentials
 from fairwise.elicitation.web.arriving import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:
@@ -65,13 +69,14 @@ def prepared(study: StudyFolder, database: str | Path) -> Attacked:
         console.add("Vic", "viewer")
         good += _of_participants(console)
         done_job(console.site.host.store, study.path, dict.fromkeys(study.person_ids, 0.5))
-        owner = f"{OPERATOR}={console.client.cookies[OPERATOR]}"
+        owner = f"{OPERATOR}={console.client.cookies[OPERATOR]}; {DEVICE}={console.client.cookies[DEVICE]}"
         pages = _of_the_console(console)
         good += [_as(asked, owner) for asked in pages]
         console.log_in("Vic")
         viewer = f"{OPERATOR}={console.client.cookies[OPERATOR]}"
         good += [_as(asked, viewer) for asked in _of_the_console(console)]
         good += pages
+        good += _of_a_reset(console)
     names = {name for asked in good for name in re.findall(r"(?:^|&)(\w+)=", asked.body.decode())}
     return Attacked(tuple(good), (*sorted(names | PARAMETERS),))
 
@@ -125,6 +130,16 @@ def _of_the_console(console: Operating) -> list[Asked]:
             fields = {unescape(name): unescape(value) for name, value in _FIELDS.findall(page)}
             found.append(post(path, {**fields, **_TYPED.get(route.handler, {}), "csrf": csrf}))
     return found
+
+
+def _of_a_reset(console: Operating) -> list[Asked]:
+    """A link for a new password of an account that nobody else uses."""
+    console.add("Rita", "viewer")
+    host = console.site.host
+    operator_id, kept = host.store.read_now(partial(credentials, name="Rita")) or (0, "")
+    path = f"/admin/reset/{reset_key(host.keys, operator_id, kept)}"
+    typed = {"csrf": host.keys.form("console "), "password": "three words here", "again": "three words here"}
+    return [get(path), post(path, typed)]
 
 
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')

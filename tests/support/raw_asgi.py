@@ -46,7 +46,7 @@ class Reply:
         return self.body.decode(errors="replace")
 
 
-async def send(app: Any, asked: Asked) -> Reply:
+async def send(app: Any, asked: Asked, client: str = "203.0.113.7") -> Reply:
     """Ask an app; an error that it does not handle is raised here, as it would show as a bare 500 elsewhere."""
     path, _, query = asked.path.partition("?")
     scope = {
@@ -60,7 +60,7 @@ async def send(app: Any, asked: Asked) -> Reply:
         "query_string": query.encode(errors="replace"),
         "root_path": "",
         "headers": list(asked.headers),
-        "client": ("203.0.113.7", 50000),
+        "client": (client, 50000),
         "server": ("study.example", 443),
         "state": {},
     }

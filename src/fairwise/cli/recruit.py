@@ -15,12 +15,12 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from fairwise.elicitation.store.store import Store
 
-_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
-_Database = Annotated[
+StudyArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
+DatabaseOption = Annotated[
     str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
 ]
-_Url = Annotated[str, typer.Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
-_HERE = "http://127.0.0.1:8000"
+UrlOption = Annotated[str, typer.Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
+HERE = "http://127.0.0.1:8000"
 _HEADINGS = {
     "number": "number",
     "state": "state",
@@ -34,7 +34,7 @@ _HEADINGS = {
 
 
 def links(
-    folder: _Folder,
+    folder: StudyArgument,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write names and links: .csv or .parquet.")] = None,
     count: Annotated[int | None, typer.Option("--count", help="How many links.", min=1, max=100_000)] = None,
     names: Annotated[
@@ -44,8 +44,8 @@ def links(
     revoke: Annotated[
         str | None, typer.Option("--revoke", help="Let nobody begin by this link.", metavar="LINK")
     ] = None,
-    url: _Url = _HERE,
-    database: _Database = None,
+    url: UrlOption = HERE,
+    database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
     """Make personal links: one person each, who can begin by it once and go on by it at any time.
@@ -67,7 +67,7 @@ def links(
         raise InputError("Give --out and either --count or --names")
     check_target(out, TABLES, [names])
     called = [""] * (count or 0) if names is None else _names(names)
-    base = _base(url)
+    base = base_address(url)
     tokens = [Keys.new() for _ in called]
     people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
     store = _open(folder, database)
@@ -82,18 +82,18 @@ def links(
         print_json({"out": str(out), "links": len(made)})
         return
     say(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
-    if url == _HERE:
+    if url == HERE:
         say("They lead to this machine. Give --url to have them lead to where participants reach the study.")
 
 
 def room(
-    folder: _Folder,
+    folder: StudyArgument,
     name: Annotated[str | None, typer.Option("--name", help="Open a room for a class or a meeting.")] = None,
     close: Annotated[
         str | None, typer.Option("--close", help="Let nobody else in by this code.", metavar="CODE")
     ] = None,
-    url: _Url = _HERE,
-    database: _Database = None,
+    url: UrlOption = HERE,
+    database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
     """Open or close a room, whose people come with a code; without options, list the rooms.
@@ -106,7 +106,7 @@ def room(
 
     from fairwise.elicitation.store.rooms import all_rooms, close_room, open_room, read_code
 
-    base = _base(url)
+    base = base_address(url)
     if name is not None and (close is not None or not name.strip() or len(name) > 200):
         raise InputError("--name: needed: a name of up to 200 characters, and no --close beside it")
     store = _open(folder, database)
@@ -135,11 +135,11 @@ def room(
 
 
 def participants(
-    folder: _Folder,
+    folder: StudyArgument,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write them to a table instead: .csv or .parquet.", metavar="FILE")
     ] = None,
-    database: _Database = None,
+    database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
     """List who was invited, started, finished, was screened out or withdrew, and by which way they came.
@@ -203,7 +203,7 @@ def _revoke(folder: Path, database: str | None, link: str) -> None:
     say("Nobody can begin by this link any more. Whoever began by it goes on.")
 
 
-def _base(url: str) -> str:
+def base_address(url: str) -> str:
     """The address without a slash at its end."""
     from urllib.parse import urlsplit
 

@@ -8,6 +8,7 @@ import typer
 from fairwise.cli.bundle import reopen, verify
 from fairwise.cli.forget import forget
 from fairwise.cli.guard import debuggable
+from fairwise.cli.operators import operator
 from fairwise.cli.output import print_json
 from fairwise.cli.parsing import behind, mixture, names
 from fairwise.cli.people_options import IdColumn, PeoplePath
@@ -175,3 +176,4 @@ study.command("participants")(debuggable(participants))
 study.command("forget")(debuggable(forget))
 study.command("verify")(debuggable(verify))
 study.command("reopen")(debuggable(reopen))
+study.add_typer(operator)

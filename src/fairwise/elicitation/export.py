@@ -16,7 +16,11 @@ from fairwise.judgments import Judgments
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
-_LIKE_A_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
+# Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
+# one that parts cells by semicolons, and cells end at every semicolon, tab and line break.
+_CELL = r"(?:^|(?<=[;\t\r\n]))"
+_FORMULA = re.compile(rf"""^(?=[\t\r\n])|{_CELL}(?=(?:(?![\t\r\n])[\s"])*[=+\-@\uff1d\uff0b\uff0d\uff20]|')""")
+_DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
 _ABOUT = ["relation", "came_by", "room", "language", "check_tries"]
@@ -144,12 +148,23 @@ def texts(connection: Connection, *, finished_only: bool = False, with_excluded:
 
 
 def defused(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: one that looks like it begins with ', and so no other does.
+    """A text in which no spreadsheet finds a formula: whatever looks like one has a ' before it.
 
-    >>> defused("=1+1"), defused("- nothing"), defused("'quoted'"), defused("a = b")
-    ("'=1+1", "'- nothing", "''quoted'", 'a = b')
+    So has every ' that stands in such a place, so that :func:`as_written` knows which were there before.
+
+    >>> defused("=1+1"), defused("- nothing"), defused("'quoted'"), defused("a = b"), defused("one; =2")
+    ("'=1+1", "'- nothing", "''quoted'", 'a = b', "one;' =2")
     """
-    return f"'{text}" if _LIKE_A_FORMULA.match(text) else text
+    return _FORMULA.sub("'", text)
+
+
+def as_written(cell: str) -> str:
+    """The text that :func:`defused` made a cell of.
+
+    >>> as_written("'=1+1"), as_written("one;' =2")
+    ('=1+1', 'one; =2')
+    """
+    return _DEFUSED.sub("", cell)
 
 
 @dataclass(frozen=True)

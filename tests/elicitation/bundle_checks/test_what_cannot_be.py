@@ -88,7 +88,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "models of no active study": (in_table(ANSWER_MODELS, a_model), "this study has no active pairs"),
     "seed": (manifest(seed=99), "bundle.json: 'seed' is 99, but its study has 0"),
     "consent version": (manifest(consent_version="x"), "bundle.json: 'consent_version' is 'x', but its study has"),
-    "format": (manifest(format=3), "a bundle of format 3, but this version reads format 1 and 2"),
+    "format": (manifest(format=4), "a bundle of format 4; this version reads formats 1, 2, 3"),
     "made_at": (manifest(made_at="yesterday"), "'made_at' is 'yesterday'; needed: a time"),
     "no version": (manifest(fairwise=None), "bundle.json has no 'fairwise'"),
     "kind of a field": (manifest(fairwise=1), "'fairwise' is 1; needed: a text"),

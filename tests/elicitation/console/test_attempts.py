@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts
+from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store.problems import StoreUnavailable
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEYS = Keys(b"k" * 32)
+LIMITS = login_limits("Ada", "10.0.0.1", None)
 
 
 def damage(file: Path) -> None:
@@ -28,25 +29,25 @@ def damage(file: Path) -> None:
 @pytest.mark.parametrize("how", ["not a database", "empty", "a damaged page"])
 def test_a_damaged_file_is_begun_anew(tmp_path: Path, how: str) -> None:
     attempts, file = Attempts(tmp_path, KEYS), tmp_path / FILE
-    assert attempts.begin("Ada", "10.0.0.1")
+    assert attempts.begin(*LIMITS)
     if how == "a damaged page":
         damage(file)
     else:
         file.write_bytes(b"" if how == "empty" else b"no database" * 1000)
     for _ in range(OF_ONE_NAME):
-        assert attempts.begin("Ada", "10.0.0.1")
-    assert not attempts.begin("Ada", "10.0.0.1")  # and counts as before
-    attempts.forgive("Ada", "10.0.0.1")
-    assert attempts.begin("Ada", "10.0.0.1")
+        assert attempts.begin(*LIMITS)
+    assert not attempts.begin(*LIMITS)  # and counts as before
+    attempts.forgive(*LIMITS)
+    assert attempts.begin(*LIMITS)
 
 
 def test_a_file_that_somebody_holds_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairwise.elicitation.console.attempts._BUSY_SECONDS", 0)
     attempts = Attempts(tmp_path, KEYS)
     for _ in range(OF_ONE_NAME):
-        attempts.begin("Ada", "10.0.0.1")
+        attempts.begin(*LIMITS)
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreUnavailable, match="locked"):
-            attempts.begin("Ada", "10.0.0.1")
-    assert not attempts.begin("Ada", "10.0.0.1")
+            attempts.begin(*LIMITS)
+    assert not attempts.begin(*LIMITS)

@@ -114,7 +114,7 @@ def test_words_texts_and_switches_are_there_at_once(console: Operating) -> None:
     assert (settings.ask_why, settings.practice, settings.title) == (True, False, "Who goes <home>")
     assert settings.answer_words.same == "Equal"
     noted = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
-    assert [tuple(row) for row in noted][1:] == [
+    assert [tuple(row) for row in noted][2:] == [
         ("study changed", part) for part in ("Words", "Consent: English", "Words: Deutsch", "Switches")
     ]
     assert not [*served(console).path.glob(".edit*")]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import stat
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from operating import operating
 from starlette.testclient import TestClient
 
 from fairwise.elicitation.console.host import Host
@@ -19,7 +22,7 @@ from fairwise.elicitation.web.security import POLICY
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from fairwise.elicitation.folder import StudyFolder
 
@@ -127,3 +130,58 @@ def test_a_secret_has_its_name_only_once_all_of_it_is_on_the_disk(
     with closing(Host(home, tmp_path / "study.sqlite")):
         pass
     assert (home / SECRET).read_bytes() == kept
+
+
+def modes(*folders: Path) -> dict[str, int]:
+    """What may be done with the files that are nobody else's business."""
+    found = (file for folder in folders for file in folder.iterdir())
+    private = [file for file in found if file.name == SECRET or "sqlite" in file.name]
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in private}
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """As a folder is made by hand: everyone may look into it."""
+    before = os.umask(0o022)
+    home = tmp_path / "study"
+    home.mkdir()
+    yield home
+    os.umask(before)
+
+
+@pytest.mark.parametrize("place", ["in the folder", "elsewhere"])
+def test_nobody_else_opens_the_database_also_in_a_folder_that_everyone_may_open(
+    open_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    where = open_folder / "study.sqlite" if place == "in the folder" else tmp_path / "answers.sqlite"
+    names = {SECRET, ".attempts.sqlite", *(f"{where.name}{end}" for end in ("", "-wal", "-shm"))}
+    for database in (where, f"sqlite:///{where}"):
+        with operating(open_folder, database) as console:
+            console.log_in("Ada")
+            assert modes(open_folder, tmp_path) == dict.fromkeys(names, 0o600)
+            for file in (*open_folder.iterdir(), *tmp_path.glob("*.sqlite*")):
+                file.chmod(0o644)  # as an earlier version left them
+            shutil.copy(f"{where}-wal", tmp_path / "kept")
+        shutil.copy(tmp_path / "kept", f"{where}-wal")  # as after a crash
+        assert caplog.messages == []
+        with operating(open_folder, database) as console:
+            console.log_in("Ada")
+            assert modes(open_folder, tmp_path) == dict.fromkeys(names, 0o600)
+        told = [message.partition(" could be opened by others")[0] for message in caplog.messages]
+        assert {Path(one).name for one in told} >= names - {f"{where.name}-shm"}
+        caplog.clear()
+
+
+def test_a_file_of_somebody_else_is_served_and_said(
+    open_folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Host(open_folder, open_folder / "study.sqlite")):
+        pass
+    (open_folder / "study.sqlite").chmod(0o640)
+
+    def refuse(_file: Path, _mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with closing(Host(open_folder, open_folder / "study.sqlite")):
+        assert [message.endswith("cannot be changed: Operation not permitted") for message in caplog.messages] == [True]

@@ -158,7 +158,11 @@ def test_accounts_are_added_and_removed(console: Operating) -> None:
     done = console.site.host.store.read_now(
         lambda c: c.execute(sa.select(events.c.operator, events.c.action, events.c.about)).all()
     )
-    assert [tuple(row) for row in done] == [("Ada", "account added", "viewer Vic"), ("Ada", "account removed", "Vic")]
+    assert [tuple(row) for row in done] == [
+        ("Ada", "first account made", "Ada"),
+        ("Ada", "account added", "viewer Vic"),
+        ("Ada", "account removed", "Vic"),
+    ]
 
 
 def test_a_password_is_changed_and_all_sessions_end(console: Operating) -> None:

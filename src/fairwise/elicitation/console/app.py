@@ -20,7 +20,7 @@ from fairwise.elicitation.console.participants import ParticipantsPages
 from fairwise.elicitation.console.rendering import Rendering
 from fairwise.elicitation.console.results import ResultPages
 from fairwise.elicitation.console.study_pages import StudyPages
-from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.elicitation.store.problems import NotAllowed, NotLoggedIn, StoreUnavailable
 from fairwise.elicitation.web.impatience import TooSlow
 from fairwise.elicitation.web.security import Guard, TooLarge
 
@@ -54,7 +54,7 @@ _WORDS = {
     503: ("The database cannot be reached at the moment", "Wait a minute, then reload. Nothing was lost."),
 }
 _OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
-_STATUS = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
+_STATUS = {NotLoggedIn: 401, NotAllowed: 403, TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 
 
 def create_console(host: Host) -> FastAPI:

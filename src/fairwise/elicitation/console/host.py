@@ -10,10 +10,13 @@ import time
 from pathlib import Path
 from threading import Lock
 
+from fairwise.elicitation.console.attempts import FILE as ATTEMPTS
 from fairwise.elicitation.console.watch import Watch
 from fairwise.elicitation.editions import CONSENT, SETTINGS, TASK
 from fairwise.elicitation.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
+from fairwise.elicitation.private_files import make_private
 from fairwise.elicitation.signing import Keys
+from fairwise.elicitation.store.engine import database_url, sqlite_file
 from fairwise.elicitation.store.standing import standing
 from fairwise.elicitation.store.store import Store
 from fairwise.errors import InputError
@@ -31,6 +34,7 @@ class Host:
         """Open the database, and the study if there is one yet; the folder is made if it is not there."""
         self.path, self.database, self.prefix = path, database, prefix
         path.mkdir(mode=0o700, exist_ok=True)
+        make_private(_private_files(path, database))
         self.keys = Keys(_secret(path / SECRET))
         self._lock = Lock()
         self._files = _state(path)
@@ -83,6 +87,13 @@ class Host:
 
     def close(self) -> None:
         self.store.close()
+
+
+def _private_files(path: Path, database: str | Path) -> list[Path]:
+    """What nobody else on this machine is to open, whoever made it and whatever the folder allows."""
+    answers = sqlite_file(database_url(database))
+    beside = [] if answers is None else [answers.with_name(f"{answers.name}{end}") for end in ("", "-wal", "-shm")]
+    return [path / SECRET, path / ATTEMPTS, *beside]
 
 
 def _secret(file: Path) -> bytes:

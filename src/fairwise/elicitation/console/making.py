@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -16,7 +15,6 @@ from fairwise.elicitation.console.uploads import NoFile, receive_file
 from fairwise.elicitation.languages import available, language
 from fairwise.elicitation.new_study import drafted_study
 from fairwise.elicitation.settings import AnswerWords, StudySettings
-from fairwise.elicitation.store import operators
 from fairwise.elicitation.store.standing import set_state
 from fairwise.elicitation.store.store import claim
 from fairwise.elicitation.web.forms import Form
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from fairwise.elicitation.console.host import Host
     from fairwise.elicitation.console.rendering import Rendering
     from fairwise.elicitation.console.uploaded_people import UploadedPeople
-    from fairwise.elicitation.store.operators import Operator
 
 # What comes around the file: its name, and the token of the form.
 _AROUND = 64 * 1024
@@ -79,6 +76,7 @@ class MakingPages(ConsolePages):
         try:
             into = self._uploads.place(name) / "received"
             called = await receive_file(request, into, lambda form: self._refuse_others(request, form))
+            await self._check(request)
             await self._beside(self._uploads.look_at, name, called)
         except NoFile:
             self._uploads.discard(name)
@@ -153,14 +151,14 @@ class MakingPages(ConsolePages):
         found, form = self._found(request), request.state.form
         try:
             chosen = choices_of(form, found)
-            await self._beside(self._made, request.state.operator, found, chosen)
+            await self._beside(self._made, request, found, chosen)
         except InputError as error:
             return self._choose(request, found, form.fields, _said(error, found))
         self._uploads.discard_all()
         self._host.look_again()
         return self._to("/study?done=made")
 
-    def _made(self, operator: Operator, upload: UploadedPeople, chosen: Choices) -> None:
+    def _made(self, request: Request, upload: UploadedPeople, chosen: Choices) -> None:
         people = upload.read(chosen.id_column)
         settings = chosen.settings_for(people.table)
         with drafted_study(self._host.path, people, chosen.show, settings, outcome=chosen.outcome) as draft:
@@ -168,10 +166,9 @@ class MakingPages(ConsolePages):
             def appear(connection: Connection) -> None:
                 claim(connection, draft.study.fingerprint)
                 set_state(connection, "paused")
-                operators.note(connection, operator, "study made", draft.study.settings.title, datetime.now(UTC))
                 draft.appear()
 
-            self._host.store.change_now(appear)
+            self._noted_now(request, "study made", draft.study.settings.title, appear)
 
 
 def _said(error: InputError, upload: UploadedPeople) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from functools import cache
 
 from argon2 import PasswordHasher
@@ -9,6 +10,8 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 SHORTEST = 12
 LONGEST = 200
+
+_NONE = "none "
 
 _hasher = PasswordHasher()
 
@@ -19,11 +22,17 @@ def hashed(password: str) -> str:
 
 
 def is_right(password: str, kept: str | None) -> bool:
-    """Whether this is the password; for nobody's account (None) it takes as long, and is not."""
+    """Whether this is the password; for nobody's account (None), or one without a password, it takes as long."""
+    real = None if kept is None or kept.startswith(_NONE) else kept
     try:
-        return _hasher.verify(kept or _nobodys(), password) and kept is not None
+        return _hasher.verify(real or _nobodys(), password) and real is not None
     except (Argon2Error, InvalidHashError):
         return False
+
+
+def no_password() -> str:
+    """What is kept while an account has no password: nothing fits it, and it is another each time."""
+    return f"{_NONE}{secrets.token_urlsafe(18)}"
 
 
 def problem_with(password: str, again: str) -> str | None:

@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.store import operators
+from fairwise.elicitation.store.problems import NotLoggedIn
 from fairwise.elicitation.web.forms import Form, read_form
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class ConsolePages:
     """Pages about one thing. A GET shows and changes nothing; a POST changes, then sends the browser to a GET.
 
     Handlers take the request; ``request.state.operator`` is who is logged in. Every route is refused to whoever may not
-    use it before its handler is called, and every POST without a form of this session.
+    use it before its handler is called, and every POST without a form of this session. What was allowed then may not be
+    allowed any more when something is changed: every change goes through :meth:`_noted`, which looks again.
     """
 
     routes: tuple[Route, ...] = ()
@@ -69,19 +71,24 @@ class ConsolePages:
         self, route: Route, handler: Callable[[Request], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
-            request.state.operator = await self._known(request)
-            if route.role != "anyone":
-                if request.state.operator is None:
-                    if route.method == "GET":
-                        return self._to("/login")
-                    raise HTTPException(401)
-                if route.role == "owner" and not request.state.operator.is_owner:
-                    raise HTTPException(403)
+            request.state.role = route.role
+            try:
+                await self._check(request)
+            except NotLoggedIn:
+                if route.method == "GET":
+                    return self._to("/login")
+                raise
             if route.method == "POST" and not route.most_bytes:
                 request.state.form = await self._own_form(request)
             return await handler(request)
 
         return guarded
+
+    async def _check(self, request: Request) -> None:
+        """See who it is, and refuse those who may not use this route."""
+        request.state.operator = await self._known(request)
+        if request.state.role != "anyone":
+            operators.check_role(request.state.operator, request.state.role)
 
     async def _known(self, request: Request) -> Operator | None:
         token = request.cookies.get(COOKIE)
@@ -91,13 +98,14 @@ class ConsolePages:
         found = await self._read(partial(operators.operator_of, token_hash=token_hash, at=now))
         if found is not None and now - self._marked.get(token_hash, now - 2 * _MARKED) > _MARKED:
             self._marked[token_hash] = now
-            await self._change(partial(operators.use_session, token_hash=token_hash, at=now))
+            await self._host.store.write(partial(operators.use_session, token_hash=token_hash, at=now))
         return found
 
     async def _own_form(self, request: Request) -> Form:
-        """The form, if it was made for this session."""
+        """The form, if it was made for this session, and if its sender may still send it now that all of it is here."""
         form = await read_form(request, _MOST_FIELDS)
         self._refuse_others(request, form)
+        await self._check(request)
         return form
 
     def _refuse_others(self, request: Request, form: Form) -> None:
@@ -111,19 +119,26 @@ class ConsolePages:
     async def _read(self, question: Callable[[Connection], T]) -> T:
         return await self._host.store.read(question)
 
-    async def _change(self, change: Callable[[Connection], T]) -> T:
-        return await self._host.store.write(change)
-
     async def _noted(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
-        """Make a change and write down, in the same transaction, who made it."""
-        operator, now = request.state.operator, datetime.now(UTC)
+        """Make a change and write down who made it, if they may still make it: all in one transaction."""
+        return await self._host.store.write(self._authorised(request, action, about, change))
 
-        def both(connection: Connection) -> T:
-            result = change(connection)
+    def _noted_now(self, request: Request, action: str, about: str, change: Callable[[Connection], T]) -> T:
+        """The same in a thread that waits."""
+        return self._host.store.change_now(self._authorised(request, action, about, change))
+
+    def _authorised(
+        self, request: Request, action: str, about: str, change: Callable[[Connection], T]
+    ) -> Callable[[Connection], T]:
+        token_hash, role = self._host.keys.hashed(request.cookies.get(COOKIE, "")), request.state.role
+
+        def authorised(connection: Connection) -> T:
+            now = datetime.now(UTC)
+            operator = operators.authorised(connection, token_hash, role, now)
             operators.note(connection, operator, action, about, now)
-            return result
+            return change(connection)  # last, as some put files in their places
 
-        return await self._change(both)
+        return authorised
 
     @staticmethod
     async def _beside(work: Callable[..., T], *given: Any) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -20,7 +19,6 @@ from fairwise.elicitation.console.editing import (
 from fairwise.elicitation.console.routes import ConsolePages, Route
 from fairwise.elicitation.console.study_parts import parts_of
 from fairwise.elicitation.console.words_parts import TextPart
-from fairwise.elicitation.store import operators
 from fairwise.elicitation.store.standing import set_state, standing
 from fairwise.elicitation.texts import LONGEST
 from fairwise.errors import InputError
@@ -174,9 +172,8 @@ class StudyPages(ConsolePages):
 
                 def change(connection: Connection) -> None:
                     edit.take_effect(connection, fingerprint)
-                    operators.note(connection, request.state.operator, "study changed", part.title, datetime.now(UTC))
 
-                self._host.store.change_now(change)
+                self._noted_now(request, "study changed", part.title, change)
 
         await self._beside(check_and_change)
 

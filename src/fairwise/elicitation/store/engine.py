@@ -12,6 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from fairwise.elicitation.private_files import create_private
 from fairwise.elicitation.store import patience
 from fairwise.errors import InputError
 
@@ -46,6 +47,12 @@ def shown(url: URL) -> str:
     return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
 
 
+def sqlite_file(url: URL) -> Path | None:
+    """The file of a database of SQLite's; None if it is in memory, or another one's."""
+    name = url.database or ""
+    return Path(name) if url.get_backend_name() == "sqlite" and name and not name.startswith((":", "file:")) else None
+
+
 def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
     """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns.
 
@@ -57,6 +64,9 @@ def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
         event.listen(engine, "handle_error", _leave_read_only)
         return engine
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+    file = sqlite_file(url)
+    if file is not None:
+        event.listen(engine, "do_connect", lambda *_: create_private(file))
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine

@@ -41,6 +41,18 @@ class NameTaken(StoreProblem):
     """There is an account of this name."""
 
 
+class NotLoggedIn(StoreProblem):
+    """The session of whoever asked has ended, or their account was removed."""
+
+
+class NotAllowed(StoreProblem):
+    """It needs an owner's account."""
+
+
+class LastOwner(StoreProblem):
+    """Without this account nobody could change anything any more."""
+
+
 class NotOpen(StoreProblem):
     """The study is paused or closed: nobody may begin, answer or finish."""
 

@@ -20,7 +20,7 @@ from fairwise.elicitation.console.login import setup_key
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.editions import SETTINGS
 from fairwise.elicitation.folder import SECRET
-from fairwise.elicitation.store.operators import has_owner
+from fairwise.elicitation.store.operators import has_owner, was_set_up
 from fairwise.elicitation.web.impatience import ImpatientProtocol
 from fairwise.errors import InputError
 
@@ -145,7 +145,8 @@ def _announce(folder: Path, database: str | Path, server: str, prefix: str, anno
     """Say where everything is, once it is known that it can be opened."""
     opened = Host(folder, database, prefix)
     try:
-        study, first = opened.study, "" if opened.store.read_now(has_owner) else setup_key(opened)
+        study, first = opened.study, "" if opened.store.read_now(was_set_up) else setup_key(opened)
+        nobody = not first and not opened.store.read_now(has_owner)
     finally:
         opened.close()
     for missing in () if study is None else study.unfinished:
@@ -160,3 +161,5 @@ def _announce(folder: Path, database: str | Path, server: str, prefix: str, anno
     announce(f"Console: {server}{prefix}/admin")
     if first:
         announce(f"No account yet. Make the first one, by which you can log in: {server}{prefix}/admin/setup/{first}")
+    if nobody:
+        announce(f"No owner's account any more. Make one: fairwise study operator add {folder} NAME")
