@@ -25,7 +25,7 @@ POLICY = (
 )
 """What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
 
-_HEADERS = {
+HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -62,7 +62,7 @@ class Guard:
         self._app = app
         self._refuse = refuse
         self._larger = larger or {}
-        self._headers = dict(_HEADERS)
+        self._headers = dict(HEADERS)
         if scripts_may_ask:
             self._headers["content-security-policy"] += "; connect-src 'self'"
 
@@ -90,7 +90,7 @@ class Guard:
 class Reply:
     """A reply with our headers, and whether anything of it was sent."""
 
-    def __init__(self, send: Send, headers: Mapping[str, str] = _HEADERS) -> None:
+    def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
         self._send, self._headers = send, headers
         self.begun = False
 
