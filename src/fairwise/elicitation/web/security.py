@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fairwise")
 MOST_BYTES = 400 * 1024  # the three closing texts; a character is up to twelve bytes on its way
+_LONGEST_HOST = 260  # no name is longer, and a port
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
@@ -105,6 +106,8 @@ class Reply:
 
 def _refused(method: str, headers: Headers, most: int) -> int | None:
     """The status of a request that is not let in, or None."""
+    if len(headers.get("host", "")) > _LONGEST_HOST:  # it becomes links, and pictures of them
+        return 400
     if method not in ("GET", "HEAD") and not from_here(headers):
         return 403
     length = headers.get("content-length", "0")
