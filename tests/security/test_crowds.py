@@ -1,9 +1,9 @@
-"""Heads without end and connections without number, on a real socket: refused, with our own page, and others are served."""
+"""Heads without end and connections without number, on a real socket: refused by our own page; others are served."""
 
 from __future__ import annotations
 
 import socket
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -30,10 +30,8 @@ class Line:
 
     def send(self, content: bytes) -> None:
         """As far as the other side takes it."""
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             self.socket.sendall(content)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
 
     def all(self) -> bytes:
         """What comes until the other side hangs up."""

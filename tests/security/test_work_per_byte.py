@@ -1,7 +1,7 @@
 """Work per byte is linear: whatever is sent, no part of it is gone through again and again.
 
-How long it takes is measured by ``make work-per-byte``; here work is counted, which is the same on every machine: calls of
-functions, and what is given to those that take more than linear time.
+How long it takes is measured by ``make work-per-byte``; here work is counted, which is the same on every machine: calls
+of functions, and what is given to those that take more than linear time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from operating import operating
 from raw_asgi import send
 from tests.security.work_per_byte import IN_FORMS, Place, everything, worst
 from visits import visiting
@@ -98,10 +99,15 @@ def test_work_per_byte_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with everything(tmp_path) as found:
         for number, (site_of, places) in enumerate(found):
             some = [place for place in places if not place.name.endswith("(escaped)")]
-            with site_of() as site, no_squares(monkeypatch):  # type: ignore[attr-defined]
+            with site_of() as site, no_squares(monkeypatch):
                 asyncio.run(try_all(site, some, number))
             seen |= {place.name for place in some}
-    for name in ("POST /consent start_key", "POST /admin/login name", "POST /admin/study/consent text", "upload parquet"):
+    for name in (
+        "POST /consent start_key",
+        "POST /admin/login name",
+        "POST /admin/study/consent text",
+        "upload parquet",
+    ):
         assert name in seen
     assert len(seen) > 300
 
@@ -114,6 +120,25 @@ def test_marks_without_end_are_cut() -> None:
     assert len(form.text("text", 300_000)) < 50
     assert form.text("text", 300_000).startswith("Zoë á")
     assert form.text("letters", 10) == "ááááá"
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/login", "/admin/participants"])
+def test_no_cookie_is_unquoted(make_study: Any, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight kilobytes of backslashes, as they pass every proxy, took half a second."""
+    text = worst("backslashes", 8000)
+    for name in ("anything", "fairwise_participant", "fairwise_operator", "fairwise_language"):
+        with operating(make_study(languages=["en", "de"]).path, tmp_path / f"{name}.sqlite") as console:
+            with no_squares(monkeypatch):
+                reply = console.client.get(path, headers={"cookie": f"{name}={text}; {name}2=x"})
+            assert reply.status_code == 200
+
+
+def test_a_host_without_end_is_refused(make_study: Any, tmp_path: Path) -> None:
+    with operating(make_study().path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        for path in ("/", "/admin/coming"):
+            assert console.client.get(path, headers={"host": f"{'x' * 250}:8000"}).status_code == 200
+            assert console.client.get(path, headers={"host": "x" * 4000}).status_code == 400
 
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "latin-1", "nonsense"])

@@ -2,7 +2,7 @@
 
 ``make work-per-byte`` sends each of them ten thousand bytes of the worst there is, then as many as are taken, then a
 million, and prints what a byte took of the larger against the smaller: work per byte is linear, so that is 3 at most.
-``python tests/security/work_per_byte.py NAME ...`` measures only places with one of these words in their names.
+Words behind ``python -m tests.security.work_per_byte`` measure only the places that have one of them in their names.
 """
 
 from __future__ import annotations
@@ -12,17 +12,13 @@ import io
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
-
-ROOT = Path(__file__).resolve().parents[2]
-if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 import pandas as pd
 from attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
@@ -32,10 +28,14 @@ from small_study import study_maker
 
 from fairwise.elicitation.console.login import setup_key
 from fairwise.elicitation.console.routes import COOKIE as OPERATOR
-from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.console.study_parts import parts_of
 from fairwise.elicitation.web.protocol import MOST_HEAD_BYTES
 from fairwise.elicitation.web.security import MOST_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fairwise.elicitation.console.site import Site
 
 SMALL, LARGE, BAR = 10_000, 1_000_000, 3.0
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')
@@ -118,7 +118,16 @@ def parts(asked: Asked, fields: list[tuple[str, str]], kind: bytes = b"multipart
 def of_head(asked: Asked) -> list[Place]:
     """What stands before the body: headers, parameters, the path."""
     most = (MOST_HEAD_BYTES - 1000,)  # of more the server makes no request, see test_crowds.py
-    names = ("cookie", "accept-language", "origin", "host", "content-type", "content-length", "referer", "authorization")
+    names = (
+        "cookie",
+        "accept-language",
+        "origin",
+        "host",
+        "content-type",
+        "content-length",
+        "referer",
+        "authorization",
+    )
     path = asked.path.partition("?")[0]
 
     def header(name: str) -> Callable[[str], Asked]:
@@ -186,7 +195,7 @@ def _pattern(path: str) -> str:
 
 
 @contextmanager
-def everything(home: Path) -> Iterator[list[tuple[Callable[[], object], list[Place]]]]:
+def everything(home: Path) -> Iterator[list[tuple[Callable[[], Any], list[Place]]]]:
     """Every place by the site that it is on, which is opened anew where something could be spoilt for the next."""
 
     class Folders:
@@ -214,7 +223,7 @@ def everything(home: Path) -> Iterator[list[tuple[Callable[[], object], list[Pla
     csrf = dict(parse_qsl(next(a for a in attacked.good if a.path == f"/p/{token}/task" and a.body).body.decode()))
     forms["POST /p/…/withdraw"] = _post(f"/p/{token}/withdraw", {"csrf": csrf["csrf"], "sure": "yes"}, owner)
 
-    def full() -> object:
+    def full() -> Any:
         return copied(study.path, database, home / "copy")
 
     heads = [get("/"), get(f"/p/{token}/pair/1"), get("/metrics"), forms["POST /consent"]]
@@ -226,7 +235,7 @@ def everything(home: Path) -> Iterator[list[tuple[Callable[[], object], list[Pla
     yield [*whole, *_of_an_empty_site(home)]
 
 
-def _of_an_empty_site(home: Path) -> list[tuple[Callable[[], object], list[Place]]]:
+def _of_an_empty_site(home: Path) -> list[tuple[Callable[[], Any], list[Place]]]:
     """The first account, and making a study from a table."""
     empty, made = home / "empty", home / "made"
     with operating(empty, home / "empty.sqlite") as console:
@@ -244,10 +253,10 @@ def _of_an_empty_site(home: Path) -> list[tuple[Callable[[], object], list[Place
     steps = [of_form(f"POST /admin/new/…{end}", _post(path, chosen, owner)) for end, path in forms.items()]
     upload = of_table(_post("/admin/new", {}, owner), csrf)
 
-    def none() -> object:
+    def none() -> Any:
         return copied(empty, home / "empty.sqlite", home / "copy")
 
-    def begun() -> object:
+    def begun() -> Any:
         return copied(made, home / "made.sqlite", home / "copy")
 
     return [(none, first), *((begun, places) for places in steps), (begun, upload)]
@@ -268,7 +277,7 @@ def main() -> None:
         for site_of, places in found:
             wanted = [place for place in places if not words or any(word in place.name for word in words)]
             if wanted:
-                with site_of() as site:  # type: ignore[attr-defined]
+                with site_of() as site:
                     rows += asyncio.run(_measured(site, wanted))
     report(rows)
 

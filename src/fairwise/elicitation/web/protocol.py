@@ -188,7 +188,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(431 if read else 400)
 
     def _refuse(self, status: int) -> None:
-        """Say why and hang up, but not before it could be read, and not in the middle of a reply to what came before."""
+        """Say why and hang up, but not before it could be read, and not within a reply to what came before."""
         self._refused = True
         self._stop_waiting()
         if self.cycle is None or self.cycle.response_complete:
