@@ -12,7 +12,7 @@ import io
 import re
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -169,7 +169,7 @@ def of_table(asked: Asked, csrf: str) -> list[Place]:
         return "person,age\n" + "".join(f"{at},{text[at : at + 20]}\n" for at in range(0, len(text), 26))
 
     def wide(text: str) -> str:
-        columns = min(len(text) // 20, 600)
+        columns = max(min(len(text) // 20, 600), 1)
         line = ",".join(text[:8] for _ in range(columns))
         return ",".join(f"c{at}" for at in range(columns)) + f"\n{line}" * max(len(text) // (9 * columns) - 1, 1)
 
@@ -271,19 +271,24 @@ def _post(path: str, fields: dict[str, str], cookie: tuple[bytes, bytes]) -> Ask
     return Asked("POST", path, (*HEADERS, cookie, (b"content-type", FORM)), body)
 
 
+Measured = tuple[float, float, str, str]
+"""Time per byte of the larger against the smaller, the longest time, where, and what."""
+
+
 def main() -> None:
-    words, rows = sys.argv[1:], []
-    with tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
+    words: list[str] = sys.argv[1:]
+    rows: list[Measured] = []
+    # Whoever does not want to wait for all of it is told what was measured so far.
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         for site_of, places in found:
             wanted = [place for place in places if not words or any(word in place.name for word in words)]
             if wanted:
                 with site_of() as site:
-                    rows += asyncio.run(_measured(site, wanted))
+                    asyncio.run(_measure(site, wanted, rows))
     report(rows)
 
 
-async def _measured(site: Site, places: list[Place]) -> list[tuple[float, float, str, str]]:
-    found = []
+async def _measure(site: Site, places: list[Place], found: list[Measured]) -> None:
     for place in places:
         await _seconds(site, place.ask("x"))
         for kind in place.kinds:
@@ -291,7 +296,6 @@ async def _measured(site: Site, places: list[Place]) -> list[tuple[float, float,
             if ratio > BAR:  # which may be chance: something else was going on
                 ratio, longest = min([await _ratio(site, place, kind) for _ in range(3)])
             found.append((ratio, longest, place.name, kind))
-    return found
 
 
 async def _ratio(site: Site, place: Place, kind: str) -> tuple[float, float]:
@@ -308,7 +312,7 @@ async def _seconds(site: Site, asked: Asked) -> float:
     return process_time() - start
 
 
-def report(rows: list[tuple[float, float, str, str]]) -> None:
+def report(rows: list[Measured]) -> None:
     over = sum(ratio > BAR for ratio, *_ in rows)
     places = len({name for _, _, name, _ in rows})
     print(f"{places} places, {len(rows)} kinds of input there; more than {BAR:g}: {over}\n")
