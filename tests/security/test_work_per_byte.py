@@ -49,7 +49,7 @@ class Work:
 @contextmanager
 def no_squares(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Refuse what would take the square of the time: long runs of marks to be put in order, quotes to be taken off."""
-    normalize, unquote = unicodedata.normalize, http.cookies._unquote  # type: ignore[attr-defined]
+    normalize, unquote = unicodedata.normalize, http.cookies._unquote
 
     def normalized(form: Any, text: str) -> str:
         runs, run = 0, 0
@@ -77,7 +77,7 @@ async def calls_of(site: Any, asked: Asked) -> int:
         reply = await send(site, asked)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     assert reply.status < 500, (reply.status, asked)
     return work.calls
 

@@ -179,7 +179,7 @@ def of_table(asked: Asked, csrf: str) -> list[Place]:
     def parquet(text: str) -> Asked:
         made = io.BytesIO()
         cells = [text[at : at + 50] for at in range(0, len(text), 50)]
-        pd.DataFrame({"person": range(len(cells)), "text": cells}).to_parquet(made, compression="none", index=False)
+        pd.DataFrame({"person": range(len(cells)), "text": cells}).to_parquet(made, compression=None, index=False)
         return sent("people.parquet", made.getvalue())
 
     shapes = {"a column's name": column, "one cell": cell, "many rows": rows, "many columns": wide, "quotes": quoted}
