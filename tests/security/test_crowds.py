@@ -49,14 +49,16 @@ class Line:
 
     @property
     def is_over(self) -> bool:
-        self.socket.settimeout(60)
+        self.socket.settimeout(20)
         return self.socket.recv(1) == b""
 
 
 @pytest.fixture
-def port(make_study: Callable[..., Any], tmp_path: Path) -> Iterator[int]:
+def port(make_study: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Of a server that waits for ever, so that what ends was ended by something else."""
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 600)
     site = Site(make_study().path, tmp_path / "study.sqlite")
-    with listening(site, http=protocol.LimitedProtocol, ws="none", access_log=False) as address:
+    with listening(site, http=protocol.LimitedProtocol, ws="none", access_log=False, timeout_keep_alive=600) as address:
         yield int(address.rpartition(":")[2])
 
 
