@@ -5,7 +5,7 @@ VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version(
 OTHER := .venv-$(VERSION)
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences sbom audit-dependencies lock clean
+.PHONY: demo test test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences work-per-byte sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
@@ -78,6 +78,10 @@ fuzz: .venv/.ready
 # Every defence of docs/threat_model.md is switched off in a copy of the code, and its test must fail.
 defences: .venv/.ready
 	$(BIN)/python tests/security/defences.py
+
+# Every field, header and kind of file gets ten thousand bytes of the worst, then a million: time per byte must not grow.
+work-per-byte: .venv/.ready
+	PYTHONPATH=.:tests/support $(BIN)/python -m tests.security.work_per_byte
 
 sbom: .venv/.ready
 	$(BIN)/python scripts/bill_of_materials.py docs/sbom.json docs/licences.md

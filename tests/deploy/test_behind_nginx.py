@@ -198,6 +198,46 @@ def test_other_names_are_not_answered(front: Front) -> None:
         pass
 
 
+def _asked(front: Front, content: str) -> bytes:
+    """What comes of a request that no client would make."""
+    said = b""
+    with (
+        socket.create_connection(("127.0.0.1", front.https), timeout=60) as plain,
+        front.trust.wrap_socket(plain, server_hostname=NAME) as connection,
+    ):
+        connection.sendall(content.encode())
+        while more := connection.recv(65536):
+            said += more
+    return said
+
+
+@needs_nginx
+def test_no_page_is_made_with_a_name_that_is_not_ours(front: Front) -> None:
+    with front.client() as client:
+        begun = client.post(
+            "/consent", data={**hidden(client.get("/")), "decision": "agree"}, follow_redirects=False
+        ).headers["location"]
+    page = _asked(
+        front,
+        f"GET {front.address}{begun}/task HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n",
+    )
+    assert page.startswith(b"HTTP/1.1 200")
+    assert b"elsewhere.example" not in page
+    assert f"https://{NAME}/p/".encode() in page or f"{front.address}/p/".encode() in page
+
+
+@needs_nginx
+def test_logins_are_counted_by_address(front: Front) -> None:
+    """Nobody types so fast; pages of participants are not held up by it."""
+    with front.client() as client:
+        seen = [client.get("/admin/login") for _ in range(60)]
+        assert {page.status_code for page in seen} == {200, 503}
+        refused = next(page for page in seen if page.status_code == 503)
+        assert "Nothing that was saved is lost" in refused.text
+        assert refused.headers["cache-control"] == "no-store"
+        assert all(client.get("/").status_code == 200 for _ in range(100))
+
+
 @needs_nginx
 def test_large_requests_stop_where_they_should(front: Front) -> None:
     with front.client() as client:

@@ -146,6 +146,15 @@ def test_the_health_check_tells_ready_from_not(tmp_path_factory: pytest.TempPath
     assert not healthy(free_port())
 
 
+def test_nothing_takes_the_whole_machine() -> None:
+    for name, service in SERVICES.items():
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+    unit = _unit()["Service"]
+    assert unit["MemoryMax"]
+    assert unit["TasksMax"]
+
+
 def test_services_wait_for_each_other_and_stop_in_time() -> None:
     for name, after in (("fairwise", "database"), ("nginx", "fairwise")):
         assert SERVICES[name]["depends_on"] == {after: {"condition": "service_healthy"}}

@@ -9,7 +9,7 @@ from mutations import damaged
 from served import listening
 from tried import Tried, how_many, rng_of
 
-from fairwise.elicitation.web.impatience import ImpatientProtocol
+from fairwise.elicitation.web.protocol import LimitedProtocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def test_any_bytes(tried: Tried, make_study: Any, tmp_path: Path) -> None:
     from fairwise.elicitation.console.site import Site  # noqa: PLC0415
 
     site = Site(make_study().path, tmp_path / "study.sqlite")
-    with listening(site, http=ImpatientProtocol, access_log=False) as address:
+    with listening(site, http=LimitedProtocol, access_log=False) as address:
         port = int(address.rpartition(":")[2])
         for number in range(how_many(60)):
             rng = rng_of("socket", number)

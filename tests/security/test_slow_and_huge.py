@@ -19,7 +19,7 @@ from visits import visiting
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.table_file import read_table
 from fairwise.elicitation.console import uploaded_people
-from fairwise.elicitation.web import impatience, server
+from fairwise.elicitation.web import impatience, protocol, server
 from fairwise.elicitation.web.app import create_app
 from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def test_a_head_that_never_ends_is_hung_up_on(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(impatience, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
     app = create_app(make_study(), tmp_path / "study.sqlite")
-    with listening(app, http=impatience.ImpatientProtocol) as address:
+    with listening(app, http=protocol.LimitedProtocol) as address:
         port = int(address.rpartition(":")[2])
         for sent in (b"", b"GET / HTTP/1.1\r\nhost: x\r\nx-a: "):
             with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
@@ -58,8 +58,8 @@ def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: An
     monkeypatch.setenv("FAIRWISE_STUDY", "")
     monkeypatch.setenv("FAIRWISE_PREFIX", "")
     server.run_server(make_study().path, None, **options, announce=lambda _: None, beside=nullcontext())
-    assert configs[0].http is impatience.ImpatientProtocol
-    assert configs[0].limit_concurrency
+    assert configs[0].http is protocol.LimitedProtocol
+    assert configs[0].ws == "none"
 
 
 def test_a_body_that_drips_is_refused(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 _ADDRESS = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 _BYTE_ORDER_MARK = "\ufeff"  # with which some editors begin
-_TO_FILL_IN = re.compile(r"\[FILL IN:[^\]]*\]")
+_TO_FILL_IN = re.compile(r"\[FILL IN:[^\[\]]*\]")  # with no "[" inside, each is looked at once
 
 
 def safe_html(markdown: str) -> str:

@@ -14,6 +14,7 @@ from fairwise.elicitation.console import devices, passwords
 from fairwise.elicitation.console.attempts import Attempts, login_limits
 from fairwise.elicitation.console.routes import COOKIE, ConsolePages, Route
 from fairwise.elicitation.store import operators
+from fairwise.elicitation.web.cookies import cookie_of
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -110,7 +111,7 @@ class LoginPages(ConsolePages):
         return response
 
     async def log_out(self, request: Request) -> Response:
-        token = request.cookies.get(COOKIE, "")
+        token = cookie_of(request, COOKIE) or ""
         await self._host.store.write(partial(operators.end_session, token_hash=self._host.keys.hashed(token)))
         response = self._to("/login")
         response.delete_cookie(COOKIE, path=f"{self._host.prefix}/admin")

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.store import operators
 from fairwise.elicitation.store.problems import NotLoggedIn
+from fairwise.elicitation.web.cookies import cookie_of
 from fairwise.elicitation.web.forms import Form, read_form
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class ConsolePages:
             operators.check_role(request.state.operator, request.state.role)
 
     async def _known(self, request: Request) -> Operator | None:
-        token = request.cookies.get(COOKIE)
+        token = cookie_of(request, COOKIE)
         if token is None:
             return None
         now, token_hash = datetime.now(UTC), self._host.keys.hashed(token)
@@ -114,7 +115,7 @@ class ConsolePages:
 
     def _subject(self, request: Request) -> str:
         """Forms of the console are signed for the session; before there is one, for nobody."""
-        return f"console {request.cookies.get(COOKIE, '')}"
+        return f"console {cookie_of(request, COOKIE) or ''}"
 
     async def _read(self, question: Callable[[Connection], T]) -> T:
         return await self._host.store.read(question)

@@ -127,10 +127,11 @@ class StudyPages(ConsolePages):
 
     async def first_preview(self, request: Request) -> Response:
         part = self._found(request)
-        return self._preview(part, part.values.get("text", ""))
+        return await self._beside(self._preview, part, part.values.get("text", ""))
 
     async def preview(self, request: Request) -> Response:
-        return self._preview(self._found(request), request.state.form.text("text", LONGEST))
+        text = request.state.form.text("text", LONGEST)
+        return await self._beside(self._preview, self._found(request), text)  # of long ones it takes a second or two
 
     def _preview(self, part: Part, text: str) -> Response:
         edition = self._study().editions.get(part.code) if isinstance(part, TextPart) else None

@@ -21,6 +21,7 @@ from fairwise.elicitation.store.quotas import is_full
 from fairwise.elicitation.store.rooms import find_room, read_code
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.asking import Asking, while_open
+from fairwise.elicitation.web.cookies import cookie_of
 from fairwise.elicitation.web.forms import read_form
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class ArrivalPages(Asking):
 
     async def _resumed(self, request: Request, arrival: Arrival | None) -> str | None:
         """Where this person left off: told by the panel's link, or by this device if it is the same person."""
-        tokens = [request.cookies.get(COOKIE)]
+        tokens = [cookie_of(request, COOKIE)]
         if arrival is not None and arrival.is_lasting:
             tokens.insert(0, arrival.token(self._keys))
         for token in tokens:

@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from python_multipart.multipart import parse_options_header
 from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.web.security import MOST_BYTES
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from fairwise.judgments import Answer
 
 _MOST_FIELDS = 40
+_MOST_MARKS = 30
+"""On one letter, as in Unicode's format for streams: to put n of them in order takes time that grows with n²."""
+
 # That somebody sent a broken form is no news for the log, which anyone could fill like that.
 logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
@@ -32,13 +36,11 @@ class Form:
 
     def text(self, name: str, longest: int) -> str:
         """A field without what no database takes and no one types; cut where the page would not have allowed more."""
-        value = self.fields.get(name, "")
-        if value.isascii() and value.isprintable():  # keys and signatures, which are most of what arrives
-            return value[:longest].strip()
-        value = unicodedata.normalize("NFC", value).replace("\r\n", "\n")
-        return "".join(c for c in value if c in "\n\t" or not unicodedata.category(c).startswith(("Cc", "Cs")))[
-            :longest
-        ].strip()
+        # Cut before anything is done with it; a browser sends two characters for the end of a line.
+        value = self.fields.get(name, "")[: 2 * longest]
+        if not (value.isascii() and value.isprintable()):  # unlike keys and signatures, which are most of what arrives
+            value = unicodedata.normalize("NFC", _typed(value))
+        return value[:longest].strip()
 
     def number(self, name: str, least: int, most: int) -> int | None:
         """A whole number, or None if there is none within the limits."""
@@ -53,8 +55,21 @@ class Form:
 
 async def read_form(request: Request, most_fields: int = _MOST_FIELDS) -> Form:
     """The fields of a request; files, and anything but a form, are refused."""
-    kind = request.headers.get("content-type", "").partition(";")[0]
-    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind not in (b"application/x-www-form-urlencoded", b"multipart/form-data"):
+        raise HTTPException(415)
+    if options.get(b"charset", b"utf-8").lower() != b"utf-8":  # pages are in UTF-8; some others take the square of time
         raise HTTPException(415)
     async with request.form(max_files=0, max_fields=most_fields, max_part_size=MOST_BYTES) as form:
         return Form({name: value for name, value in form.multi_items() if isinstance(value, str)})
+
+
+def _typed(text: str) -> str:
+    """A text without control characters, and without more marks on a letter than anyone writes."""
+    kept, marks = [], 0
+    for character in text:
+        kind = unicodedata.category(character)
+        marks = marks + 1 if kind[0] == "M" else 0
+        if marks <= _MOST_MARKS and (character in "\n\t" or kind not in ("Cc", "Cs")):
+            kept.append(character)
+    return "".join(kept)

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 
+from fairwise.elicitation.web.cookies import cookie_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,7 +47,7 @@ class LanguageChoice:
         if len(self._languages) == 1:
             return self._languages[0]
         visitor = HTTPConnection(scope)
-        kept = visitor.cookies.get(LANGUAGE_COOKIE)
+        kept = cookie_of(visitor, LANGUAGE_COOKIE)
         return kept if kept in self._languages else preferred(visitor.headers.get("accept-language"), self._languages)
 
     def _keeping(self, language: str, secure: bool, send: Send) -> Send:

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fairwise")
 MOST_BYTES = 400 * 1024  # the three closing texts; a character is up to twelve bytes on its way
+_LONGEST_HOST = 260  # no name is longer, and a port
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
 )
 """What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
 
-_HEADERS = {
+HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -62,7 +63,7 @@ class Guard:
         self._app = app
         self._refuse = refuse
         self._larger = larger or {}
-        self._headers = dict(_HEADERS)
+        self._headers = dict(HEADERS)
         if scripts_may_ask:
             self._headers["content-security-policy"] += "; connect-src 'self'"
 
@@ -90,7 +91,7 @@ class Guard:
 class Reply:
     """A reply with our headers, and whether anything of it was sent."""
 
-    def __init__(self, send: Send, headers: Mapping[str, str] = _HEADERS) -> None:
+    def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
         self._send, self._headers = send, headers
         self.begun = False
 
@@ -105,6 +106,8 @@ class Reply:
 
 def _refused(method: str, headers: Headers, most: int) -> int | None:
     """The status of a request that is not let in, or None."""
+    if len(headers.get("host", "")) > _LONGEST_HOST:  # it becomes links, and pictures of them
+        return 400
     if method not in ("GET", "HEAD") and not from_here(headers):
         return 403
     length = headers.get("content-length", "0")

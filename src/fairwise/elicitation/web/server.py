@@ -21,7 +21,7 @@ from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.editions import SETTINGS
 from fairwise.elicitation.folder import SECRET
 from fairwise.elicitation.store.operators import has_owner, was_set_up
-from fairwise.elicitation.web.impatience import ImpatientProtocol
+from fairwise.elicitation.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
 _PARENT = "FAIRWISE_WORKERS_OF"
 _BACKLOG = 2048
+_FILES_BESIDE = 500
 
 
 def database_of(folder: Path, url: str | None) -> str | Path:
@@ -67,6 +68,7 @@ def run_server(
     os.environ.pop(_DATABASE, None)  # the database is what was asked for here, and nothing that was there before
     if database is not None:
         os.environ[_DATABASE] = database
+    _may_open(MOST_CONNECTIONS + _FILES_BESIDE)
     with _listening(host, port) as listener:
         taken = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
@@ -74,7 +76,8 @@ def run_server(
         config = uvicorn.Config(
             "fairwise.elicitation.web.server:app_from_environment",
             factory=True,
-            http=ImpatientProtocol,
+            http=LimitedProtocol,
+            ws="none",  # which would have limits of its own, or none
             host=host,
             port=taken,
             workers=workers,
@@ -84,7 +87,6 @@ def run_server(
             date_header=False,
             backlog=_BACKLOG,
             timeout_graceful_shutdown=10,
-            limit_concurrency=2000,
         )
         with beside:
             _run(config, listener)
@@ -109,6 +111,18 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _may_open(files: int) -> None:
+    """As many files at once as there may be connections, as far as the system allows; its own number is often 1024."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if now != resource.RLIM_INFINITY and now < files:
+        wanted = files if most == resource.RLIM_INFINITY else min(files, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _refuse_other_folders(folder: Path) -> None:

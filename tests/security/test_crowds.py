@@ -1,0 +1,201 @@
+"""Heads without end and connections without number, on a real socket: refused by our own page; others are served."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from served import listening
+
+from fairwise.elicitation.console.site import Site
+from fairwise.elicitation.web import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MIB = 1024**2
+HERE, NEXT_DOOR = "127.0.0.1", "127.0.0.2"
+"""A proxy as the server sees it, and a visitor of its own."""
+
+
+class Line:
+    """A connection, byte for byte."""
+
+    def __init__(self, port: int, source: str = HERE) -> None:
+        self.socket = socket.create_connection((HERE, port), timeout=60, source_address=(source, 0))
+
+    def send(self, content: bytes) -> None:
+        """As far as the other side takes it."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.socket.sendall(content)
+
+    def all(self) -> bytes:
+        """What comes until the other side hangs up."""
+        said = b""
+        try:
+            while more := self.socket.recv(65536):
+                said += more
+        except ConnectionResetError:
+            pass
+        return said
+
+    def ask(self, more: bytes = b"") -> bytes:
+        self.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + more + b"\r\n")
+        return self.socket.recv(65536)
+
+    @property
+    def is_over(self) -> bool:
+        self.socket.settimeout(20)
+        return self.socket.recv(1) == b""
+
+
+@pytest.fixture
+def port(make_study: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Of a server that waits for ever, so that what ends was ended by something else."""
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 600)
+    site = Site(make_study().path, tmp_path / "study.sqlite")
+    with listening(site, http=protocol.LimitedProtocol, ws="none", access_log=False, timeout_keep_alive=600) as address:
+        yield int(address.rpartition(":")[2])
+
+
+@contextmanager
+def lines(port: int, number: int, source: str = HERE, *, asking: bool = False) -> Iterator[list[Line]]:
+    with ExitStack() as stack:
+        found = []
+        for _ in range(number):
+            line = Line(port, source)
+            stack.enter_context(line.socket)
+            if asking:
+                assert b"200 OK" in line.ask()
+            found.append(line)
+        yield found
+
+
+def refused(reply: bytes, status: bytes) -> None:
+    """Our page, with our headers, and nothing else."""
+    assert reply.startswith(b"HTTP/1.1 " + status), reply[:200]
+    head, _, page = reply.partition(b"\r\n\r\n")
+    for header in (b"x-frame-options: DENY", b"frame-ancestors 'none'", b"cache-control: no-store", b"nosniff"):
+        assert header in head
+    assert page.startswith(b"<!doctype html>")
+    assert page.endswith(b"</html>")
+    assert b"connection: close" in head
+
+
+HEADS = {
+    "many headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: y\r\n" % k for k in range(200)),
+    "one long header": b"GET / HTTP/1.1\r\nHost: x\r\nCookie: " + b"a" * MIB,
+    "one long name": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a" * MIB,
+    "a long address": b"GET /" + b"a" * MIB,
+    "much in all": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: %s\r\n" % (k, b"y" * 1000) for k in range(90)),
+    "what comes after a body": b"POST /consent HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    + b"".join(b"X-%d: %s\r\n" % (k, b"y" * 1000) for k in range(90)),
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_head_without_end_is_refused(port: int, kind: str, at_once: bool) -> None:
+    (line,) = (Line(port),)
+    with line.socket:
+        content = HEADS[kind]
+        for start in range(0, len(content), len(content) if at_once else 5000):
+            line.send(content[start : start + (len(content) if at_once else 5000)])
+        if kind == "what comes after a body":  # an app is at work for it already
+            assert b"200 OK" not in line.all()
+        else:
+            refused(line.all(), b"431")
+    with lines(port, 1, asking=True):
+        pass
+
+
+def test_a_head_of_megabytes_fills_no_memory(port: int) -> None:
+    process = psutil.Process()
+    before = process.memory_info().rss
+    piece = b"".join(b"X-%d: y\r\n" % k for k in range(10_000))
+    with lines(port, 1) as (line,):
+        line.send(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        for _ in range(100):
+            line.send(piece)
+        assert process.memory_info().rss - before < 30 * MIB
+        refused(line.all(), b"431")
+
+
+def test_no_request_is_refused_with_our_own_page(port: int) -> None:
+    with lines(port, 1) as (line,):
+        line.send(b"\x00\x01 nonsense\r\n\r\n")
+        refused(line.all(), b"400")
+
+
+def test_an_ordinary_head_is_read(port: int) -> None:
+    """Long, with many headers, in any pieces, and several on one connection."""
+    with lines(port, 1) as (line,):
+        more = b"".join(b"X-%d: %s\r\n" % (k, b"y" * 300) for k in range(80))
+        for _ in range(5):
+            assert b"200 OK" in line.ask(more)
+        whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + more + b"\r\n"
+        for start in range(0, len(whole), 100):
+            line.send(whole[start : start + 100])
+        assert b"200 OK" in line.socket.recv(65536)
+
+
+def test_a_large_body_is_no_long_head(port: int) -> None:
+    with lines(port, 1) as (line,):
+        body = b"csrf=x&start_key=" + b"a" * 300_000
+        kind = b"Content-Type: application/x-www-form-urlencoded\r\nConnection: close\r\n"
+        head = b"POST /consent HTTP/1.1\r\nHost: x\r\n" + kind
+        line.send(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert line.all().startswith(b"HTTP/1.1 403")
+
+
+def test_many_requests_in_one_packet_are_not_all_taken(port: int) -> None:
+    with lines(port, 1) as (line,):
+        line.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 2000)
+        assert line.all().count(b"200 OK") <= protocol.MOST_IN_LINE + 1
+
+
+def test_half_open_connections_give_way(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks is served, however many others hold connections open and ask nothing."""
+    monkeypatch.setattr(protocol, "MOST_CONNECTIONS", 10)
+    with lines(port, 10) as silent:
+        for line in silent[:5]:
+            line.send(b"GET / HTTP/1.1\r\nHost: x\r\nX-a: ")
+        with lines(port, 10, asking=True):
+            assert all(line.is_over for line in silent)
+
+
+def test_one_address_cannot_take_all_connections(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MOST_OF_ONE_ADDRESS", 4)
+    with lines(port, 3) as others, lines(port, 8, NEXT_DOOR, asking=True) as many:
+        assert all(line.is_over for line in many[:4])
+        assert b"200 OK" in many[-1].ask()
+        assert all(b"200 OK" in line.ask() for line in others)
+
+
+def test_behind_a_proxy_everyone_has_one_address(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MOST_OF_ONE_ADDRESS", 4)
+    with lines(port, 8, asking=True) as all_of_them:
+        assert all(b"200 OK" in line.ask() for line in all_of_them)
+
+
+def test_who_finds_no_room_is_told_so(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(protocol.LimitedProtocol, "has_asked_nothing", property(lambda _: False))
+    with lines(port, 1, asking=True), lines(port, 1) as (second,):
+        second.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        refused(second.all(), b"503")
+
+
+def test_addresses_of_one_network_count_together() -> None:
+    class Connected:
+        def __init__(self, host: str) -> None:
+            self.client = (host, 1)
+
+    crowd = protocol.Crowd("127.0.0.1")
+    groups = [crowd._groups_of(Connected(host)) for host in ("2001:db8::1", "2001:db8::2:3:4:5", "2001:db8:0:1::1")]  # type: ignore[arg-type]
+    assert groups[0] == groups[1] != groups[2]
+    assert crowd._groups_of(Connected("::ffff:192.0.2.1")) != crowd._groups_of(Connected("::ffff:192.0.2.2"))  # type: ignore[arg-type]
