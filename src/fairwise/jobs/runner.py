@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from fairwise.elicitation.store import jobs
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.errors import FairwiseError
+from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobHome, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.store.jobs import Job
     from fairwise.elicitation.store.store import Store
+    from fairwise.jobs.steps import Workers
 
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""
@@ -88,12 +91,18 @@ class Runner:
         tell(job.progress, "Reading the answers")
         # Heavy imports wait until there is something to do.
         from fairwise.jobs.task import read_task
-        from fairwise.jobs.workers import Workers
 
         home.open()
         task = read_task(job, self._folder, self._store, home.unfinished)
-        with Workers(self._address, home.unfinished / "dask", equal=self._equal) as workers:
+        with self._workers() as workers:
             perform(task, home, workers, tell)
+
+    def _workers(self) -> AbstractContextManager[Workers]:
+        if self._address is None:
+            return LocalWorker(equal=self._equal)
+        from fairwise.jobs.dask_cluster import DaskCluster
+
+        return DaskCluster(self._address)
 
     def _insist(self, change: Callable[[Connection], None]) -> None:
         """Write it down, if need be once the database can be reached again."""

@@ -12,6 +12,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
+from fairwise.elicitation.store.failures import FailedWrites
 from fairwise.elicitation.store.problems import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Attempts:
 
     def __init__(self, home: Path, keys: Keys) -> None:
         self._file, self._keys = home / FILE, keys
+        self._failed = FailedWrites(str(self._file))
 
     def begin(self, name: str, address: str) -> bool:
         """Count an attempt, unless there were too many already; returns whether it may go on."""
@@ -72,6 +74,7 @@ class Attempts:
                 self._file.with_name(f"{self._file.name}{end}").unlink(missing_ok=True)
             return self._changed(change)
         except (sqlite3.Error, OSError) as error:
+            self._failed.add(error)
             raise StoreUnavailable(str(error)) from error
 
     def _changed(self, change: Callable[[sqlite3.Connection], T]) -> T:
