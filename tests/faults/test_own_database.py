@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +16,6 @@ from visits import Visit, visiting
 from fairwise.cli.app import app
 from fairwise.elicitation.backups.taking import take_backup
 from fairwise.elicitation.console.host import Host
-from fairwise.elicitation.folder import StudyFolder
 from fairwise.elicitation.store.engine import database_url, writing_engine
 from fairwise.elicitation.store.identity import FILE
 from fairwise.elicitation.store.standing import set_state
@@ -26,6 +24,9 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from fairwise.elicitation.folder import StudyFolder
 
 
 def address_of(database: str | Path) -> str:

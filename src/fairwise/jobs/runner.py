@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fairwise.elicitation.store import jobs
+from fairwise.elicitation.store.failures import NO_ROOM
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.errors import FairwiseError
 from fairwise.jobs.local_worker import LocalWorker
@@ -32,6 +33,7 @@ _LOOKING_SECONDS = 1.0
 _TELLING_SECONDS = 2.0
 _POLLING_SECONDS = 0.1
 _UNEXPECTED = "The fit stopped with an error that is not yours. The log of the server says more."
+_FULL = "The disk of the server was full. Make room there, then ask for the fit again."
 _log = logging.getLogger("fairwise.jobs")
 
 
@@ -76,9 +78,10 @@ class Runner:
             state = "cancelled"
         except FairwiseError as error:
             state, message = "failed", " ".join(str(error).split())
-        except Exception:  # noqa: BLE001 - whatever it was, the next job is not to blame
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next job is not to blame
             _log.exception("Job %s failed", job.id)
-            state, message = "failed", _UNEXPECTED
+            full = isinstance(error, OSError) and error.errno in NO_ROOM
+            state, message = "failed", _FULL if full else _UNEXPECTED
         home.clear()
         self._insist(lambda connection: jobs.end(connection, job.id, state, message, datetime.now(UTC)))
 

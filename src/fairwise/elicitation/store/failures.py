@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections import Counter
 from time import monotonic
@@ -11,7 +12,10 @@ from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 _log = logging.getLogger("fairwise")
 _SECONDS_BETWEEN = 60.0
 _RECENT_SECONDS = 5.0
-_FULL = ("SQLITE_FULL", "DiskFull")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of errors that say that a disk is full."""
+
+_FULL = ("SQLITE_FULL", "DiskFull", *(errno.errorcode[number] for number in NO_ROOM))
 _WHAT_HELPS = " Make room on its disk; no restart is needed."
 
 
@@ -49,16 +53,18 @@ class FailedWrites:
 
 
 def _kind(error: Exception) -> str:
-    """SQLite's name of it, or the class of psycopg, or ours."""
+    """SQLite's or the system's name of it, or the class of psycopg, or ours."""
     cause = _cause(error)
+    if isinstance(cause, OSError) and cause.errno is not None:
+        return errno.errorcode.get(cause.errno, "OSError")
     return str(getattr(cause, "sqlite_errorname", None) or type(cause).__name__)
 
 
 def _reason(error: Exception) -> str:
     """Its first line: what comes after may be what was to be written."""
     cause = _cause(error)
-    told = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
-    return str(told).partition("\n")[0]
+    told = getattr(getattr(cause, "diag", None), "message_primary", None) or getattr(cause, "strerror", None)
+    return str(told or cause).partition("\n")[0]
 
 
 def _cause(error: Exception) -> BaseException:
