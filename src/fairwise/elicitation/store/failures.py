@@ -9,6 +9,8 @@ from time import monotonic
 
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
+from fairwise.elicitation.store.problems import StoreUnavailable
+
 _log = logging.getLogger("fairwise")
 _SECONDS_BETWEEN = 60.0
 _RECENT_SECONDS = 5.0
@@ -57,6 +59,8 @@ def _kind(error: Exception) -> str:
     cause = _cause(error)
     if isinstance(cause, OSError) and cause.errno is not None:
         return errno.errorcode.get(cause.errno, "OSError")
+    if isinstance(cause, StoreUnavailable):
+        return "unavailable"
     return str(getattr(cause, "sqlite_errorname", None) or type(cause).__name__)
 
 

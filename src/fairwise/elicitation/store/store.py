@@ -94,11 +94,7 @@ class Store:
 
         A change under way when nobody waits for it any more may still be made: a form that is sent again counts once.
         """
-        try:
-            return await _in_time(asyncio.wrap_future(self._writer.submit(change)))
-        except _TooLong as error:
-            self.failed.add(error)
-            raise
+        return await _in_time(asyncio.wrap_future(self._writer.submit(change)), self.failed)
 
     @property
     def failed(self) -> FailedWrites:
@@ -114,7 +110,7 @@ class Store:
             raise StoreUnavailable("something could not be written just now")
         if self._check is None or (self._check.done() and monotonic() - self._checked_at > _SECONDS_BETWEEN_CHECKS):
             self._check, self._checked_at = self._writer.submit(_written), monotonic()
-        await _in_time(asyncio.shield(asyncio.wrap_future(self._check)))
+        await _in_time(asyncio.shield(asyncio.wrap_future(self._check)), self.failed)
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
         """The same for those who wait."""
@@ -157,15 +153,14 @@ class Store:
         self._reading.dispose()
 
 
-async def _in_time(asked: Awaitable[T]) -> T:
+async def _in_time(asked: Awaitable[T], failed: FailedWrites | None = None) -> T:
     try:
         return await asyncio.wait_for(asked, _SECONDS)
     except TimeoutError:
-        raise _TooLong(f"no answer within {_SECONDS:g} seconds") from None
-
-
-class _TooLong(StoreUnavailable):
-    """The database said nothing; what was to be written may be written yet."""
+        error = StoreUnavailable(f"no answer within {_SECONDS:g} seconds")
+        if failed is not None:
+            failed.add(error)
+        raise error from None
 
 
 def _written(connection: Connection) -> None:
