@@ -56,16 +56,20 @@ class LocalWorker:
     def _result(self, call: Call, wait: Callable[[], None]) -> Any:
         for _ in range(_DEATHS):
             with suppress(EOFError, ConnectionError):  # it died
+                self._heard(wait)  # that it is ready: it takes its time to start, and who sends waits until all is read
                 self._pipe.send(call)
-                while not self._pipe.poll():
-                    wait()
-                value, error = self._pipe.recv()
+                value, error = self._heard(wait)
                 if error is not None:
                     raise error
                 return value
             self._end()
             self._start()
         raise InputError("The fit was ended from outside several times, perhaps for want of memory.")
+
+    def _heard(self, wait: Callable[[], None]) -> Any:
+        while not self._pipe.poll():
+            wait()
+        return self._pipe.recv()
 
     def _start(self) -> None:
         context = get_context("spawn")
@@ -87,16 +91,16 @@ def _compute(pipe: Connection, equal: bool) -> None:
     if not equal:
         _let_others_go_first()
     while True:
+        pipe.send("ready")
         try:
             function, *given = pipe.recv()
         except EOFError:
             return
         try:
-            answer = function(*given), None
+            pipe.send((function(*given), None))
         except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
             error.add_note(traceback.format_exc())  # which does not travel by itself
-            answer = None, error
-        pipe.send(answer)
+            pipe.send((None, error))
 
 
 def _end_with_parent() -> None:
