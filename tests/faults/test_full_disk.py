@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -21,7 +23,6 @@ from fairwise.elicitation.store.tables import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from fairwise.elicitation.folder import StudyFolder
 
@@ -123,6 +124,38 @@ def test_a_database_that_cannot_be_written_to_is_not_ready(
             until(lambda: console.client.get("/readyz").text == "ready")
     finally:
         set_read_only(postgres, False)
+
+
+def test_a_full_disk_of_postgresql_is_told(
+    study: StudyFolder, postgres: str, disk: SmallDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Answers have no room, while whatever needs none can still be written: that is not ready either."""
+    with psycopg.connect(postgres, autocommit=True) as direct, operating(study.path, postgres) as console:
+        visit = Visit(console.client)
+        pair = f"{visit.begin()}/pair/1"
+        form = hidden(visit.get(pair))
+        found = direct.execute("SHOW data_directory").fetchone()
+        assert found is not None
+        space, owner = disk.path / "space", Path(found[0]).stat()
+        space.mkdir()
+        os.chown(space, owner.st_uid, owner.st_gid)
+        direct.execute(f"CREATE TABLESPACE small LOCATION '{space}'")
+        try:
+            direct.execute("ALTER TABLE answers SET TABLESPACE small")
+            disk.fill()
+            for _ in range(3):
+                assert visit.post(pair, **form, answer="same").status_code == 503
+            assert console.client.get("/readyz").text == "the database cannot be written to"
+            (told,) = lines(caplog)
+            assert told.endswith("No space left on device (DiskFull). Make room on its disk; no restart is needed.")
+            disk.free()
+            assert visit.post(pair, **form, answer="same").status_code == 200
+            until(lambda: console.client.get("/readyz").text == "ready")
+        finally:
+            disk.free()
+            direct.execute("ALTER TABLE answers SET TABLESPACE pg_default")
+            direct.execute("CHECKPOINT")
+            direct.execute("DROP TABLESPACE small")
 
 
 def test_whoever_asks_often_writes_no_oftener(study: StudyFolder, new_database: Callable[[], str | Path]) -> None:

@@ -59,7 +59,7 @@ def test_a_closed_study_does_not_run_open_on_an_empty_database(study: StudyFolde
     ) as told:
         Host(study.path, here)
     assert not here.exists(), "nothing is made"
-    assert make_url(address_of(closed)).database in str(told.value)
+    assert str(make_url(address_of(closed)).database) in str(told.value)
     with closing(Host(study.path, closed)) as host:
         assert host.standing.state == "closed"
 
