@@ -73,8 +73,8 @@ def cluster(home: Path, environment: dict[str, str]) -> Iterator[str]:
                 time.sleep(0.1)
             yield str(json.loads(file.read_text(encoding="utf-8"))["address"])
         finally:
-            hand.terminate()
-            head.terminate()
+            hand.kill()
+            head.kill()
 
 
 def test_nobody_without_the_key_talks_to_a_cluster(tmp_path: Path, with_key: dict[str, str]) -> None:

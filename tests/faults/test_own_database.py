@@ -33,6 +33,12 @@ def address_of(database: str | Path) -> str:
     return database if isinstance(database, str) else f"sqlite:///{database}"
 
 
+def state(folder: Path, database: str | Path) -> str:
+    """Of the study as it is served from there; all is closed again, also where it should have been refused."""
+    with closing(Host(folder, database)) as host:
+        return host.standing.state
+
+
 @pytest.fixture
 def closed(study: StudyFolder, new_database: Callable[[], str | Path]) -> str | Path:
     """A database in which someone answered, and the study was closed."""
@@ -57,11 +63,10 @@ def test_a_closed_study_does_not_run_open_on_an_empty_database(study: StudyFolde
     with pytest.raises(
         InputError, match=r"study\.sqlite in its folder is empty, and not this study's database"
     ) as told:
-        Host(study.path, here)
+        state(study.path, here)
     assert not here.exists(), "nothing is made"
     assert str(make_url(address_of(closed)).database) in str(told.value)
-    with closing(Host(study.path, closed)) as host:
-        assert host.standing.state == "closed"
+    assert state(study.path, closed) == "closed"
 
 
 def test_an_empty_or_another_database_is_refused_and_left_as_it_is(
@@ -69,13 +74,13 @@ def test_an_empty_or_another_database_is_refused_and_left_as_it_is(
 ) -> None:
     empty = new_database()
     with pytest.raises(InputError, match=r"is empty, and not this study's database\. Its own is .*: give that"):
-        Host(study.path, empty)
+        state(study.path, empty)
     assert tables(empty) == []
     with visiting(study, empty) as visit:
         visit.begin()
     with pytest.raises(InputError, match=r" is not this study's database\. Its own is "):
-        Host(study.path, empty)
-    Host(study.path, closed).close()
+        state(study.path, empty)
+    state(study.path, closed)
 
 
 def test_no_command_takes_another_database(study: StudyFolder, closed: str | Path, tmp_path: Path) -> None:
@@ -99,8 +104,7 @@ def test_no_command_takes_another_database(study: StudyFolder, closed: str | Pat
 
 def test_what_is_recorded_is_no_secret(study: StudyFolder, postgres: str) -> None:
     address = make_url(postgres).set(password="hunter2").render_as_string(hide_password=False)
-    with closing(Host(study.path, address)):
-        pass
+    state(study.path, address)
     file = study.path / FILE
     assert set(json.loads(file.read_text(encoding="utf-8"))) == {"database", "address"}
     assert "hunter2" not in file.read_text(encoding="utf-8")
@@ -112,11 +116,11 @@ def test_the_same_database_under_another_address_is_the_same(study: StudyFolder,
         Visit(console.client).begin()
     moved = tmp_path / "moved.sqlite"
     (study.path / "study.sqlite").rename(moved)
-    Host(study.path, moved).close()
+    state(study.path, moved)
     assert str(moved) in (study.path / FILE).read_text(encoding="utf-8"), "and the new one is what is told next time"
     elsewhere = tmp_path / "copy"
     study.path.rename(elsewhere)
-    Host(elsewhere, moved).close()
+    state(elsewhere, moved)
 
 
 def test_a_restored_study_is_served_and_the_old_folder_keeps_to_its_own(
@@ -129,20 +133,18 @@ def test_a_restored_study_is_served_and_the_old_folder_keeps_to_its_own(
         told = CliRunner().invoke(app, ["restore", str(tmp_path / "b.zip"), str(tmp_path / name), *words])
         assert told.exit_code == 0, told.output
         where = tmp_path / name / "study.sqlite" if database is None else database
-        with closing(Host(tmp_path / name, where)) as host:
-            assert host.standing.state == "closed"
+        assert state(tmp_path / name, where) == "closed"
         with pytest.raises(InputError, match="is not this study's database"):
-            Host(study.path, where)
+            state(study.path, where)
         with pytest.raises(InputError, match="is not this study's database"):
-            Host(tmp_path / name, closed)
+            state(tmp_path / name, closed)
 
 
 def test_a_new_beginning_is_made_by_deleting_the_record(study: StudyFolder, closed: str | Path) -> None:
     (study.path / FILE).unlink()
-    with closing(Host(study.path, study.path / "study.sqlite")) as host:
-        assert host.standing.state == "open"
+    assert state(study.path, study.path / "study.sqlite") == "open"
     with pytest.raises(InputError, match=r"Its own is study\.sqlite in its folder: leave --database out"):
-        Host(study.path, closed)
+        state(study.path, closed)
 
 
 def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFolder, closed: str | Path) -> None:
@@ -154,10 +156,9 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
     engine.dispose()
     (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
     with pytest.raises(InputError, match="there were fits of this study before"):
-        Host(study.path, study.path / "study.sqlite")
+        state(study.path, study.path / "study.sqlite")
     assert not (study.path / "study.sqlite").exists()
-    with closing(Host(study.path, closed)) as host:
-        assert host.standing.state == "closed"
+    assert state(study.path, closed) == "closed"
     assert json.loads((study.path / FILE).read_text(encoding="utf-8"))["database"]
 
 
@@ -165,7 +166,7 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
 def test_a_record_that_says_nothing_is_told_in_a_sentence(study: StudyFolder, text: str) -> None:
     (study.path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="does not say which database is this study's"):
-        Host(study.path, study.path / "study.sqlite")
+        state(study.path, study.path / "study.sqlite")
 
 
 def test_not_ready_on_another_database(study: StudyFolder, new_database: Callable[[], str | Path]) -> None:
