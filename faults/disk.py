@@ -25,9 +25,9 @@ class SmallDisk:
 
     @classmethod
     @contextmanager
-    def mounted(cls) -> Iterator[Self]:
+    def mounted(cls, megabytes: int = _MEGABYTES) -> Iterator[Self]:
         with tempfile.TemporaryDirectory() as home:
-            words = ["mount", "-t", "tmpfs", "-o", f"size={_MEGABYTES}m", "fairwise-faults", home]
+            words = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "fairwise-faults", home]
             mounted = (
                 shutil.which("mount") is not None
                 and subprocess.run(words, capture_output=True, check=False).returncode == 0

@@ -22,7 +22,7 @@ from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder
 from fairwise.elicitation.store import jobs
 from fairwise.elicitation.store.tables import jobs as table
 from fairwise.errors import InputError
-from fairwise.jobs.workers import Workers
+from fairwise.jobs.dask_cluster import DaskCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,12 +200,12 @@ def test_a_cluster_that_is_there_does_it_and_is_left_as_it_was(larger_panel: Pan
     assert gone.message.startswith(f"The dask scheduler at {address} cannot be reached")
 
 
-def test_workers_of_another_version_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Workers(cluster.scheduler_address, tmp_path, equal=True):
+def test_workers_of_another_version_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with DaskCluster(cluster.scheduler_address):
         pass
-    monkeypatch.setattr("fairwise.jobs.workers.__version__", "9.9")
+    monkeypatch.setattr("fairwise.jobs.dask_cluster.__version__", "9.9")
     with (
         pytest.raises(InputError, match=r"has fairwise \d.*; it needs fairwise 9\.9, as this server"),
-        Workers(cluster.scheduler_address, tmp_path, equal=True),
+        DaskCluster(cluster.scheduler_address),
     ):
         pass

@@ -313,7 +313,8 @@ DEFENCES = (
     one("only a study's own files are restored", "faults/test_restoring.py::test_only_what_a_backup_holds_is_taken",
         f"{BACKUPS}restoring.py", "strange = [name for name in names if name not in ours and not _is_of_fit(name)]", "strange = []"),
     one("only tables of a backup are restored", "faults/test_restoring.py::test_only_what_a_backup_holds_is_taken",
-        f"{BACKUPS}contents.py", '_LEFT_OUT = (sessions.name, "alembic_version")', '_LEFT_OUT = ("alembic_version",)'),
+        f"{BACKUPS}contents.py", '_LEFT_OUT = (sessions.name, database_identity.name, "alembic_version")',
+        '_LEFT_OUT = (database_identity.name, "alembic_version")'),
     one("backups have a size", "faults/test_restoring.py::test_a_backup_that_swells_is_refused_before_it_is_unpacked",
         f"{BACKUPS}archive.py", "if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:", "if False:"),
     one("checksums of backups", "faults/test_backups.py::test_what_does_not_belong_there_is_refused",
@@ -349,8 +350,31 @@ DEFENCES = (
         f"{WEB}metrics.py", "return len(token) >= _SHORTEST_TOKEN and", "return True or"),
     one("numbers are about nobody", f"{S}test_privacy.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",
         f"{WEB}metrics.py", "route, seconds = _pattern(app, scope),", 'route, seconds = scope["path"],'),
-    one("fits listen to this machine", f"{S}test_listening.py::test_fits_listen_on_this_machine_alone",
-        "jobs/workers.py", 'host="127.0.0.1"', 'host="0.0.0.0"'),
+    # Other users of the machine
+    one("fits listen nowhere", f"{S}test_listening.py::test_fits_listen_nowhere",
+        "jobs/runner.py", "            return LocalWorker(equal=self._equal)\n",
+        "            from distributed import LocalCluster\n\n"
+        "            self._cluster = LocalCluster(n_workers=1, threads_per_worker=1)\n"
+        "            self._address = self._cluster.scheduler_address\n"),
+    Defence("fits' folders are their owner's", f"{S}test_listening.py::test_other_users_read_nothing_of_a_fit", (
+        ("jobs/steps.py", "self._done.parent.mkdir(mode=0o700, exist_ok=True)", "self._done.parent.mkdir(exist_ok=True)"),
+        ("jobs/steps.py", "self.unfinished.mkdir(mode=0o700, exist_ok=True)", "self.unfinished.mkdir(exist_ok=True)"),
+    )),
+    one("a cluster without TLS is warned about", "cli/test_dask_tls.py::test_nobody_without_the_key_talks_to_a_cluster",
+        "cli/cluster.py", """if not address.startswith("tls://"):""", "if False:"),
+    # Restarts and disks
+    one("a folder knows its database", "faults/test_own_database.py::test_a_closed_study_does_not_run_open_on_an_empty_database",
+        f"{STORE}store.py", "            check_identity(url, home)\n", "            pass\n"),
+    one("so do commands that only look", "faults/test_own_database.py::test_no_command_takes_another_database",
+        f"{STORE}snapshot.py", "                require_same(connection, url, home)\n", "                pass\n"),
+    one("writes that fail are told", "faults/test_full_disk.py::test_a_full_disk_is_told_and_room_is_all_it_needs",
+        f"{STORE}writer.py", "        self.failed.add(error)\n", ""),
+    one("readiness writes", "faults/test_full_disk.py::test_readiness_tells_before_anybody_answers",
+        f"{WEB}health.py", "            await store.check_writing()\n", "            pass\n"),
+    one("but not for everyone who asks", "faults/test_full_disk.py::test_whoever_asks_often_writes_no_oftener",
+        f"{STORE}store.py", "_SECONDS_BETWEEN_CHECKS = 1.0", "_SECONDS_BETWEEN_CHECKS = 0.0"),
+    one("strangers make nothing unready", "faults/test_full_disk.py::test_what_a_stranger_sends_makes_nothing_unready",
+        f"{STORE}failures.py", "if not isinstance(error, (DataError, ProgrammingError)):", "if True:"),
 )  # fmt: skip
 
 

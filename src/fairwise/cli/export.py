@@ -62,7 +62,7 @@ def export(
         | {"--bundle": (bundle, (".zip",))},
         [folder / PEOPLE, folder / OUTCOME],
     )
-    with snapshot(address) as connection:
+    with snapshot(address, folder) as connection:
         people = taken(connection)
         said = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)

@@ -41,7 +41,7 @@ def forget(
     days = study.settings.retention_days
     if isinstance(where, Path) and not where.exists():
         raise InputError(f"{where}: there is no such file; nobody has answered yet")
-    store = Store.open(where, study.fingerprint)
+    store = Store.open(where, study.fingerprint, folder)
     try:
         tidy_fits(folder, store)
         done = forget_in_time(study.settings, store, where, clock_is_right=clock_is_right)

@@ -159,7 +159,7 @@ def participants(
     StudyFolder.open(folder)
     if out is not None:
         check_target(out, TABLES, [])
-    with snapshot(database_of(folder, database)) as connection:
+    with snapshot(database_of(folder, database), folder) as connection:
         found = roster(connection)
     table = pd.DataFrame([asdict(entry) for entry in found], columns=list(Entry.__dataclass_fields__))
     table["number"] = table["number"].astype("Int64")
@@ -185,7 +185,7 @@ def _open(folder: Path, database: str | None) -> "Store":
     from fairwise.elicitation.store.store import Store
     from fairwise.elicitation.web.server import database_of
 
-    return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint)
+    return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint, folder)
 
 
 def _revoke(folder: Path, database: str | None, link: str) -> None:

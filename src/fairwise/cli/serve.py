@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairwise.cli.cluster import warn_without_tls
 from fairwise.cli.screen import note
 from fairwise.errors import InputError
 
@@ -29,7 +30,7 @@ def serve(
     dask: Annotated[
         str | None,
         typer.Option(
-            "--dask", help="Scheduler of a dask cluster that does the fits: tcp://host:8786.", metavar="ADDRESS"
+            "--dask", help="Scheduler of a dask cluster that does the fits: tls://host:8786.", metavar="ADDRESS"
         ),
     ] = None,
     no_jobs: Annotated[bool, typer.Option("--no-jobs", help="Do no fits here; those asked for wait.")] = False,
@@ -44,6 +45,8 @@ def serve(
         raise InputError("--workers: SQLite has one writer, so several processes need --database postgresql://…")
     if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
         raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
+    if dask is not None:
+        warn_without_tls(dask)
     from fairwise.elicitation.web.server import database_of, run_server
     from fairwise.jobs.keeping import jobs_beside
 

@@ -34,7 +34,7 @@ def main() -> None:
     Thread(target=_notice_the_end, args=(stopping,), daemon=True).start()
     database = os.environ[DATABASE]
     try:
-        store = Store.open(database if "://" in database else Path(database), None)
+        store = Store.open(database if "://" in database else Path(database), None, given.folder)
     except InputError as error:
         sys.exit(str(error))
     Runner(given.folder, store, stopping, given.dask, equal=given.equal).work()

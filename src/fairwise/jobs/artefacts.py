@@ -1,4 +1,4 @@
-"""What a finished fit leaves behind, as files. Runs on a worker of dask, too."""
+"""What a finished fit leaves behind, as files. Made where the fit is computed, perhaps on a worker of dask."""
 
 from __future__ import annotations
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.elicitation.job_files import remove_leftovers
 from fairwise.elicitation.store import jobs
+from fairwise.elicitation.store.failures import NO_ROOM
 from fairwise.elicitation.store.problems import NotUnderWay, StoreUnavailable
 from fairwise.errors import FairwiseError
+from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobHome, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from fairwise.elicitation.store.jobs import Job
     from fairwise.elicitation.store.store import Store
+    from fairwise.jobs.steps import Workers
 
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""
@@ -31,6 +35,7 @@ _TELLING_SECONDS = 2.0
 _POLLING_SECONDS = 0.1
 _UNEXPECTED = "The fit stopped with an error that is not yours. The log of the server says more."
 _STOPPED = "An operator stopped it before it was done."
+_FULL = "The disk of the server was full. Make room there, then ask for the fit again."
 _log = logging.getLogger("fairwise.jobs")
 T = TypeVar("T")
 
@@ -79,10 +84,11 @@ class Runner:
             self._end(job, "cancelled", _STOPPED)
         except FairwiseError as error:
             self._end(job, "failed", " ".join(str(error).split()))
-        except Exception:  # noqa: BLE001 - whatever it was, the next job is not to blame
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next job is not to blame
             if self._insist(lambda connection: jobs.is_under_way(connection, job)):
                 _log.exception("Job %s failed", job.id)
-            self._end(job, "failed", _UNEXPECTED)
+            full = isinstance(error, OSError) and error.errno in NO_ROOM
+            self._end(job, "failed", _FULL if full else _UNEXPECTED)
         home.clear()
 
     def _publish(self, job: Job, home: JobHome) -> None:
@@ -112,12 +118,18 @@ class Runner:
         tell(job.progress, "Reading the answers")
         # Heavy imports wait until there is something to do.
         from fairwise.jobs.task import read_task
-        from fairwise.jobs.workers import Workers
 
         home.open()
         task = read_task(job, self._folder, self._store, home.unfinished)
-        with Workers(self._address, home.unfinished / "dask", equal=self._equal) as workers:
+        with self._workers() as workers:
             perform(task, home, workers, tell)
+
+    def _workers(self) -> AbstractContextManager[Workers]:
+        if self._address is None:
+            return LocalWorker(equal=self._equal)
+        from fairwise.jobs.dask_cluster import DaskCluster
+
+        return DaskCluster(self._address)
 
     def _insist(self, change: Callable[[Connection], T]) -> T | None:
         """Write it down, if need be once the database can be reached again; None if the server ends before that."""

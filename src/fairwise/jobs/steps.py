@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairwise.elicitation.job_files import job_folder, unfinished_folder
 from fairwise.jobs import work
 from fairwise.jobs.artefacts import artefacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from fairwise.elicitation.store.jobs import Job
     from fairwise.jobs.task import Task
-    from fairwise.jobs.workers import Call, Workers
 
     Tell = Callable[[float, str], None]
+
+Call = tuple[Any, ...]
+"""A function and what it is given."""
+
+
+class Workers(Protocol):
+    """Those who compute: a process of our own, or a cluster of dask."""
+
+    def do(self, calls: Mapping[str, Call], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
+        """Make calls, and hand on each result by its name; `wait` is called again and again, and may raise."""
 
 
 class JobHome:

@@ -1,4 +1,7 @@
-"""The computing of fits. Every function here runs on a worker of dask and takes and returns all that it needs."""
+"""The computing of fits. Every function takes and returns all that it needs.
+
+They run in another process, perhaps on a worker of dask.
+"""
 
 from __future__ import annotations
 

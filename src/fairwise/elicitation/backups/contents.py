@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairwise.elicitation.bundles.contents import study_files
 from fairwise.elicitation.folder import OUTCOME, SECRET
 from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
-from fairwise.elicitation.store.tables import sessions
+from fairwise.elicitation.store.tables import database_identity, sessions
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 JOB_FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
 """What a fit leaves behind."""
 
-# Whoever was logged in logs in again: a copy of the database should open no door. Alembic's table is the version.
-_LEFT_OUT = (sessions.name, "alembic_version")
+# Whoever was logged in logs in again: a copy of the database should open no door. What is restored is another database
+# than the one that was backed up. Alembic's table is the version.
+_LEFT_OUT = (sessions.name, database_identity.name, "alembic_version")
 
 
 def backed_up_files(settings: StudySettings, *, with_secret: bool) -> set[str]:

@@ -22,6 +22,7 @@ from fairwise.elicitation.folder import SECRET, SECRET_BYTES, StudyFolder
 from fairwise.elicitation.job_files import JOBS
 from fairwise.elicitation.settings import StudySettings
 from fairwise.elicitation.store.engine import database_url, shown, writing_engine
+from fairwise.elicitation.store.identity import record_identity
 from fairwise.elicitation.store.migrate import is_known, tables_of, upgrade_further
 from fairwise.elicitation.store.tables import jobs, study
 from fairwise.errors import InputError
@@ -73,10 +74,10 @@ def _restore(backup: Backup, folder: Path, database: str | None, database_file: 
     try:
         has_secret = _unpack(backup, draft)
         if database is None:  # in the folder, so that both are there at once
-            _restore_database(backup, draft / database_file, lambda: None)
+            _restore_database(backup, draft / database_file, draft, lambda: None)
             move()
         else:
-            _restore_database(backup, database, move)
+            _restore_database(backup, database, draft, move)
     except BaseException:
         if moved:
             folder.rename(draft)
@@ -127,8 +128,11 @@ def _about_others(backup: Backup) -> InputError:
     return InputError(f"{backup.path}: its people or settings are not those that its answers are about")
 
 
-def _restore_database(backup: Backup, address: str | Path, before_commit: Callable[[], None]) -> None:
-    """Fill an empty database and bring it up to date in one transaction, so that a failure leaves it empty."""
+def _restore_database(backup: Backup, address: str | Path, draft: Path, before_commit: Callable[[], None]) -> None:
+    """Fill an empty database and bring it up to date in one transaction, so that a failure leaves it empty.
+
+    The folder, still a draft, gets to know that this database is its own.
+    """
     url = database_url(address)
     made = _not_yet_there(url)
     engine = writing_engine(url)
@@ -138,6 +142,7 @@ def _restore_database(backup: Backup, address: str | Path, before_commit: Callab
             _fill(backup, connection)
             upgrade_further(connection)
             _check_rows(backup, connection)
+            record_identity(connection, url, draft)
             before_commit()
     except BaseException as error:
         engine.dispose()

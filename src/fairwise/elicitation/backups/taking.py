@@ -35,7 +35,10 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
     """Write one file with all of it; returns how many rows of each table are in it."""
     path.touch(mode=0o600)
     with path.open("wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, snapshot(database) as moment:
+        with (
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            snapshot(database, folder.path) as moment,
+        ):
             _check_fingerprint(moment, folder)
             writer = BackupWriter(archive)
             rows = {table.name: _add_rows(writer, moment, table) for table in tables_of_backup(metadata)}

@@ -29,6 +29,7 @@ from fairwise.elicitation.store.tables import (
     closings,
     consent_texts,
     counters,
+    database_identity,
     exclusions,
     metadata,
     participants,
@@ -52,7 +53,7 @@ def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
     if folder.exists():
         raise InputError(f"{folder}: is there already; choose another name")
     try:
-        store = Store.open(database, unpacked_study(bundle, folder).fingerprint)
+        store = Store.open(database, unpacked_study(bundle, folder).fingerprint, folder)
         try:
             store.change_now(lambda connection: _fill(connection, bundle, database))
         finally:
@@ -101,7 +102,10 @@ def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
 def _check_empty(connection: Connection, database: object) -> None:
     """Whatever was there, such as invitations or operators, would be the reopened study's."""
     for table in (participants, *metadata.sorted_tables):
-        if table not in (study, counters) and connection.execute(sa.select(table).limit(1)).first() is not None:
+        if (
+            table not in (study, counters, database_identity)
+            and connection.execute(sa.select(table).limit(1)).first() is not None
+        ):
             raise InputError(f"{database}: is not empty: there is something in its table {table.name!r} already")
 
 

@@ -20,6 +20,7 @@ from fairwise.elicitation.console.participants import ParticipantsPages
 from fairwise.elicitation.console.rendering import Rendering
 from fairwise.elicitation.console.results import ResultPages
 from fairwise.elicitation.console.study_pages import StudyPages
+from fairwise.elicitation.store.failures import NO_ROOM, FailedWrites
 from fairwise.elicitation.store.problems import NotAllowed, NotLoggedIn, StoreUnavailable
 from fairwise.elicitation.web.impatience import TooSlow
 from fairwise.elicitation.web.security import Guard, TooLarge
@@ -52,6 +53,7 @@ _WORDS = {
     404: ("There is no such page", "It may have been there before. Nothing was changed."),
     413: ("That was too large", "The file is larger than what is taken here. Nothing was changed."),
     503: ("The database cannot be reached at the moment", "Wait a minute, then reload. Nothing was lost."),
+    507: ("The disk of the server is full", "Make room there, then do it once more. Nothing was changed."),
 }
 _OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
 _STATUS = {NotLoggedIn: 401, NotAllowed: 403, TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
@@ -80,6 +82,15 @@ def create_console(host: Host) -> FastAPI:
             return message(request.scope, error.status_code)
         return message(request.scope, next(status for kind, status in _STATUS.items() if isinstance(error, kind)))
 
+    files = FailedWrites(str(host.path))
+
+    async def no_room(request: Request, error: Exception) -> Response:
+        if not isinstance(error, OSError) or error.errno not in NO_ROOM:
+            raise error
+        files.add(error)
+        return message(request.scope, 507)
+
     for problem in (HTTPException, *_STATUS):
         app.add_exception_handler(problem, failed)
+    app.add_exception_handler(OSError, no_room)
     return app

@@ -15,6 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.elicitation.private_files import create_private
+from fairwise.elicitation.store.failures import FailedWrites
 from fairwise.elicitation.store.operators import same_letters
 from fairwise.elicitation.store.problems import StoreUnavailable
 
@@ -80,6 +81,7 @@ class Attempts:
 
     def __init__(self, home: Path, keys: Keys) -> None:
         self._file, self._keys = home / FILE, keys
+        self._failed = FailedWrites(str(self._file))
 
     def begin(self, *limits: Limit) -> bool:
         """Count an attempt, unless there were too many already; returns whether it may go on."""
@@ -128,6 +130,7 @@ class Attempts:
                 self._file.with_name(f"{self._file.name}{end}").unlink(missing_ok=True)
             return self._changed(change)
         except (sqlite3.Error, OSError) as error:
+            self._failed.add(error)
             raise StoreUnavailable(str(error)) from error
 
     def _changed(self, change: Callable[[sqlite3.Connection], T]) -> T:

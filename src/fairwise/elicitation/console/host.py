@@ -42,7 +42,7 @@ class Host:
         self.study = StudyFolder.open(path) if self.has_study else None
         """The study as it is served now; None before one was made."""
 
-        self.store = Store.open(database, None if self.study is None else self.study.fingerprint)
+        self.store = Store.open(database, None if self.study is None else self.study.fingerprint, path)
         self.standing = self.store.read_now(standing)
         """How the study stands, as of a second ago at most."""
 

@@ -77,7 +77,7 @@ class LoginPages(ConsolePages):
         form = request.state.form
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
         address = request.client.host if request.client else ""
-        limits = login_limits(name, address, self._devices.known(name, request.cookies.get(devices.COOKIE, "")))
+        limits = login_limits(name, address, self._devices.known(name, cookie_of(request, devices.COOKIE) or ""))
         if not await self._beside(self._attempts.begin, *limits):
             return await self._ask(request, TOO_MANY, name, 429)
         found = await self._read(partial(operators.credentials, name=name))

@@ -131,7 +131,7 @@ class ConsolePages:
     def _authorised(
         self, request: Request, action: str, about: str, change: Callable[[Connection], T]
     ) -> Callable[[Connection], T]:
-        token_hash, role = self._host.keys.hashed(request.cookies.get(COOKIE, "")), request.state.role
+        token_hash, role = self._host.keys.hashed(cookie_of(request, COOKIE) or ""), request.state.role
 
         def authorised(connection: Connection) -> T:
             now = datetime.now(UTC)

@@ -18,11 +18,10 @@ from sqlalchemy.exc import DBAPIError
 
 from fairwise.elicitation.console.agreement_so_far import AgreementClock
 from fairwise.elicitation.quality import NAMES, Flag, flags
-from fairwise.elicitation.store.engine import database_url
+from fairwise.elicitation.store.engine import database_url, snapshot_engine
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.elicitation.store.progress import answers_of, outside, progress
 from fairwise.elicitation.store.slots import anchor_coverage
-from fairwise.elicitation.store.snapshot import snapshot_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,33 @@ def reading_engine(url: URL) -> Engine:
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    return engine
+
+
+def snapshot_engine(url: URL) -> Engine:
+    """For those who only look, all questions of a connection at one moment; nothing is kept open between them."""
+    if url.get_backend_name() == "sqlite":
+        return _looking_at_sqlite(url)
+    options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    return patience.impatient_engine(
+        url, patience.PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options
+    )
+
+
+def _looking_at_sqlite(url: URL) -> Engine:
+    file = Path(url.database or "")
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file; nobody has been asked yet, or --database is missing")
+
+    def connect() -> sqlite3.Connection:
+        # Allowed to write as far as the file is, since the journal beside it may have to be made; told not to.
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA busy_timeout = 10000")
+        return connection
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.NullPool)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     return engine
 
 

@@ -7,27 +7,34 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fairwise.elicitation.store.engine import database_url, reading_engine, shown, writing_engine
+from fairwise.elicitation.store.identity import check_identity, identity_in, record_identity
 from fairwise.elicitation.store.migrate import migrate
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.elicitation.store.same_file import SameFile
-from fairwise.elicitation.store.tables import participants, study
+from fairwise.elicitation.store.tables import database_identity, participants, study
 from fairwise.elicitation.store.writer import Writer
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from concurrent.futures import Future
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
 
+    from fairwise.elicitation.store.failures import FailedWrites
+
 T = TypeVar("T")
 _READERS = 8
+_SECONDS_BETWEEN_CHECKS = 1.0
+_MOST_CHECKS = 1_000_000
 _SECONDS = 9.0
 """So long people wait for the database; then they are told that it cannot be reached. A server that stops waits for ten
 seconds for those who wait for it."""
@@ -36,26 +43,36 @@ seconds for those who wait for it."""
 class Store:
     """Opened once per process; nothing happens before :meth:`open`."""
 
-    def __init__(self, writing: Engine, reading: Engine) -> None:
-        self._writing, self._reading = writing, reading
+    def __init__(self, writing: Engine, reading: Engine, identity: str | None) -> None:
+        self._writing, self._reading, self.identity = writing, reading, identity
         self._file = SameFile(writing.url) if writing.dialect.name == "sqlite" else None
         self._writer = Writer(writing, _SECONDS, self._make_sure)
         self._lock = Lock()
+        self._check: Future[None] | None = None
+        self._checked_at = 0.0
         # SQLite answers within a fraction of a millisecond, less than handing the question to a thread would take.
         self._at_once = reading.dialect.name == "sqlite"
         self._threads = None if self._at_once else ThreadPoolExecutor(_READERS, "fairwise-reader")
 
     @classmethod
-    def open(cls, address: str | Path, fingerprint: str | None) -> Self:
-        """Bring the tables up to date and check that they are this study's, if there is one yet."""
+    def open(cls, address: str | Path, fingerprint: str | None, home: Path | None = None) -> Self:
+        """Bring the tables up to date and check that they are this study's, if there is one yet.
+
+        With the study's folder a database that is not its own is refused and left as it is.
+        """
         url = database_url(address)
+        if home is not None:
+            check_identity(url, home)
         patient = writing_engine(url)
         writing = patient if url.get_backend_name() == "sqlite" else writing_engine(url, people_wait=True)
         try:
             migrate(patient)
-            if fingerprint is not None:
-                with writing.begin() as connection:
+            with writing.begin() as connection:
+                if home is not None:
+                    record_identity(connection, url, home)
+                if fingerprint is not None:
                     claim(connection, fingerprint)
+                identity = identity_in(connection)
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
             reason = error.orig if isinstance(error, DBAPIError) else error
@@ -66,7 +83,7 @@ class Store:
         finally:
             if patient is not writing:
                 patient.dispose()
-        return cls(writing, reading_engine(url))
+        return cls(writing, reading_engine(url), identity)
 
     def claim(self, fingerprint: str) -> None:
         """Check that the answers are this study's, or make them so while there are none."""
@@ -77,7 +94,23 @@ class Store:
 
         A change under way when nobody waits for it any more may still be made: a form that is sent again counts once.
         """
-        return await _in_time(asyncio.wrap_future(self._writer.submit(change)))
+        return await _in_time(asyncio.wrap_future(self._writer.submit(change)), self.failed)
+
+    @property
+    def failed(self) -> FailedWrites:
+        """What could not be written."""
+        return self._writer.failed
+
+    async def check_writing(self) -> None:
+        """Raise unless something can be written, and everything could in the last seconds.
+
+        Anyone may ask, as often as they like: it is tried once a second at most, for all who ask.
+        """
+        if self.failed.are_recent:
+            raise StoreUnavailable("something could not be written just now")
+        if self._check is None or (self._check.done() and monotonic() - self._checked_at > _SECONDS_BETWEEN_CHECKS):
+            self._check, self._checked_at = self._writer.submit(_written), monotonic()
+        await _in_time(asyncio.shield(asyncio.wrap_future(self._check)), self.failed)
 
     def change_now(self, change: Callable[[Connection], T]) -> T:
         """The same for those who wait."""
@@ -120,11 +153,19 @@ class Store:
         self._reading.dispose()
 
 
-async def _in_time(asked: Awaitable[T]) -> T:
+async def _in_time(asked: Awaitable[T], failed: FailedWrites | None = None) -> T:
     try:
         return await asyncio.wait_for(asked, _SECONDS)
     except TimeoutError:
-        raise StoreUnavailable(f"no answer within {_SECONDS:g} seconds") from None
+        error = StoreUnavailable(f"no answer within {_SECONDS:g} seconds")
+        if failed is not None:
+            failed.add(error)
+        raise error from None
+
+
+def _written(connection: Connection) -> None:
+    """Change something that means nothing."""
+    connection.execute(sa.update(database_identity).values(checks=(database_identity.c.checks + 1) % _MOST_CHECKS))
 
 
 def claim(connection: Connection, fingerprint: str) -> None:

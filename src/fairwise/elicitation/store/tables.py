@@ -15,6 +15,7 @@
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
     counters, withdrawals: numbers, about nobody
+    database_identity: which database this is, and how often it was tried whether it can be written to
 """
 
 from __future__ import annotations
@@ -198,6 +199,15 @@ study = Table(
     Column("result_shown", Boolean, nullable=False, server_default=false()),  # to participants
     CheckConstraint("id = 1", name="one"),
     _one_of("state", STUDY_STATES),
+)
+
+database_identity = Table(
+    "database_identity",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("value", String(32), nullable=False),  # random; the study's folder knows it too
+    Column("checks", Integer, nullable=False),
+    CheckConstraint("id = 1", name="one"),
 )
 
 operators = Table(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from fairwise.elicitation.store.failures import FailedWrites
 from fairwise.elicitation.store.problems import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Writer:
     def __init__(self, engine: Engine, seconds: float, make_sure: Callable[[], None]) -> None:
         """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
         self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
+        self.failed = FailedWrites("The database")
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._thread = Thread(target=self._work, name="fairwise-writer", daemon=True)
@@ -89,7 +91,7 @@ class Writer:
             if begun or not isinstance(error, DBAPIError):
                 return False
             for _, future, _ in jobs:  # it was nobody's, and to try each alone would let them wait for hours
-                future.set_exception(StoreUnavailable(str(error.orig)))
+                self._refuse(future, error)
             return True
         self._tell([future for _, future, _ in jobs], results)
         return True
@@ -97,7 +99,7 @@ class Writer:
     def _alone(self, change: Change, future: Future[Any], until: float) -> None:
         for attempt in range(_TRIES):
             if monotonic() > until:  # nobody waits for it any more, and a database that hangs would take long each time
-                future.set_exception(StoreUnavailable("it took too long"))
+                self._refuse(future, StoreUnavailable("it took too long"))
                 return
             try:
                 with self._engine.begin() as connection:
@@ -107,7 +109,7 @@ class Writer:
                     future.set_exception(error)
             except DBAPIError as error:
                 if attempt == _TRIES - 1 or not error.connection_invalidated:
-                    future.set_exception(StoreUnavailable(str(error.orig)))
+                    self._refuse(future, error)
                     return
             except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
                 future.set_exception(error)
@@ -122,10 +124,15 @@ class Writer:
             self._make_sure()
         except StoreUnavailable as error:
             for future in futures:
-                future.set_exception(error)
+                self._refuse(future, error)
             return
         for future, result in zip(futures, results, strict=True):
             future.set_result(result)
+
+    def _refuse(self, future: Future[Any], error: DBAPIError | StoreUnavailable) -> None:
+        """Say that it could not be kept, to whoever waits and in the log."""
+        self.failed.add(error)
+        future.set_exception(StoreUnavailable(str(error.orig)) if isinstance(error, DBAPIError) else error)
 
 
 def _begun(job: Job) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from alembic.runtime.migration import MigrationContext
 from fastapi.responses import PlainTextResponse
 
+from fairwise.elicitation.store.identity import identity_in
 from fairwise.elicitation.store.migrate import newest_version
 from fairwise.elicitation.store.problems import StoreUnavailable
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_health(app: FastAPI) -> None:
-    """`/healthz` (also `/health`): the process answers. `/readyz`: so does the database, and its tables are ours."""
+    """`/healthz` (also `/health`): the process answers. `/readyz`: the database is ours and takes what is written."""
     for path in ("/healthz", "/health"):
         app.add_route(path, _alive, methods=["GET"])
     app.add_route("/readyz", _ready, methods=["GET"])
@@ -32,19 +33,24 @@ async def _alive(_request: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    """In one word why not: whoever asks may be anyone."""
+    """In a few words why not: whoever asks may be anyone."""
     store: Store = request.app.state.store
     try:
-        current = await store.read(_version)
+        problem = await store.read(partial(_problem, own=store.identity))
     except StoreUnavailable:
-        return PlainTextResponse("the database cannot be reached", 503)
-    if current != _newest():
-        return PlainTextResponse("the database has tables of another version", 503)
-    return PlainTextResponse("ready")
+        problem = "the database cannot be reached"
+    if not problem:
+        try:
+            await store.check_writing()
+        except StoreUnavailable:
+            problem = "the database cannot be written to"
+    return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
 
 
-def _version(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+def _problem(connection: Connection, own: str | None) -> str:
+    if MigrationContext.configure(connection).get_current_revision() != _newest():
+        return "the database has tables of another version"
+    return "" if identity_in(connection) == own else "the database is not the one that this study began with"
 
 
 @cache

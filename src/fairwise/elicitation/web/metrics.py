@@ -72,7 +72,7 @@ class Metrics:
             study = await store.read(_of_the_study)
         except StoreUnavailable:
             study = []  # the requests are known all the same
-        text = "".join(f"{line}\n" for line in (*self._lines(), *study))
+        text = "".join(f"{line}\n" for line in (*self._lines(), *_failed(store), *study))
         return PlainTextResponse(text, media_type=_MEDIA_TYPE, headers={"cache-control": "no-store"})
 
     def _lines(self) -> Iterator[str]:
@@ -118,6 +118,13 @@ def _of_the_study(connection: Connection) -> list[str]:
         *_gauge("fairwise_participants_finished", "Participants who finished.", [("", finished)]),
         *_gauge("fairwise_jobs", "Fits by state.", [(f'{{state="{s}"}}', waiting.get(s, 0)) for s in JOB_STATES]),
     ]
+
+
+def _failed(store: Store) -> Iterator[str]:
+    """Of this process alone, as the requests."""
+    yield from _head("fairwise_failed_writes_total", "counter", "Changes that the database did not take, by kind.")
+    for kind, number in sorted(store.failed.counts.items()):
+        yield f'fairwise_failed_writes_total{{process="{os.getpid()}",kind="{kind}"}} {number}'
 
 
 def _gauge(name: str, meaning: str, values: Iterable[tuple[str, int]]) -> Iterator[str]:

@@ -1,71 +1,46 @@
-"""Those who compute: one process of our own with the lowest priority, or a cluster of dask that is there already."""
+"""A cluster of dask that is there already, as those who compute."""
 
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from contextlib import suppress
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Self
 
 import dask
 import distributed
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker
 
 from fairwise import __version__
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from types import TracebackType
 
     from distributed import Future
 
-Call = tuple[Any, ...]
-"""A function and what it is given."""
+    from fairwise.jobs.steps import Call
 
 _CLOSING_SECONDS = 5
 
 
-class Workers:
-    """Opened for one job. When it is left, whatever they are at is stopped at once, in the middle of a fit too."""
+class DaskCluster:
+    """Opened for one job. When it is left, what its workers are at for us is stopped, in the middle of a fit too."""
 
-    def __init__(self, address: str | None, scratch: Path, *, equal: bool) -> None:
-        self._address, self._scratch = address, scratch
-        self._preload = [] if equal else ["fairwise.jobs.lowest_priority"]
-        self._cluster: LocalCluster | None = None
+    def __init__(self, address: str) -> None:
+        self._address = address
         self._client: Client | None = None
         self._futures: dict[str, Future[Any]] = {}
 
     def __enter__(self) -> Self:
-        dask.config.set(
-            {
-                "distributed.admin.large-graph-warning-threshold": "1GB",
-                "distributed.scheduler.http.routes": [],  # no pages of its own for others to look at
-                "distributed.worker.http.routes": [],
-                "distributed.scheduler.worker-ttl": None,  # one that gets no turn for minutes is slow, not dead
-            }
-        )
-        for name in ("distributed", "distributed.nanny"):  # that a worker was killed is what was wanted
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        if self._address is None:
-            self._cluster = LocalCluster(
-                n_workers=1,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # None would listen to the whole network
-                preload=self._preload,
-                local_directory=str(self._scratch),
-                silence_logs=logging.CRITICAL,
-            )
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # that a worker was restarted is what was wanted
         try:
-            self._client = Client(self._cluster or self._address, timeout=10, set_as_default=False)
-        except (OSError, ValueError) as error:
+            self._client = Client(self._address, timeout=10, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise InputError(f"The dask scheduler at {self._address} cannot be reached: {error}") from None
-        if self._cluster is None:
-            self._check_versions()
+        self._check_versions()
         return self
 
     def _check_versions(self) -> None:
@@ -82,9 +57,6 @@ class Workers:
         self._stop()
         with suppress(Exception):
             self.client.close(_CLOSING_SECONDS)
-        if self._cluster is not None:
-            with suppress(Exception):
-                self._cluster.close(_CLOSING_SECONDS)
 
     @property
     def client(self) -> Client:
@@ -102,14 +74,7 @@ class Workers:
             wait()
 
     def _stop(self) -> None:
-        """End what runs: a fit cannot be asked to stop, so its process is ended."""
-        if self._cluster is not None:
-            for nanny in self._cluster.workers.values():
-                nanny.auto_restart = False
-                if nanny.pid is not None:
-                    with suppress(ProcessLookupError):
-                        os.kill(nanny.pid, signal.SIGKILL)
-            return
+        """End what runs: a fit cannot be asked to stop, so the process that computes it is restarted."""
         if not self._futures:
             return
         with suppress(Exception):  # the cluster may be gone
