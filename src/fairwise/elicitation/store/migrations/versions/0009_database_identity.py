@@ -5,8 +5,8 @@ import secrets
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0010"
-down_revision = "0006"
+revision = "0009"
+down_revision = "0008"
 
 
 def upgrade() -> None:
