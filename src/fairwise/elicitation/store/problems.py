@@ -13,6 +13,10 @@ class AlreadyFinished(StoreProblem):
     """Answers can no longer be changed."""
 
 
+class ChangedTooOften(StoreProblem):
+    """A pair was answered as often as it can be; the last answer stands."""
+
+
 class NotYet(StoreProblem):
     """Something that comes before is missing."""
 

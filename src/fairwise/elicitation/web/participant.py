@@ -14,7 +14,7 @@ from fairwise.elicitation.job_files import forget_answers
 from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
 from fairwise.elicitation.store.erasure import clean_files
-from fairwise.elicitation.store.problems import NotYet, Unknown
+from fairwise.elicitation.store.problems import ChangedTooOften, NotYet, Unknown
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fairwise.elicitation.web.pages import Pages
     from fairwise.elicitation.web.second_look import SecondLookPages
 
+LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
 
 
@@ -149,7 +150,7 @@ class ParticipantPages(Asking):
         key = form.text("key", 32)
         new = pairs.NewAnswer(
             key=key,
-            nonce=form.text("nonce", 32),
+            nonce=form.text("nonce", LONGEST_NONCE),
             answer=answer,
             why=why,
             confidence=confidence,
@@ -157,11 +158,20 @@ class ParticipantPages(Asking):
             at=datetime.now(UTC),
         )
         keep = partial(pairs.record, shown_again=self._second_look.positions)
-        position = await request.app.state.answering.record(self._hash(request), new, keep)
+        try:
+            position = await request.app.state.answering.record(self._hash(request), new, keep)
+        except ChangedTooOften:
+            return self._changed_too_often(request)
         if self._settings.second_look and (await self._who(request)).stage == "second_look":
             return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
         return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
+
+    def _changed_too_often(self, request: Request) -> Response:
+        said = self._in(request)
+        text = said.say("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
+        heading = said.say("You have changed this answer very often")
+        return HTMLResponse(said.message(heading=heading, text=text, back=self._me(request).path), 409)
 
     async def review(self, request: Request) -> Response:
         await self._who_at(request, "pairs")
