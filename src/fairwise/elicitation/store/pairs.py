@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -75,6 +75,7 @@ _has_answer = (
     .correlate(_others)
     .scalar_subquery()
 )
+_has_answered = sa.select(_has_answer).where(_theirs, _has_answer.is_not(None)).correlate(participants).exists()
 _answered = sa.select(sa.func.count(_has_answer)).where(_theirs).correlate(participants).scalar_subquery()
 _SHOWN = (
     sa.select(
@@ -108,6 +109,7 @@ _APPEARANCE = (
         participants.c.stage,
         participants.c.consented_at,
         STATE.label("state"),
+        _has_answered.label("has_answered"),
     )
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
@@ -157,12 +159,14 @@ def record(
     token_hash: bytes,
     new: NewAnswer,
     shown_again: Callable[[Connection, bytes], Collection[int]] | None = None,
+    before_first: Callable[[Connection, bytes], None] | None = None,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
     The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
     anything else is a new version, and the old ones stay, up to MOST_VERSIONS of them. In a second look, when only what
-    is `shown_again` can be answered, it is one of the second round.
+    is `shown_again` can be answered, it is one of the second round. Before the participant's very first answer
+    `before_first` may refuse it.
     """
     found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if found is None:
@@ -175,6 +179,8 @@ def record(
         raise NotShownAgain
     if found.stage != "pairs" and not again:
         raise NotYet
+    if before_first is not None and not found.has_answered:
+        before_first(connection, token_hash)
     position = int(found.position)
     said = (str(new.answer), new.why, new.confidence)
     last = connection.execute(_LAST, {"appearance_id": found.id}).one_or_none()
@@ -211,17 +217,15 @@ def _of_this_form(connection: Connection, appearance_id: int, form: str) -> list
     return [(row.answer, row.why, row.confidence) for row in rows]
 
 
-def _repeated(
-    connection: Connection, appearance_id: int, nonce: str, said: Said, last: sa.Row[tuple[int, str, str, int | None]]
-) -> bool:
+def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said, last: Any) -> bool:
     """Whether a form says what is current already, or did so when it was sent for the first time.
 
     It is remembered, since sent again after another answer it would undo that answer.
     """
     form = {"appearance_id": appearance_id, "nonce": nonce}
-    version, *current = last
+    version, current = last[0], tuple(last[1:])
     known = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
-    if tuple(current) != said:
+    if current != said:
         return said in known.values()
     if version not in known and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
         connection.execute(sa.insert(repeats), {**form, "version": version})

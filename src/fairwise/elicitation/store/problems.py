@@ -37,6 +37,10 @@ class Withdrew(StoreProblem):
     """Someone with this id of a panel took part, and withdrew."""
 
 
+class NotListed(StoreProblem):
+    """Only ids of a panel that an operator listed may begin, and this is none of them."""
+
+
 class NotInvited(StoreProblem):
     """The personal link was revoked, or its participant withdrew, or the room was closed."""
 
