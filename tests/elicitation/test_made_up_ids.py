@@ -52,9 +52,12 @@ def excluded(visit: Visit) -> list[bool]:
 
 def to_first_pair(visit: Visit, own: str) -> None:
     page = visit.get(own)
-    while not page.url.path.endswith("/pair/1"):
+    for _ in range(5):
+        if page.url.path.endswith("/pair/1"):
+            return
         chosen = {"answer": "same"} if page.url.path.endswith("practice") else {}
         page = visit.post(page.url.path, **hidden(page), **chosen)
+    pytest.fail(f"came to {page.url.path}")
 
 
 @pytest.fixture
