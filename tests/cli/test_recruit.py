@@ -67,6 +67,29 @@ def test_rooms_are_opened_listed_and_closed(home: Path, run: Run) -> None:
     assert re.search(rf"{code[1]} +Class 7b +closed", run("study", "room", home, "--close", code[1].lower()).stdout)
 
 
+def test_ids_of_a_panel_are_listed_and_let_in_alone(
+    home: Path, run: Run, answer: Callable[..., dict[str, Any]]
+) -> None:
+    file = home.parent / "ids.csv"
+    file.write_text("id,when\n00123,x\nann,y\n", encoding="utf-8")
+    told = run("study", "ids", home, "--add", file, code=1).stderr
+    assert told == f"fairwise: {home / 'study.toml'}: recruitment.panel names no panel whose ids these could be\n"
+    settings = home / "study.toml"
+    settings.write_text(settings.read_text().replace('panel = ""', 'panel = "sona"'))
+    assert run("study", "ids", home).stdout == "There is no list: any id is let in.\n"
+    on_list = "2 on the list: nobody else from the panel is let in.\n"
+    assert run("study", "ids", home, "--add", file).stdout == f"2 added. {on_list}"
+    assert answer("study", "ids", home, "--add", file) == {"added": 0, "listed": 2}
+    with visiting(StudyFolder.open(home), home / "study.sqlite") as visit:
+        assert visit.get("/?survey_code=00123").status_code == 200  # with its zeros
+        assert visit.get("/?survey_code=123").status_code == 403
+    assert run("study", "ids", home, "--delete").stdout == "There is no list: any id is let in.\n"
+    file.write_text("id\nann\na b\n", encoding="utf-8")
+    wrong = run("study", "ids", home, "--add", file, code=1).stderr
+    assert "'a b' is no id of a panel; allowed: up to 100 letters, digits and _ . ~ -" in wrong
+    assert "line 3, column id" in wrong
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -50,7 +50,7 @@ def hidden(page: Any) -> dict[str, str]:
 
 
 def action(page: Any) -> str:
-    found = re.search(r'<form method="post" action="([^"]*)"', page.text)
+    found = re.search(r'<form method="post" action="([^"]*consent[^"]*)"', page.text)
     assert found is not None
     return found[1]
 

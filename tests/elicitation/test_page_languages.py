@@ -113,7 +113,11 @@ def all_pages(pages: Pages) -> dict[str, str]:
     middle, last = (Pair(number, 2, number - 1, one, other, given, "", "", "") for number in (1, 2))
     open_pairs = [Answered(1, Answer.SAME), *(Answered(number, None) for number in range(2, 20))]
     return {
-        "consent": pages.consent(start_key="", csrf="", resume="/p/token", problem="14"),
+        "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me_csrf="x", problem="14"),
+        "whose_device": pages.whose_device(resume="/p/token", start_key="", csrf="", way_here=""),
+        "id_taken": pages.id_taken(start_key="", csrf="x", left=False, way_here=""),
+        "id left": pages.id_taken(start_key="", csrf=None, left=True, way_here=""),
+        "no place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
         "closed_door": pages.closed_door(code_csrf="", resume="/p/token", problem="14", typed="18"),

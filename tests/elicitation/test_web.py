@@ -10,7 +10,7 @@ from visits import Visit, hidden, visiting
 
 from fairwise.elicitation import export
 from fairwise.elicitation.store.tables import answers, metadata, participants
-from fairwise.elicitation.web.arriving import COOKIE
+from fairwise.elicitation.web.asking import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from fairwise.elicitation.console.login import reset_key
 from fairwise.elicitation.console.routes import COOKIE as OPERATOR
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.store.operators import credentials
-from fairwise.elicitation.web.arriving import COOKIE as PARTICIPANT
+from fairwise.elicitation.web.asking import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,15 +96,25 @@ def _as(asked: Asked, cookie: str) -> Asked:
 _OWN_PAGES = ("", "/task", "/pair/1", "/pair/3", "/review", "/closing", "/withdraw", "/thanks", "/back", "/result")
 
 
+def not_me_csrf(visit: Visit) -> str:
+    """Of the button for whoever uses a device after somebody else."""
+    form = visit.get("/").text.partition("/not-me")[2]
+    found = re.search(r'name="csrf" value="([^"]*)"', form)
+    assert found is not None
+    return unescape(found[1])
+
+
 def _of_participants(console: Operating) -> list[Asked]:
     visit = Visit(console.client)
     found = [get("/"), get("/declined"), get("/room"), get("/withdrawn"), get("/health"), get("/static/study.css")]
     found.append(post("/consent", {**hidden(visit.get("/")), "decision": "agree"}))
+    found.append(post("/consent", {**hidden(visit.get("/")), "decision": "contest", "contests": "yes"}))
     found.append(post("/room", {**hidden(visit.get("/room")), "code": "ABCDEF"}))
     for answered in (0, 2, 4):
         if PARTICIPANT in visit.client.cookies:  # another person, on another machine
             visit.client.cookies.delete(PARTICIPANT)
         mine = visit.begin()
+        found.append(post("/not-me", {**hidden(visit.get("/")), "csrf": not_me_csrf(visit)}))
         for number in range(1, answered + 1):
             visit.answer(mine, number, why="because")
         found += [get(f"{mine}{page}") for page in _OWN_PAGES]

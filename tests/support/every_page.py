@@ -64,7 +64,12 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
     me = Me(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
     given = Given(Answer.SAME, why=text, confidence=4)
     return {
-        "consent": pages.consent(start_key=text, csrf=text, resume=f"{prefix}/p/token", problem=text),
+        "consent": pages.consent(
+            start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me_csrf=text, contests=True, problem=text
+        ),
+        "whose_device": pages.whose_device(resume=f"{prefix}/p/token", start_key=text, csrf=text, way_here=""),
+        "id_taken": pages.id_taken(start_key=text, csrf=text, left=False, way_here=""),
+        "no_place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
         "closed_door": pages.closed_door(code_csrf=text, resume=f"{prefix}/p/token", problem=text, typed=text),

@@ -65,7 +65,12 @@ LONG = study(title="a_name_without_any_end_" * 12, question="Fair? " * 60, treat
 ALL = [Answered(number, list(Answer)[number % 4]) for number in range(1, 51)]
 GALLERY = {
     "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
-    "consent-again": PLAIN.consent(start_key="s", csrf="c", resume=ME.path, problem="Choose one of the two"),
+    "consent-again": PLAIN.consent(
+        start_key="s", csrf="c", resume=ME.path, not_me_csrf="c", problem="Choose one of the two"
+    ),
+    "whose-device": PLAIN.whose_device(resume=ME.path, start_key="s", csrf="c", way_here=""),
+    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", left=False, way_here=""),
+    "no-place": PLAIN.screened_out(ME, full=True),
     "declined": PLAIN.declined(),
     "withdrawn": PLAIN.withdrawn(),
     "task": PLAIN.task(ME),

@@ -1,4 +1,4 @@
-"""``fairwise study links``, ``room`` and ``participants``: who may come, and who came."""
+"""``fairwise study links``, ``room``, ``ids`` and ``participants``: who may come, and who came."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -134,6 +134,49 @@ def room(
         print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), shown)
 
 
+def ids(
+    folder: StudyArgument,
+    add: Annotated[
+        Path | None, typer.Option("--add", help="Table with a column id: these may come.", metavar="FILE")
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the list, and let in any id.")] = False,
+    database: DatabaseOption = None,
+    as_json: Json = False,
+) -> None:
+    """List the ids that may come from the panel; once there is a list, nobody else from it is let in.
+
+    Example:
+
+    fairwise study ids my-study --add sona.csv
+    """
+    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.elicitation.signing import Keys
+    from fairwise.elicitation.store.panel_ids import delete_list, how_many_listed, list_ids
+
+    if add is not None and delete:
+        raise InputError("Give either --add or --delete")
+    study = StudyFolder.open(folder)
+    panel, keys, new = study.settings.recruitment.panel, Keys(study.secret), 0
+    if add is not None and not panel:
+        raise InputError(f"{folder / 'study.toml'}: recruitment.panel names no panel whose ids these could be")
+    marks = [] if add is None else [keys.mark(panel, one) for one in _panel_ids(add)]
+    store = _open(folder, database)
+    try:
+        if delete:
+            store.change_now(delete_list)
+        elif marks:
+            new = store.change_now(partial(list_ids, marks=marks, at=datetime.now(UTC)))
+        listed = store.read_now(how_many_listed)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"added": new, "listed": listed})
+    elif listed:
+        say(f"{new} added. " * bool(marks) + f"{listed} on the list: nobody else from the panel is let in.")
+    else:
+        say("There is no list: any id is let in.")
+
+
 def participants(
     folder: StudyArgument,
     out: Annotated[
@@ -216,6 +259,22 @@ def base_address(url: str) -> str:
     if not known:
         raise InputError(f"--url: {url!r} is not the address of a study; needed: https://…")
     return base
+
+
+def _panel_ids(file: Path) -> list[str]:
+    from fairwise.datasets.table_file import read_table, require_column
+    from fairwise.elicitation.arrivals import is_panel_id
+
+    table, source = read_table(file)
+    require_column("id", list(table.columns), source.where())
+    found = ["" if one is None or one != one else str(one).strip() for one in table["id"].array]  # noqa: PLR0124
+    for row, one in enumerate(found):
+        if not is_panel_id(one):
+            allowed = "allowed: up to 100 letters, digits and _ . ~ -"
+            raise InputError(f"{source.where(row, 'id')}: {one[:40]!r} is no id of a panel; {allowed}")
+    if not found:
+        raise InputError(f"{source.where()}: there are no ids in it")
+    return found
 
 
 def _names(file: Path) -> list[str]:

@@ -12,7 +12,7 @@ from fairwise.cli.operators import operator
 from fairwise.cli.output import print_json
 from fairwise.cli.parsing import behind, mixture, names
 from fairwise.cli.people_options import IdColumn, PeoplePath
-from fairwise.cli.recruit import links, participants, room
+from fairwise.cli.recruit import ids, links, participants, room
 from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
@@ -172,6 +172,7 @@ def _tell(made: "StudyFolder") -> None:
 study.command("new")(debuggable(new))
 study.command("links")(debuggable(links))
 study.command("room")(debuggable(room))
+study.command("ids")(debuggable(ids))
 study.command("participants")(debuggable(participants))
 study.command("forget")(debuggable(forget))
 study.command("verify")(debuggable(verify))

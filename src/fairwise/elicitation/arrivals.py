@@ -26,6 +26,11 @@ _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # someone on Mechanical Turk who 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]{1,100}")
 
 
+def is_panel_id(text: str) -> bool:
+    """Whether a panel could have such an id."""
+    return _NAME.fullmatch(text) is not None
+
+
 class Incomplete(Exception):  # noqa: N818 - says what is the case
     """A panel's link without what the panel should have filled in."""
 

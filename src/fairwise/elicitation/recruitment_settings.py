@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Annotated, Literal, Self
 from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from fairwise.elicitation.checked import Checked, Line
+from fairwise.elicitation.panel_signatures import PanelKeys
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 _FILLED = ("id", "session", "code")
@@ -37,6 +39,12 @@ def _way_back(address: str) -> str:
     return address
 
 
+def _keys(text: str) -> str:
+    if text:
+        PanelKeys.read(text)
+    return text
+
+
 WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), AfterValidator(_way_back)]
 
 
@@ -60,6 +68,36 @@ class Recruitment(Checked):
 
     most: Annotated[int, Field(ge=0)] = 0
     """How many may take part at most, those who left not counted; 0 for any number."""
+
+    hold_minutes: Annotated[int, Field(ge=1, le=60 * 24 * 365)] = 30
+    """For how many minutes a place is held for someone who agreed and has not answered yet."""
+
+    most_from_address: Annotated[int, Field(ge=0)] = 30
+    """How many may begin from one internet address within a quarter of an hour; 0 for any number."""
+
+    most_from_address_in_rooms: Annotated[int, Field(ge=0)] = 300
+    """The same for those who come by a room's code, as the phones of a class often have one address together."""
+
+    panel_keys: Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000), AfterValidator(_keys)] = ""
+    """The public keys by which Prolific signs who it sends, as JSON; if given, nobody else comes from it."""
+
+    panel_studies: Annotated[
+        str, StringConstraints(strip_whitespace=True, max_length=1000, pattern=r"^([A-Za-z0-9_-]+( +|$))*$")
+    ] = ""
+    """The ids that the study has at Prolific, with spaces between them; what is signed must be about one of them."""
+
+    @property
+    def hold(self) -> timedelta:
+        """For how long a place is held until the first answer."""
+        return timedelta(minutes=self.hold_minutes)
+
+    @model_validator(mode="after")
+    def _signatures_of_prolific(self) -> Self:
+        if self.panel_keys and self.panel != "prolific":
+            raise ValueError("panel_keys: of the panels only prolific signs its links; upload the ids that may come")
+        if bool(self.panel_keys) != bool(self.panel_studies):
+            raise ValueError("panel_keys and panel_studies are needed together, or neither of them")
+        return self
 
     @model_validator(mode="after")
     def _panel_named(self) -> Self:

@@ -13,13 +13,16 @@ from urllib.parse import unquote
 import pytest
 import sqlalchemy as sa
 from operating import Operating, operating
-from visits import hidden
+from signed_links import Panel
+from visits import Visit, hidden
 from watching import take_part
 
 from fairwise.elicitation.console.coming import MOST_LINKS
 from fairwise.elicitation.signing import Keys
 from fairwise.elicitation.store import invitations
+from fairwise.elicitation.store.quotas import SAME_ID
 from fairwise.elicitation.store.tables import events, metadata
+from fairwise.elicitation.web.asking import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,3 +164,55 @@ def test_the_studys_own_links(console: Operating, make_study: Any, tmp_path: Pat
         page = opened.get("/coming").text
         assert '<p class="link-text">https://study.example/</p>' in page
         assert "<svg" in page
+
+
+def test_ids_that_may_come_are_listed_and_kept_as_hashes(console: Operating) -> None:
+    page = console.get("/coming").text
+    assert "not verified</span> Anybody can make up an id" in page
+    assert "There is no list: any id is let in." in page
+    assert console.post("/coming/ids", ids=" \n").status_code == 422
+    wrong = console.post("/coming/ids", ids="ann\n<b>ben</b>")
+    assert (wrong.status_code, "&lt;b&gt;ben&lt;/b&gt;&#39; in line 2 is no id" in wrong.text) == (422, True)
+    for _ in range(2):  # sent twice
+        page = console.post("/coming/ids", ids="ann01\r\n\r\n ben02 \n").text
+        assert "2 ids are on the list. Nobody else is let in." in page
+    assert "Only ids on the list below are let in" in page
+    assert "ann01" not in everything(console)
+    assert console.client.get("/?PROLIFIC_PID=eve&SESSION_ID=s").status_code == 403
+    take_part(console, 1, link="/?PROLIFIC_PID=ann01&SESSION_ID=s")
+    assert "any id is let in" in console.post("/coming/ids/delete").text
+    assert console.client.get("/?PROLIFIC_PID=eve&SESSION_ID=s").status_code == 200
+    done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
+    assert [tuple(row) for row in done] == [("ids listed", "2"), ("ids listed", "2"), ("list of ids deleted", "")]
+
+
+def test_the_console_says_which_ids_are_not_verified_and_which_were_used_twice(console: Operating) -> None:
+    take_part(console, 1, link="/?PROLIFIC_PID=ann01&SESSION_ID=s")
+    console.client.cookies.delete(COOKIE)
+    taken = console.client.get("/?PROLIFIC_PID=ann01&SESSION_ID=t")
+    page = console.client.post("/consent", data={**hidden(taken), "decision": "contest"})
+    page = console.client.post("/consent", data={**hidden(page), "decision": "agree"})
+    visit, own = Visit(console.client), page.url.path.rpartition("/")[0]
+    visit.post(page.url.path, **hidden(page))
+    visit.answer(own, 1)
+    console.site.host.watch.forget()
+    people = console.get("/participants").text
+    assert people.count("(not verified)") == 2
+    assert people.count('<span class="flag">excluded</span>') == 1
+    second = console.get("/participants/2").text
+    assert "as the address said; not verified" in second
+    assert '<a href="/admin/participants/1">participant 1</a>' in second
+    assert SAME_ID.replace("'", "&#39;") in second
+    console.add("Vic", "viewer")
+    console.log_in("Vic")
+    assert "ann01" not in console.get("/participants").text + console.get("/participants/2").text
+
+
+def test_with_the_panels_keys_the_console_says_that_ids_are_verified(make_study: Any, tmp_path: Path) -> None:
+    keys = {"panel": "prolific", "panel_keys": Panel().published, "panel_studies": "study1"}
+    with operating(make_study(recruitment=keys).path, tmp_path / "signed.sqlite") as opened:
+        opened.set_up()
+        assert "verified</span> Prolific signs whom it sends" in opened.get("/coming").text
+        form = opened.get("/study/recruitment").text
+        assert "key-1" in form
+        assert "Anybody can make up an id" not in opened.get("/coming").text

@@ -36,7 +36,7 @@ LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS)
 # A participant's number stands for them. Hashes of their links, the keys of their pairs, and who they are to a panel or
 # in a room stay where they are.
 _LEFT_OUT = {"id", "token_hash", "key", "nonce", "participant_id", "appearance_id"}
-_LEFT_OUT |= {"panel_id", "panel_session", "room_id"}
+_LEFT_OUT |= {"panel_id", "panel_session", "panel_signed", "room_id"}
 # Which operator excluded someone is nobody else's business.
 _LEFT_OUT |= {"excluded_by", "included_by"}
 # Ids have gaps where someone withdrew; these are counted without.

@@ -1,4 +1,4 @@
-"""How often somebody tried a password of late: counted for all processes of a server together, and about nobody.
+"""How often somebody tried a password or began of late: counted for all processes of a server together, and about nobody.
 
 Names and addresses are kept as keyed hashes, which mean nothing to whoever does not have the study's secret, and for a
 quarter of an hour.
@@ -61,19 +61,34 @@ def change_limits(name: str) -> tuple[Limit, ...]:
     return (Limit("old password of", same_letters(name), OF_ONE_NAME),)
 
 
+def consent_limits(address: str, most: int) -> tuple[Limit, ...]:
+    """Of someone who begins; a ``most`` of 0 is any number.
+
+    Addresses that are not public are not counted: behind a proxy that tells no other, everyone would have one.
+    """
+    known = _parsed(address)
+    return (Limit("consent from", network(address), most),) if most and known is not None and known.is_global else ()
+
+
 def network(address: str) -> str:
     """What counts as one address: of IPv6 the first half, as everyone has all of the second to choose from.
 
     >>> network("2001:db8:1:2:3:4:5:6"), network("203.0.113.9"), network("::ffff:203.0.113.9")
     ('2001:db8:1:2::/64', '203.0.113.9', '203.0.113.9')
     """
+    known = _parsed(address)
+    if known is None:
+        return address
+    return f"{IPv6Address(int(known) >> 64 << 64)}/64" if isinstance(known, IPv6Address) else str(known)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """None for a socket in a file, or nothing at all."""
     try:
         known: IPv4Address | IPv6Address = ip_address(address)
-    except ValueError:  # a socket in a file, or nothing at all
-        return address
-    if isinstance(known, IPv4Address):
-        return str(known)
-    return str(known.ipv4_mapped or f"{IPv6Address(int(known) >> 64 << 64)}/64")
+    except ValueError:
+        return None
+    return (known.ipv4_mapped or known) if isinstance(known, IPv6Address) else known
 
 
 class Attempts:
@@ -85,6 +100,8 @@ class Attempts:
 
     def begin(self, *limits: Limit) -> bool:
         """Count an attempt, unless there were too many already; returns whether it may go on."""
+        if not limits:
+            return True
         now = time.time()
 
         def counted(connection: sqlite3.Connection) -> bool:

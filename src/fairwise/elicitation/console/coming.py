@@ -15,11 +15,11 @@ import segno
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from fairwise.elicitation.arrivals import PANELS
+from fairwise.elicitation.arrivals import PANELS, is_panel_id
 from fairwise.elicitation.console.routes import ConsolePages, Route
 from fairwise.elicitation.export import defused
 from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import invitations, rooms
+from fairwise.elicitation.store import invitations, panel_ids, rooms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,8 @@ class ComingPages(ConsolePages):
         Route("GET", "/admin/coming", "coming", "owner"),
         Route("POST", "/admin/coming/links", "make_links", "owner"),
         Route("POST", "/admin/coming/links/{id}/revoke", "revoke", "owner"),
+        Route("POST", "/admin/coming/ids", "list_ids", "owner"),
+        Route("POST", "/admin/coming/ids/delete", "delete_list", "owner"),
         Route("POST", "/admin/coming/rooms", "open_room", "owner"),
         Route("POST", "/admin/coming/rooms/{code}/close", "close_room", "owner"),
     )
@@ -78,7 +80,9 @@ class ComingPages(ConsolePages):
             return self._to("")
         return await self._coming(request)
 
-    async def _coming(self, request: Request, problem: str | None = None, count: str = "", names: str = "") -> Response:
+    async def _coming(
+        self, request: Request, problem: str | None = None, count: str = "", names: str = "", ids: str = ""
+    ) -> Response:
         study = self._host.study
         if study is None:
             raise HTTPException(404)
@@ -97,6 +101,9 @@ class ComingPages(ConsolePages):
             open_link=Address(f"{base}/") if recruitment.open else None,
             panel=PANELS.get(recruitment.panel),
             panel_link=f"{base}/{_PANEL_LINKS[recruitment.panel]}" if recruitment.panel else None,
+            signed=bool(recruitment.panel_keys),
+            listed=await self._read(panel_ids.how_many_listed),
+            ids=ids,
             rooms=await self._read(rooms.all_rooms),
             links=found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
             found=len(found),
@@ -146,6 +153,29 @@ class ComingPages(ConsolePages):
             request, "link revoked", which, partial(invitations.revoke_one, invitation_id=int(which), at=at)
         )
         return self._to("/coming?done=link-revoked")
+
+    # Ids that may come from the panel
+
+    async def list_ids(self, request: Request) -> Response:
+        """Add to the list; once there is one, nobody else is let in."""
+        study, written = self._host.study, request.state.form.text("ids", 300_000)
+        if study is None or not study.settings.recruitment.panel:
+            raise HTTPException(404)
+        ids = [one.strip() for one in written.splitlines() if one.strip()]
+        wrong = next((place for place, one in enumerate(ids, start=1) if not is_panel_id(one)), None)
+        if wrong is not None:
+            problem = f"{ids[wrong - 1][:40]!r} in line {wrong} is no id; allowed: letters, digits and _ . ~ -"
+            return await self._coming(request, problem, ids=written)
+        if not ids:
+            return await self._coming(request, "Give the ids that may come, one in a line")
+        marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
+        keep = partial(panel_ids.list_ids, marks=marks, at=datetime.now(UTC))
+        await self._noted(request, "ids listed", str(len(ids)), keep)
+        return self._to("/coming?done=ids-listed")
+
+    async def delete_list(self, request: Request) -> Response:
+        await self._noted(request, "list of ids deleted", "", panel_ids.delete_list)
+        return self._to("/coming?done=ids-deleted")
 
     # Rooms
 

@@ -16,7 +16,7 @@ from fairwise.elicitation.quality import EXPLAINED, WORDS, flags
 from fairwise.elicitation.store import exclusions
 from fairwise.elicitation.store.engine import database_url
 from fairwise.elicitation.store.erasure import about, clean_files, erase
-from fairwise.elicitation.store.one_participant import one_participant
+from fairwise.elicitation.store.one_participant import one_participant, same_panel_id
 from fairwise.elicitation.store.problems import StoreUnavailable, Unknown
 from fairwise.elicitation.store.progress import answers_of
 
@@ -63,10 +63,11 @@ class OneParticipantPages(ConsolePages):
         def look(connection: Connection) -> tuple[Any, ...]:
             found = one_participant(connection, number)
             given = [each.given for each in answers_of(connection, [found.way.id])]
-            return found, flags(given[0] if given else []), exclusions.history(connection, number)
+            same_id = same_panel_id(connection, found.way)
+            return found, flags(given[0] if given else []), exclusions.history(connection, number), same_id
 
         try:
-            found, signs, history = await self._read(look)
+            found, signs, history, same_id = await self._read(look)
         except Unknown:
             raise HTTPException(404) from None
         return self._page(
@@ -79,6 +80,7 @@ class OneParticipantPages(ConsolePages):
             one=found,
             flags=signs,
             history=history,
+            same_id=same_id,
             cards=study.cards,
             pairs=study.settings.pairs,
             steps=_steps(found),

@@ -85,7 +85,7 @@ class Wanted:
         if not self.find or self.find == str(person.number):
             return True
         known = who.get(person.number)
-        return known is not None and any(self.find.lower() in part.lower() for part in known)
+        return known is not None and any(self.find.lower() in part.lower() for part in known[:3])
 
     def query(self, **changes: Any) -> str:
         """The same with changes, as the end of an address."""

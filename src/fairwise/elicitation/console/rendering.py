@@ -33,6 +33,8 @@ DONE = {
     "erased": "The participant was erased.",
     "erased-later": "The participant was erased. The files of the database were in use, so that deleted answers may "
     "still be read from them by someone who has the files. The server tries again within the hour.",
+    "ids-listed": "The list was changed: only these ids are let in.",
+    "ids-deleted": "The list was deleted: any id is let in.",
     "link-revoked": "The link was revoked: nobody can begin by it any more.",
     "room-opened": "The room is open.",
     "room-closed": "The room is closed. Whoever is in can go on.",

@@ -223,6 +223,24 @@ class RecruitmentPart(SettingsPart):
                         "Those who left are not counted. 0: any number.",
                     ),
                     Field(
+                        "recruitment.hold_minutes",
+                        "Minutes for which a place is held until the first answer",
+                        "number",
+                        "Then others may take it. Whoever comes back goes on if there is room.",
+                    ),
+                    Field(
+                        "recruitment.most_from_address",
+                        "At most so many begin from one internet address in a quarter of an hour",
+                        "number",
+                        "0: any number. The address is not kept.",
+                    ),
+                    Field(
+                        "recruitment.most_from_address_in_rooms",
+                        "The same for those who come by a room's code",
+                        "number",
+                        "The phones of a class often have one address together.",
+                    ),
+                    Field(
                         "retention_days",
                         "Days after which texts, names and panel's ids are deleted",
                         "number",
@@ -258,6 +276,22 @@ class RecruitmentPart(SettingsPart):
                         "recruitment.screened_out_url",
                         "Where those go who cannot take part",
                         hint=f"https://… {gaps}",
+                        optional=True,
+                        longest=1000,
+                    ),
+                    Field(
+                        "recruitment.panel_keys",
+                        "Keys by which Prolific signs its links",
+                        "text",
+                        hint="The text at https://api.prolific.com/.well-known/study/jwks.json. If given, only signed "
+                        "links are let in.",
+                        optional=True,
+                        longest=20_000,
+                    ),
+                    Field(
+                        "recruitment.panel_studies",
+                        "Ids of the study at Prolific",
+                        hint="Needed with the keys; several with spaces between them.",
                         optional=True,
                         longest=1000,
                     ),

@@ -21,6 +21,7 @@ from fairwise.elicitation.quality import NAMES, Flag, flags
 from fairwise.elicitation.store.engine import database_url, snapshot_engine
 from fairwise.elicitation.store.problems import StoreUnavailable
 from fairwise.elicitation.store.progress import answers_of, outside, progress
+from fairwise.elicitation.store.quotas import Quotas
 from fairwise.elicitation.store.slots import anchor_coverage
 
 if TYPE_CHECKING:
@@ -175,14 +176,14 @@ class Watch:
         read = {one.participant_id: one for one in answers_of(connection, list(changed))}
         self._digests = kept | {key: _Digest.of(changed[key], one) for key, one in read.items()}
         counted = [self._digests[who.id] for who in everyone if who.id in self._digests and not who.excluded]
-        design, pool = study.settings.design, study.schedules.anchor_pool
+        quotas, pool = Quotas.of(study.settings), study.schedules.anchor_pool
         return Picture(
             at=now,
             people=[_person(who, self._digests.get(who.id, _NOTHING), now) for who in everyone],
             outside=outside(connection),
             answered_at=np.sort(np.concatenate([_NO_NUMBERS, *(digest.answered_at for digest in counted)])),
             times=_times(np.concatenate([_NO_NUMBERS, *(digest.seconds for digest in counted)])),
-            anchors=anchor_coverage(connection, pool, now - design.lease) if pool else (),
+            anchors=anchor_coverage(connection, pool, **quotas.since(now)) if pool else (),
             agreement=self._agreement.ask(
                 frozenset((who.id, who.versions, who.last_answer_id) for who in everyone if not who.excluded)
             ),

@@ -85,10 +85,15 @@ _LOCKED = sa.select(participants.c.id).where(_of_token).with_for_update()
 _IS_THERE = sa.select(appearances.c.id).where(
     appearances.c.participant_id == sa.bindparam("participant_id"), appearances.c.position == sa.bindparam("position")
 )
-_HOW_MANY = (
-    sa.select(sa.func.count(answers.c.id))
-    .join(appearances, answers.c.appearance_id == appearances.c.id)
-    .where(appearances.c.participant_id == sa.bindparam("participant_id"))
+# Versions are numbered without gaps, so that the last of each pair tells how many there are.
+_latest = (
+    sa.select(sa.func.max(answers.c.version))
+    .where(answers.c.appearance_id == appearances.c.id)
+    .correlate(appearances)
+    .scalar_subquery()
+)
+_HOW_MANY = sa.select(sa.func.coalesce(sa.func.sum(_latest), 0)).where(
+    appearances.c.participant_id == sa.bindparam("participant_id")
 )
 
 
@@ -139,4 +144,4 @@ def record(
 
 
 def _how_many(connection: Connection, participant_id: int) -> int:
-    return connection.execute(_HOW_MANY, {"participant_id": participant_id}).scalar_one()
+    return int(connection.execute(_HOW_MANY, {"participant_id": participant_id}).scalar_one())

@@ -36,6 +36,7 @@ class Way(NamedTuple):
     name: str | None
     panel_id: str | None
     room: str | None
+    panel_signed: bool
 
 
 class Version(NamedTuple):
@@ -96,6 +97,7 @@ _WAY = (
         invitations.c.name,
         participants.c.panel_id,
         rooms.c.name.label("room"),
+        participants.c.panel_signed,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)
@@ -117,6 +119,13 @@ _PAIRS = (
     .outerjoin(answers, answers.c.appearance_id == appearances.c.id)
     .order_by(appearances.c.position, answers.c.version)
 )
+
+
+def same_panel_id(connection: Connection, way: Way) -> list[int]:
+    """The numbers of others who said that they have the same id of a panel."""
+    same = (participants.c.came_by == way.came_by) & (participants.c.panel_id == way.panel_id)
+    query = sa.select(participants.c.number).where(same, participants.c.id != way.id).order_by(participants.c.number)
+    return list(connection.execute(query).scalars())
 
 
 def one_participant(connection: Connection, number: int) -> OneParticipant:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.problems import AlreadyFinished, NotShownAgain, NotYet, Unknown
+from fairwise.elicitation.store.problems import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.elicitation.store.rounds import FIRST, SECOND
 from fairwise.elicitation.store.standing import STATE, refuse_unless_open
 from fairwise.elicitation.store.tables import answers, appearances, participants, repeats
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     Said = tuple[str, str, int | None]
+
+MOST_VERSIONS = 50
+"""How often a pair can be answered, all changes counted."""
+
+_MOST_OF_ONE_FORM = 10
+_MOST_REPEATS = 100
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,7 @@ _has_answer = (
     .correlate(_others)
     .scalar_subquery()
 )
+_has_answered = sa.select(_has_answer).where(_theirs, _has_answer.is_not(None)).correlate(participants).exists()
 _answered = sa.select(sa.func.count(_has_answer)).where(_theirs).correlate(participants).scalar_subquery()
 _SHOWN = (
     sa.select(
@@ -102,20 +109,31 @@ _APPEARANCE = (
         participants.c.stage,
         participants.c.consented_at,
         STATE.label("state"),
+        _has_answered.label("has_answered"),
     )
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
     .where(appearances.c.key == sa.bindparam("key"), participants.c.token_hash == sa.bindparam("token_hash"))
     .with_for_update(of=appearances)  # several processes on PostgreSQL take turns at one pair
 )
-_VERSIONS = (
-    sa.select(answers.c.nonce, answers.c.answer, answers.c.why, answers.c.confidence)
-    .where(answers.c.appearance_id == sa.bindparam("appearance_id"))
-    .order_by(answers.c.version)
-)
+# Whatever is looked up of earlier versions is found by an index, and bounded: an answer costs the same however many
+# came before it.
+_of_pair = answers.c.appearance_id == sa.bindparam("appearance_id")
+_what = (answers.c.answer, answers.c.why, answers.c.confidence)
+_LAST = sa.select(answers.c.version, *_what).where(_of_pair).order_by(answers.c.version.desc()).limit(1)
+_OF_FORM = sa.select(*_what).where(_of_pair, answers.c.nonce.in_(sa.bindparam("nonces", expanding=True)))
 _INSERT = sa.insert(answers)
-_REPEATS = sa.select(repeats.c.version).where(
-    repeats.c.appearance_id == sa.bindparam("appearance_id"), repeats.c.nonce == sa.bindparam("nonce")
+_of_form = (repeats.c.appearance_id == sa.bindparam("appearance_id")) & (repeats.c.nonce == sa.bindparam("nonce"))
+_REPEATED = (
+    sa.select(answers.c.version, *_what)
+    .join(repeats, (repeats.c.appearance_id == answers.c.appearance_id) & (repeats.c.version == answers.c.version))
+    .where(_of_form)
+)
+_HOW_MANY_REPEATS = sa.select(sa.func.count()).select_from(
+    sa.select(repeats.c.version)
+    .where(repeats.c.appearance_id == sa.bindparam("appearance_id"))
+    .limit(_MOST_REPEATS)
+    .subquery()
 )
 
 
@@ -141,12 +159,14 @@ def record(
     token_hash: bytes,
     new: NewAnswer,
     shown_again: Callable[[Connection, bytes], Collection[int]] | None = None,
+    before_first: Callable[[Connection, bytes], None] | None = None,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
     The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
-    anything else is a new version, and the old ones stay. In a second look, when only what is `shown_again` can be
-    answered, it is one of the second round.
+    anything else is a new version, and the old ones stay, up to MOST_VERSIONS of them. In a second look, when only what
+    is `shown_again` can be answered, it is one of the second round. Before the participant's very first answer
+    `before_first` may refuse it.
     """
     found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if found is None:
@@ -159,20 +179,25 @@ def record(
         raise NotShownAgain
     if found.stage != "pairs" and not again:
         raise NotYet
-    rows = connection.execute(_VERSIONS, {"appearance_id": found.id})
-    versions = [(row.nonce.partition("+")[0], (row.answer, row.why, row.confidence)) for row in rows]
+    if before_first is not None and not found.has_answered:
+        before_first(connection, token_hash)
     position = int(found.position)
     said = (str(new.answer), new.why, new.confidence)
-    of_this_form = [what for nonce, what in versions if nonce == new.nonce]
-    if said in of_this_form or _repeated(connection, found.id, new.nonce, said, [what for _, what in versions]):
+    last = connection.execute(_LAST, {"appearance_id": found.id}).one_or_none()
+    form = new.nonce.partition("+")[0]
+    of_this_form = [] if last is None else _of_this_form(connection, found.id, form)
+    if last is not None and (said in of_this_form or _repeated(connection, found.id, form, said, last)):
         return position
+    version = 1 if last is None else last.version + 1
+    if version > MOST_VERSIONS or len(of_this_form) == _MOST_OF_ONE_FORM:
+        raise ChangedTooOften
     # One form with two different answers: someone pressed another button before the first reply came.
-    nonce = f"{new.nonce}+{len(of_this_form)}" if of_this_form else new.nonce
+    nonce = f"{form}+{len(of_this_form)}" if of_this_form else form
     connection.execute(
         _INSERT,
         {
             "appearance_id": found.id,
-            "version": 1 + len(versions),
+            "version": version,
             "nonce": nonce,
             "answer": str(new.answer),
             "why": new.why,
@@ -185,15 +210,23 @@ def record(
     return position
 
 
-def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said, versions: Sequence[Said]) -> bool:
+def _of_this_form(connection: Connection, appearance_id: int, form: str) -> list[Said]:
+    """What a form said so far: its first answer is kept under its nonce, others under ``nonce+1`` and so on."""
+    nonces = [form, *(f"{form}+{number}" for number in range(1, _MOST_OF_ONE_FORM))]
+    rows = connection.execute(_OF_FORM, {"appearance_id": appearance_id, "nonces": nonces})
+    return [(row.answer, row.why, row.confidence) for row in rows]
+
+
+def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said, last: Any) -> bool:
     """Whether a form says what is current already, or did so when it was sent for the first time.
 
     It is remembered, since sent again after another answer it would undo that answer.
     """
-    if not versions:
-        return False
     form = {"appearance_id": appearance_id, "nonce": nonce}
-    known = set(connection.execute(_REPEATS, form).scalars())
-    if versions[-1] == said and len(versions) not in known:
-        connection.execute(sa.insert(repeats), {**form, "version": len(versions)})
-    return any(versions[number - 1] == said for number in (*known, len(versions)))
+    version, current = last[0], tuple(last[1:])
+    known = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
+    if current != said:
+        return said in known.values()
+    if version not in known and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
+        connection.execute(sa.insert(repeats), {**form, "version": version})
+    return True

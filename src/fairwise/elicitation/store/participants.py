@@ -10,16 +10,18 @@ import sqlalchemy as sa
 from fairwise.elicitation.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.elicitation.store.erasure import delete_participant
 from fairwise.elicitation.store.invitations import invitation
+from fairwise.elicitation.store.panel_ids import may_come
 from fairwise.elicitation.store.problems import (
     Full,
     NotInvited,
+    NotListed,
     NotYet,
     StoreProblem,
     TakesPartAlready,
     Unknown,
     Withdrew,
 )
-from fairwise.elicitation.store.quotas import is_full
+from fairwise.elicitation.store.quotas import Quotas, is_full
 from fairwise.elicitation.store.rooms import find_room
 from fairwise.elicitation.store.slots import lowest_free
 from fairwise.elicitation.store.tables import (
@@ -90,6 +92,9 @@ class Consent:
     lease: timedelta
     """For how long, without an answer, their slot is kept for them."""
 
+    hold: timedelta | None = None
+    """The same until their first answer, if that is shorter."""
+
     language: str | None = None
     text: ConsentText | None = None
     """What they agreed to, kept once for all who agreed to the same."""
@@ -99,7 +104,18 @@ class Consent:
     """How many may take part; 0 for any number."""
 
     mark: bytes | None = None
-    """By which someone from a panel is known who withdrew."""
+    """By which someone from a panel is known who withdrew, or may come."""
+
+    signed: bool = False
+    """Whether the panel vouched for who they are."""
+
+    contests: bool = False
+    """Whether they say that whoever came under their id before was somebody else."""
+
+    @property
+    def since(self) -> dict[str, datetime]:
+        """Who else counts as taking part: see slots.py."""
+        return Quotas(self.most, self.lease, self.hold or self.lease).since(self.at)
 
 
 def start(
@@ -117,7 +133,7 @@ def start(
     except Unknown:
         number = _next_number(connection)  # first, as only one at a time can then choose a slot
     came = _let_in(connection, consent)
-    slot = lowest_free(connection, since=consent.at - consent.lease)
+    slot = lowest_free(connection, **consent.since)
     participant_id = connection.execute(
         sa.insert(participants).returning(participants.c.id),
         {
@@ -155,7 +171,7 @@ def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
     """Refuse whoever may not begin; returns what is kept of how they came."""
     arrival = consent.arrival
     came: dict[str, Any] = {"came_by": arrival.came_by}
-    if is_full(connection, consent.most, since=consent.at - consent.lease):
+    if is_full(connection, consent.most, **consent.since):
         raise Full
     if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":
         raise NotInvited
@@ -165,14 +181,24 @@ def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
             raise NotInvited
         came["room_id"] = room.id
     if arrival.came_by in PANELS:
-        if (problem := panel_state(connection, arrival, consent.mark)) is not None:
+        contests = consent.contests and not consent.signed
+        if (problem := panel_state(connection, arrival, consent.mark, contests=contests)) is not None:
             raise problem
-        came |= {"panel_id": arrival.who, "panel_session": arrival.session or None}
+        came |= {"panel_id": arrival.who, "panel_session": arrival.session or None, "panel_signed": consent.signed}
     return came
 
 
-def panel_state(connection: Connection, arrival: Arrival, mark: bytes | None) -> StoreProblem | None:
-    """Why someone from a panel cannot begin: they take part already, or they withdrew."""
+def panel_state(
+    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False
+) -> StoreProblem | None:
+    """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
+
+    With `contests` they say that the latter was somebody else, and may begin: see quotas.take_place.
+    """
+    if not may_come(connection, mark):
+        return NotListed()
+    if contests:
+        return None
     same = (participants.c.came_by == arrival.came_by) & (participants.c.panel_id == arrival.who)
     if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
         return TakesPartAlready()
@@ -187,18 +213,19 @@ class Came:
     by: str
     panel_id: str
     panel_session: str
+    stage: str
 
 
 def came(connection: Connection, token_hash: bytes) -> Came:
     """How the participant of this token came."""
     row = connection.execute(
-        sa.select(participants.c.came_by, participants.c.panel_id, participants.c.panel_session).where(
-            participants.c.token_hash == token_hash
-        )
+        sa.select(
+            participants.c.came_by, participants.c.panel_id, participants.c.panel_session, participants.c.stage
+        ).where(participants.c.token_hash == token_hash)
     ).one_or_none()
     if row is None:
         raise Unknown
-    return Came(row.came_by, row.panel_id or "", row.panel_session or "")
+    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage)
 
 
 def _keep_text(connection: Connection, consent: Consent) -> None:

@@ -13,6 +13,10 @@ class AlreadyFinished(StoreProblem):
     """Answers can no longer be changed."""
 
 
+class ChangedTooOften(StoreProblem):
+    """A pair was answered as often as it can be; the last answer stands."""
+
+
 class NotYet(StoreProblem):
     """Something that comes before is missing."""
 
@@ -31,6 +35,10 @@ class TakesPartAlready(StoreProblem):
 
 class Withdrew(StoreProblem):
     """Someone with this id of a panel took part, and withdrew."""
+
+
+class NotListed(StoreProblem):
+    """Only ids of a panel that an operator listed may begin, and this is none of them."""
 
 
 class NotInvited(StoreProblem):

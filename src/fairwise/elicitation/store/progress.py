@@ -52,6 +52,7 @@ class Identity(NamedTuple):
     name: str
     panel_id: str
     room: str
+    panel_signed: bool = False
 
 
 class Outside(NamedTuple):
@@ -111,6 +112,7 @@ _IDENTITIES = (
         sa.func.coalesce(invitations.c.name, ""),
         sa.func.coalesce(participants.c.panel_id, ""),
         sa.func.coalesce(rooms.c.name, ""),
+        participants.c.panel_signed,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)

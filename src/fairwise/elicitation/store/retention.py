@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from fairwise.elicitation.store.erasure import note_deletion
 from fairwise.elicitation.store.standing import standing
-from fairwise.elicitation.store.tables import answers, appearances, closings, invitations, participants
+from fairwise.elicitation.store.tables import answers, appearances, closings, invitations, panel_ids, participants
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +30,7 @@ def forget_old(connection: Connection, days: int, now: datetime) -> int:
     theirs = sa.select(appearances.c.id).where(appearances.c.participant_id.in_(old))
     texts = dict.fromkeys(("rules", "expressible", "comments"), "")
     wrote = sa.or_(*(closings.c[name] != "" for name in texts))
-    changes = [
+    changes: list[sa.Update | sa.Delete] = [
         sa.update(answers).where(answers.c.appearance_id.in_(theirs), answers.c.why != "").values(why=""),
         sa.update(closings).where(closings.c.participant_id.in_(old), wrote).values(texts),
     ]
@@ -43,6 +43,7 @@ def forget_old(connection: Connection, days: int, now: datetime) -> int:
         changes += [
             sa.update(participants).where(of_old, known).values(panel_id=None, panel_session=None),
             sa.update(invitations).where(theirs_or_nobodys, invitations.c.name != "").values(name=""),
+            sa.delete(panel_ids).where(panel_ids.c.added_at < limit),
         ]
     gone = sum(connection.execute(change).rowcount for change in changes)
     if gone:

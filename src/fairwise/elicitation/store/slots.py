@@ -1,6 +1,8 @@
 """Slots: places in the rota of anchor pairs. One is held until its holder withdraws, or leaves without finishing.
 
 Nothing is written for it but the slot itself: who has left follows from when they agreed and when they last answered.
+Those who are at it answered `since` some moment, or agreed after `begun`, which may be a later one: a place is held for
+less long until the first answer. Without `begun` both are the same.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 _since = sa.bindparam("since", type_=participants.c.consented_at.type)
+_begun = sa.bindparam("begun", type_=participants.c.consented_at.type)
 _finished = participants.c.stage == "finished"
 _answered_since = (
     sa.select(answers.c.id)
@@ -29,7 +32,7 @@ _answered_since = (
     .exists()
 )
 _stays = participants.c.stage.not_in(["finished", "screened_out"])
-_at_it = _stays & ((participants.c.consented_at > _since) | _answered_since)
+_at_it = _stays & ((participants.c.consented_at > _begun) | _answered_since)
 
 _HELD = sa.select(participants.c.slot).where(_finished | _at_it)
 _HOW_MANY_HELD = sa.select(
@@ -55,21 +58,24 @@ _ANCHORS = (
 )
 
 
-def taking_part(connection: Connection, since: datetime, *those: ColumnElement[bool]) -> int:
-    """How many finished, or are at it and answered or began `since`."""
+def taking_part(
+    connection: Connection, since: datetime, *those: ColumnElement[bool], begun: datetime | None = None
+) -> int:
+    """How many finished, or are at it."""
     query = sa.select(sa.func.count()).select_from(participants).where(_finished | _at_it, *those)
-    return connection.execute(query, {"since": since}).scalar_one()
+    return connection.execute(query, {"since": since, "begun": begun or since}).scalar_one()
 
 
-def lowest_free(connection: Connection, since: datetime) -> int:
-    """The first slot that nobody holds: neither someone who finished, nor someone at it who answered or began `since`.
+def lowest_free(connection: Connection, since: datetime, begun: datetime | None = None) -> int:
+    """The first slot that nobody holds: neither someone who finished, nor someone who is at it.
 
     Whoever asks must keep others from asking until their participant is there.
     """
-    held, last = connection.execute(_HOW_MANY_HELD, {"since": since}).one()
+    moments = {"since": since, "begun": begun or since}
+    held, last = connection.execute(_HOW_MANY_HELD, moments).one()
     if held == last + 1:  # the usual case, in which none is free before the last
         return int(held)
-    taken = set(connection.execute(_HELD, {"since": since}).scalars())
+    taken = set(connection.execute(_HELD, moments).scalars())
     return next(slot for slot in count() if slot not in taken)
 
 
@@ -85,11 +91,11 @@ class AnchorCoverage:
 
 
 def anchor_coverage(
-    connection: Connection, anchor_pool: Sequence[tuple[str, str]], since: datetime
+    connection: Connection, anchor_pool: Sequence[tuple[str, str]], since: datetime, begun: datetime | None = None
 ) -> list[AnchorCoverage]:
     """How many participants each anchor pair has, in the order of the pool, on whichever sides it was shown."""
     counts = {frozenset(pair): [0, 0] for pair in anchor_pool}
-    for row in connection.execute(_ANCHORS, {"since": since}):
+    for row in connection.execute(_ANCHORS, {"since": since, "begun": begun or since}):
         both = counts[frozenset((row.a, row.b))]
         both[0] += row.finished
         both[1] += row.at_it

@@ -14,6 +14,7 @@
     jobs          n -- n  participants, by job_participants: whose answers a fit is made from
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
+    panel_ids: who may come from a panel, as keyed hashes; without any, everyone
     counters, withdrawals: numbers, about nobody
     database_identity: which database this is, and how often it was tried whether it can be written to
 """
@@ -27,6 +28,7 @@ from sqlalchemy import (
     Date,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -78,9 +80,10 @@ participants = Table(
     Column("came_by", String(16), nullable=False, server_default="open"),
     Column("panel_id", String(100)),  # who they are to the panel that sent them, which pays them by it
     Column("panel_session", String(100)),
+    Column("panel_signed", Boolean, nullable=False, server_default=false()),  # whether the panel vouched for the id
     Column("room_id", ForeignKey("rooms.id")),
     Column("relation", String(100)),  # to the decision, by its name in the settings
-    UniqueConstraint("came_by", "panel_id"),
+    Index("ix_participants_came_by_panel_id", "came_by", "panel_id"),  # one who was not sent may say another's id
     _one_of("stage", STAGES),
     _one_of("came_by", CAME_BY),
 )
@@ -187,6 +190,13 @@ withdrawals = Table(
     Column("id", Integer, primary_key=True),
     Column("day", Date, nullable=False),
     Column("mark", LargeBinary(32)),  # of those whom a panel sent, so that they do not come twice; see Keys.mark
+)
+
+panel_ids = Table(
+    "panel_ids",
+    metadata,
+    Column("mark", LargeBinary(32), primary_key=True),  # of an id that may come; see Keys.mark
+    Column("added_at", Moment, nullable=False),
 )
 
 study = Table(

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from fairwise.elicitation.store import pairs, participants
 from fairwise.elicitation.store.problems import NotOpen, NotYet, Unknown
+from fairwise.elicitation.store.quotas import Quotas
 from fairwise.elicitation.store.standing import require_open, standing
 from fairwise.elicitation.web import views
 from fairwise.elicitation.web.forms import Form, read_form
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from fairwise.elicitation.web.pages import Pages
 
 
+COOKIE = "fairwise_participant"
+"""By which a device knows who began on it."""
+
+
 class Asking:
     """What every page of a participant needs to know, and where it may lead."""
 
@@ -43,6 +48,7 @@ class Asking:
     def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
         self._folder, self._settings = folder, folder.settings
         self._pages, self._keys, self._prefix = pages, keys, prefix
+        self._quotas = Quotas.of(folder.settings)
         wanted = {
             "relation": bool(self._settings.relations),
             "check": self._settings.comprehension_check,
@@ -146,6 +152,9 @@ class Asking:
         language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
         link = f"{base.scheme}://{base.netloc}{path}{language}"
         return views.Me(path=path, link=link, csrf=self._keys.form(token))
+
+    def _forget_device(self, response: Response) -> None:
+        response.delete_cookie(COOKIE, path=f"{self._prefix}/")
 
     def _to(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self._prefix}{path}", 303)

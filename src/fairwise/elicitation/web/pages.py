@@ -85,18 +85,59 @@ class Pages:
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
 
     def consent(
-        self, *, start_key: str, csrf: str, resume: str | None, problem: str | None = None, way_here: str = ""
+        self,
+        *,
+        start_key: str,
+        csrf: str,
+        resume: str | None,
+        not_me_csrf: str | None = None,
+        contests: bool = False,
+        problem: str | None = None,
+        way_here: str = "",
     ) -> str:
-        """What the study asks for; ``resume`` is where this device left off, if it did."""
+        """What the study asks for; ``resume`` is where someone left off, if they did.
+
+        With ``not_me_csrf`` that is known by the device, which may be another's; ``contests`` of someone whose id was
+        used by another.
+        """
         return self._render(
-            "consent", start_key=start_key, csrf=csrf, resume=resume, problem=problem, way_here=way_here
+            "consent",
+            start_key=start_key,
+            csrf=csrf,
+            resume=resume,
+            not_me_csrf=not_me_csrf,
+            contests=contests,
+            problem=problem,
+            way_here=way_here,
         )
 
     def closed_door(
-        self, *, code_csrf: str, resume: str | None = None, problem: str | None = None, typed: str = ""
+        self,
+        *,
+        code_csrf: str,
+        resume: str | None = None,
+        not_me_csrf: str | None = None,
+        problem: str | None = None,
+        typed: str = "",
     ) -> str:
         """For those who need a personal link or a room's code; ``typed`` is a code that was not right."""
-        return self._render("closed_door", csrf=code_csrf, resume=resume, problem=problem, typed=typed)
+        return self._render(
+            "closed_door",
+            csrf=code_csrf,
+            resume=resume,
+            not_me_csrf=not_me_csrf,
+            start_key="",
+            problem=problem,
+            typed=typed,
+        )
+
+    def whose_device(self, *, resume: str, start_key: str, csrf: str, way_here: str) -> str:
+        """In a room, before anything else: whether it was they who began on this device."""
+        return self._render("whose_device", resume=resume, start_key=start_key, not_me_csrf=csrf, way_here=way_here)
+
+    def id_taken(self, *, start_key: str, csrf: str | None, left: bool, way_here: str) -> str:
+        """Someone began under their id before, or ``left``; with ``csrf`` they may say that it was not them."""
+        return self._render("id_taken", start_key=start_key, csrf=csrf, left=left, way_here=way_here)
 
     def wall(self, room: Room, *, address: str, qr: Markup) -> str:
         """A room's code, to be read from afar."""

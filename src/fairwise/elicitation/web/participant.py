@@ -14,9 +14,9 @@ from fairwise.elicitation.arrivals import PANELS
 from fairwise.elicitation.housekeeping import tidy_fits
 from fairwise.elicitation.recruitment_settings import filled
 from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.problems import NotYet, StoreUnavailable, Unknown
+from fairwise.elicitation.store.problems import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
+from fairwise.elicitation.store.quotas import lost_place, take_place
 from fairwise.elicitation.web import views
-from fairwise.elicitation.web.arriving import COOKIE
 from fairwise.elicitation.web.asking import Asking
 from fairwise.elicitation.web.preparing import CHOOSE
 from fairwise.elicitation.web.questions import LONGEST_CLOSING, LONGEST_WHY
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fairwise.elicitation.web.pages import Pages
     from fairwise.elicitation.web.second_look import SecondLookPages
 
+LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
 
 
@@ -68,6 +69,11 @@ class ParticipantPages(Asking):
         """`invited` answers those whose personal link nobody has used yet."""
         super().__init__(folder, pages, keys, prefix)
         self._invited, self._second_look = invited, second_look
+        recruitment = self._settings.recruitment
+        quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
+        self._limited = bool(quotas)
+        # Nothing is asked before the first answer where nobody could be one too many.
+        self._takes_place = bool(quotas or recruitment.panel)
 
     # Those who may not, or no longer, take part
 
@@ -100,6 +106,8 @@ class ParticipantPages(Asking):
             return await self._invited(request)
         if who.stage in _ENDS:
             return self._to_own(request, _ENDS[who.stage])
+        if await self._lost_place(request):
+            return await self._no_place(request)
         if who.stage != "pairs":
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
         given = await self._read(request, pairs.listed)
@@ -118,6 +126,8 @@ class ParticipantPages(Asking):
         if not position.isascii() or not position.isdigit() or len(position) > 4:
             raise Unknown
         shown = await self._read(request, pairs.shown, position=int(position), places=self._settings.pairs)
+        if shown.answered == 0 and await self._lost_place(request):
+            return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
         if shown.stage != "pairs" and not again:
             raise NotYet
@@ -148,19 +158,45 @@ class ParticipantPages(Asking):
         key = form.text("key", 32)
         new = pairs.NewAnswer(
             key=key,
-            nonce=form.text("nonce", 32),
+            nonce=form.text("nonce", LONGEST_NONCE),
             answer=answer,
             why=why,
             confidence=confidence,
             seconds=self._keys.seconds_since(key, form.text("stamp", 200)),
             at=datetime.now(UTC),
         )
-        keep = partial(pairs.record, shown_again=self._second_look.positions)
-        position = await request.app.state.answering.record(self._hash(request), new, keep)
+        take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
+        keep = partial(pairs.record, shown_again=self._second_look.positions, before_first=take)
+        try:
+            position = await request.app.state.answering.record(self._hash(request), new, keep)
+        except ChangedTooOften:
+            return self._changed_too_often(request)
+        except Full:
+            return await self._no_place(request)
         if self._settings.second_look and (await self._who(request)).stage == "second_look":
             return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
         return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
+
+    async def _lost_place(self, request: Request) -> bool:
+        """Whether they agreed, answered nothing for too long, and others have come in their place."""
+        return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
+
+    async def _no_place(self, request: Request) -> Response:
+        came = await self._read(request, participants.came)
+        address = self._settings.recruitment.screened_out_url
+        back = filled(address, panel_id=came.panel_id, session=came.panel_session, code="") if address else None
+        way_back = views.WayBack.to(came.by, back)
+        page = self._in(request).screened_out(
+            self._me(request), full=True, back=way_back, way_here=self._me(request).path
+        )
+        return HTMLResponse(page, 409 if request.method == "POST" else 200)
+
+    def _changed_too_often(self, request: Request) -> Response:
+        said = self._in(request)
+        text = said.say("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
+        heading = said.say("You have changed this answer very often")
+        return HTMLResponse(said.message(heading=heading, text=text, back=self._me(request).path), 409)
 
     async def review(self, request: Request) -> Response:
         await self._who_at(request, "pairs")
@@ -189,7 +225,9 @@ class ParticipantPages(Asking):
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
         await self._second_look.comes_first(request, await self._who(request))
         await self._write(request, participants.finish, at=datetime.now(UTC), places=self._settings.pairs, **texts)
-        return self._to_own(request, "/thanks")
+        response = self._to_own(request, "/thanks")
+        self._forget_device(response)  # whoever uses it next is not offered to go on
+        return response
 
     async def thanks(self, request: Request) -> Response:
         who = await self._who_at(request, "finished")
@@ -226,5 +264,5 @@ class ParticipantPages(Asking):
                 await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
         request.app.state.housekeeper.wake()
         response = self._to("/withdrawn")
-        response.delete_cookie(COOKIE, path=f"{self._prefix}/")
+        self._forget_device(response)
         return response

@@ -53,7 +53,7 @@ class PreparingPages(Asking):
             choose_relation,
             relation=chosen.name,
             most=chosen.most,
-            since=datetime.now(UTC) - self._settings.design.lease,
+            **self._quotas.since(datetime.now(UTC)),
             onward=self._after["relation"],
         )
         return self._to_own(request, "")
