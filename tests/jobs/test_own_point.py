@@ -78,7 +78,7 @@ def asked() -> list[Any]:
 def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any], tmp_path: Path) -> None:
     task, home = task_of(seed, **settings), JobHome(tmp_path, JOB)
     home.open()
-    perform(task, home, Here(), lambda _share, _words: None)  # type: ignore[arg-type]
+    perform(task, home, Here(), lambda _share, _words: None)
     home.publish()
     fitted = Fitted.of(tmp_path, 1)
     assert fitted is not None

@@ -1,4 +1,4 @@
-"""How often somebody tried a password or began of late: counted for all processes of a server together, and about nobody.
+"""How often somebody tried a password or began of late: counted for all processes of a server, and about nobody.
 
 Names and addresses are kept as keyed hashes, which mean nothing to whoever does not have the study's secret, and for a
 quarter of an hour.
