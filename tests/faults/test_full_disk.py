@@ -14,6 +14,7 @@ from faults.disk import SmallDisk
 from faults.postgres import set_read_only
 from faults.study import make_study
 from operating import Operating, operating
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, OperationalError
 from visits import Visit, hidden
 
@@ -130,7 +131,10 @@ def test_a_full_disk_of_postgresql_is_told(
     study: StudyFolder, postgres: str, disk: SmallDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Answers have no room, while whatever needs none can still be written: that is not ready either."""
-    with psycopg.connect(postgres, autocommit=True) as direct, operating(study.path, postgres) as console:
+    with psycopg.connect(postgres, autocommit=True) as server:
+        server.execute("CREATE DATABASE without_answers")  # where the first one needs room
+    own = make_url(postgres).set(database="without_answers").render_as_string(hide_password=False)
+    with psycopg.connect(own, autocommit=True) as direct, operating(study.path, own) as console:
         visit = Visit(console.client)
         pair = f"{visit.begin()}/pair/1"
         form = hidden(visit.get(pair))
