@@ -173,7 +173,8 @@ def test_withdrawing_is_offered_to_participants_only() -> None:
     offered = {
         name for name, page in all_pages(Pages(settings(), "", "")).items() if 'href="/p/token/withdraw"' in page
     }
-    nobodys = {"consent", "closed_door", "wall", "declined", "withdrawn", "closed", "message"}
+    nobodys = {"consent", "closed_door", "id_taken", "whose_device", "wall", "declined"}
+    nobodys |= {"withdrawn", "closed", "message"}
     assert offered == set(all_pages(Pages(settings(), "", ""))) - nobodys
 
 

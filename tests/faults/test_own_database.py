@@ -152,7 +152,7 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
     engine = writing_engine(database_url(closed))
     with engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE database_identity")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0006'")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()
     (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
     with pytest.raises(InputError, match="there were fits of this study before"):

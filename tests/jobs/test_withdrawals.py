@@ -142,7 +142,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], 
         def __exit__(self, *_given: object) -> None: ...
 
     def instead(work: Callable[[Any], None]) -> None:
-        monkeypatch.setattr("fairwise.jobs.workers.Workers", NoWorkers)
+        monkeypatch.setattr("fairwise.jobs.runner.LocalWorker", NoWorkers)
         monkeypatch.setattr("fairwise.jobs.runner.perform", lambda _task, home, *_given: work(home))
 
     return instead

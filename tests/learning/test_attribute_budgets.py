@@ -94,8 +94,9 @@ def test_a_budget_for_a_group_that_is_not_there_is_refused_by_the_fit(town: Town
 def test_a_model_with_such_a_budget_can_be_saved(town: Town, judgments: Judgments, tmp_path: Path) -> None:
     limits = {"relation": {"affected": 0.02}, "ann": 0.01}
     model = fit(town, judgments, judge_budgets=limits)
-    model.save(tmp_path / "model.skops")
-    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    files = tmp_path / "model.skops", tmp_path / "prices.parquet"
+    model.save(files[0], prices=files[1])
+    again = PairwiseFairClassifier.load(files[0], prices=files[1])
     assert again.judge_budgets == limits
     pd.testing.assert_frame_equal(again.prices_, model.prices_)
     assert {"honoured", "given up"} == set(again.prices_["status"])

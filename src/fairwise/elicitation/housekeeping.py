@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ class Housekeeper:
     def __init__(self, study: Callable[[], StudyFolder | None], store: Store, database: str | Path) -> None:
         self._study, self._store, self._database = study, store, database
         self._woken = asyncio.Event()
+        self._at_work = threading.Lock()
 
     def wake(self) -> None:
         """Take what was just deleted out of the files: at once, or as soon as it may take that time again.
@@ -75,13 +77,17 @@ class Housekeeper:
                 await asyncio.wait_for(self._woken.wait(), SECONDS_BETWEEN - pause)
 
     def _work(self) -> None:
-        study = self._study()
-        if study is not None:
-            tidy_fits(study.path, self._store)
-            forget_in_time(study.settings, self._store, self._database)
+        with self._at_work:
+            study = self._study()
+            if study is not None:
+                tidy_fits(study.path, self._store)
+                forget_in_time(study.settings, self._store, self._database)
 
     def _end(self) -> None:
-        """Clean the files before the server is gone, if that is still to be done and nobody is in the way."""
-        with suppress(StoreUnavailable):
+        """Clean the files before the server is gone, if that is still to be done and nobody is in the way.
+
+        A task that is cancelled leaves its thread at work, and the store is closed after this.
+        """
+        with self._at_work, suppress(StoreUnavailable):
             if self._store.read_now(needs_cleaning):
                 clean_files(self._database, _LAST_MILLISECONDS)

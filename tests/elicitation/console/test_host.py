@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from fairwise.elicitation.console.host import Host
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.folder import SECRET, SECRET_BYTES
+from fairwise.elicitation.store import identity
 from fairwise.elicitation.web.metrics import TOKEN
 from fairwise.elicitation.web.security import POLICY
 from fairwise.errors import InputError
@@ -124,7 +125,7 @@ def test_a_secret_has_its_name_only_once_all_of_it_is_on_the_disk(
     with closing(Host(home, tmp_path / "study.sqlite")):
         pass
     assert (SECRET_BYTES, False) in seen
-    assert [file.name for file in home.iterdir()] == [SECRET]
+    assert {file.name for file in home.iterdir()} == {SECRET, identity.FILE}
     assert stat.S_IMODE((home / SECRET).stat().st_mode) == 0o600
     kept = (home / SECRET).read_bytes()
     with closing(Host(home, tmp_path / "study.sqlite")):
