@@ -20,7 +20,7 @@ EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x
 OURS = ("study.css", "study.js")
 # Pages on which nothing is asked.
 NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
-NO_PROBLEMS |= {"result", "result now", "whose_device", "id_taken"}
+NO_PROBLEMS |= {"result", "result now", "whose_device", "id_taken", "no_place"}
 
 
 def test_nobodys_text_becomes_markup() -> None:

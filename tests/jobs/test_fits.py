@@ -13,7 +13,7 @@ from fitting import answered, ended, study_of, submitted, until, working
 
 from fairwise.elicitation.export import judgments
 from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder, read_json
+from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
 from fairwise.elicitation.store.store import Store
 from fairwise.learning.estimator import PairwiseFairClassifier
 
@@ -45,7 +45,7 @@ def job(panel: Panel) -> Job:
 def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     assert (job.state, job.message, job.progress) == ("done", "", 1.0)
     home = job_folder(panel.study.path, job.id)
-    assert {file.name for file in home.iterdir()} == {SUMMARY, FRONTIER, REPORT, MODEL, SCORES}
+    assert {file.name for file in home.iterdir()} == {SUMMARY, FRONTIER, REPORT, MODEL, PRICES, SCORES}
     assert [file.name for file in panel.jobs.iterdir()] == [str(job.id)], "nothing else is left"
 
     people, outcome = people_of(panel), panel.study.outcome()

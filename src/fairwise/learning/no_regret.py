@@ -163,7 +163,7 @@ def _play_regression(
     errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
     bounds = lambda_bound, tau_bound
     return [
-        game.solution(own[:-1], float(own[-1]), float(min(errors[0], own[:-1].min())), *bounds, oracle.hypothesis_class)
+        game.solution(own[:-1], float(own[-1]), float(errors[0]), *bounds, oracle.hypothesis_class)
         for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)
     ]
 

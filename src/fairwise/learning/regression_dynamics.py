@@ -88,7 +88,7 @@ class Game:
             oracle_calls=n_rounds + 1,
             trajectory={"error": running, "max_violation": self.violations, "gap": gaps},
             stopped="rounds",
-            plain_error=plain_error,
+            plain_error=min(plain_error, float(errors.min())),
         )
 
 
