@@ -6,13 +6,14 @@ import random
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
 from fitting import ASKED
 from operating import Operating, operating
-from visits import hidden
+from visits import hidden, visiting
 from watching import take_part
 
 from fairwise.elicitation.bundles.archive import read_bundle
@@ -25,6 +26,7 @@ from fairwise.elicitation.store import erasure, invitations
 from fairwise.elicitation.store.erasure import clean_files, needs_cleaning, note_deletion
 from fairwise.elicitation.store.jobs import all_jobs, end, note_participants, submit, take
 from fairwise.elicitation.store.snapshot import snapshot
+from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
 
 if TYPE_CHECKING:
@@ -299,3 +301,25 @@ def test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up(tmp_path: Path) -
             for part in tmp_path.glob(f"{seed}.sqlite*"):
                 assert not [words for words in gone if words in part.read_bytes()]
     assert left_by_deleting  # otherwise this shows nothing
+
+
+def test_a_server_that_ends_waits_for_what_it_has_begun(make_study: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """To close the database under a thread that reads it ends the whole process."""
+    begun, go_on = Event(), Event()
+    ended: list[Any] = []
+
+    def slow(_study: Path, store: Store) -> None:
+        begun.set()
+        go_on.wait(30)
+        ended.append(store.read_now(needs_cleaning))
+
+    def closed(store: Store, close: Callable[[Store], None] = Store.close) -> None:
+        ended.append("closed")
+        close(store)
+
+    monkeypatch.setattr("fairwise.elicitation.housekeeping.tidy_fits", slow)
+    monkeypatch.setattr(Store, "close", closed)
+    with visiting(make_study(), tmp_path / "study.sqlite"):
+        assert begun.wait(30)
+        Timer(0.2, go_on.set).start()
+    assert ended == [False, "closed"]
