@@ -19,9 +19,9 @@ FAST := auditing constraints datasets judgments learning properties reporting si
     cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
     elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py \
     security/test_crafted_models.py
-SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py
+SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/blocks/test_many_passes.py
 test-python: $(OTHER)/.ready
-	OPENBLAS_NUM_THREADS=1 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
+	OPENBLAS_NUM_THREADS=1 FAIRWISE_PROBLEMS=60 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
 	    $(addprefix tests/,$(FAST)) $(addprefix --ignore=tests/,$(SLOWER))
 
 check: .venv/.ready
