@@ -91,6 +91,9 @@ def test_no_command_takes_another_database(study: StudyFolder, closed: str | Pat
         ["study", "links", str(study.path), "--url", "https://study.example", "--count", "1", "--out", "l.csv"],
         ["study", "participants", str(study.path)],
         ["study", "forget", str(study.path)],
+        ["study", "ids", str(study.path), "--delete"],
+        ["study", "operator", "add", str(study.path), "Eve"],
+        ["study", "operator", "reset", str(study.path), "Eve"],
         ["export", str(study.path), "--out", str(tmp_path / "judgments.csv")],
         ["backup", str(study.path), "--out", str(tmp_path / "backup.zip")],
     ):
@@ -100,6 +103,18 @@ def test_no_command_takes_another_database(study: StudyFolder, closed: str | Pat
         assert address_of(other).rpartition("/")[2] in told.stderr
     told = CliRunner().invoke(app, ["study", "participants", str(study.path), "--database", address_of(closed)])
     assert told.exit_code == 0
+
+
+def test_a_database_that_is_refused_is_not_recorded(study: StudyFolder, tmp_path: Path) -> None:
+    """Given by mistake for a study that was never served: its own is taken later all the same."""
+    with visiting(study, tmp_path / "first.sqlite") as visit:
+        visit.begin()
+    never_served = tmp_path / "never-served"
+    never_served.mkdir()
+    with pytest.raises(InputError, match="another study"):
+        Store.open(tmp_path / "first.sqlite", "another", never_served)
+    assert not (never_served / FILE).exists()
+    Store.open(tmp_path / "second.sqlite", "another", never_served).close()
 
 
 def test_what_is_recorded_is_no_secret(study: StudyFolder, postgres: str) -> None:

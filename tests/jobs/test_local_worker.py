@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def done(worker: LocalWorker, *call: Any) -> Any:
 
 
 def test_results_errors_and_deaths(tmp_path: Path) -> None:
-    with LocalWorker(equal=True) as worker:
+    with LocalWorker(tmp_path, equal=True) as worker:
         size = 1 << 22
         assert done(worker, len, b"\0" * size) == size
         with pytest.raises(ZeroDivisionError) as told:
@@ -53,9 +54,10 @@ def test_results_errors_and_deaths(tmp_path: Path) -> None:
         assert done(worker, abs, -1) == 1
 
 
-def test_stopped_in_the_middle_nothing_is_left() -> None:
-    with LocalWorker(equal=True) as worker:
+def test_stopped_in_the_middle_nothing_is_left(tmp_path: Path) -> None:
+    with LocalWorker(tmp_path, equal=True) as worker:
         pid = done(worker, os.getpid)
+        assert done(worker, tempfile.gettempdir) == str(tmp_path), "where what it leaves is deleted"
 
         def enough() -> None:
             raise Enough
@@ -65,11 +67,11 @@ def test_stopped_in_the_middle_nothing_is_left() -> None:
     assert not psutil.pid_exists(pid)
 
 
-def test_who_waits_is_asked_also_while_it_starts() -> None:
+def test_who_waits_is_asked_also_while_it_starts(tmp_path: Path) -> None:
     """However much is to be sent, stopping need not wait until it is read."""
 
     def enough() -> None:
         raise Enough
 
-    with pytest.raises(Enough), LocalWorker(equal=False) as worker:
+    with pytest.raises(Enough), LocalWorker(tmp_path, equal=False) as worker:
         worker.do({"": (len, b"\0" * (1 << 24))}, lambda *_: None, enough)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Event
@@ -38,6 +39,7 @@ from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.store.tables import participants as table
 from fairwise.jobs.runner import Runner, _Stopping
+from fairwise.jobs.steps import JobHome
 from fairwise.learning import persistence
 
 if TYPE_CHECKING:
@@ -146,6 +148,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], 
         monkeypatch.setattr("fairwise.jobs.runner.perform", lambda _task, home, *_given: work(home))
 
     return instead
+
+
+def test_a_run_that_was_published_and_then_not_said_to_be_done_is_published_again(panel: Panel) -> None:
+    """The machine stopped between the two; the second time, files of the first are in the way."""
+    submitted(panel.store)
+    home = JobHome(panel.study.path, replace(panel.taken(), restarts=1))
+    home.open()
+    for _ in range(3):
+        home.finish(dict.fromkeys(FILES, b""))
+        home.publish()
+    assert {file.name for file in job_folder(panel.study.path, 1).iterdir()} == set(FILES)
 
 
 @pytest.mark.parametrize("leaves", ["by themselves", "erased"])

@@ -6,12 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy as sa
 from attacked import post
 from operating import PASSWORD, Operating, operating
 from raw_asgi import send
 
+from fairwise.elicitation.console import devices, passwords
 from fairwise.elicitation.console.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
 from fairwise.elicitation.console.login import setup_key
+from fairwise.elicitation.store.tables import operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,6 +96,23 @@ def test_a_known_browser_guesses_no_more_than_others_and_for_its_own_name_only(c
     assert tries == [422] * OF_ONE_NAME + [429]
     console.client.cookies.clear()
     assert enter(console, "Ada") == 303  # which keeps nobody out elsewhere
+
+
+def test_with_another_password_every_browser_is_a_stranger(console: Operating) -> None:
+    """Whoever knew the old one does not guess the new one without end."""
+    console.set_up()
+    known = console.client.cookies[devices.COOKIE]
+    console.post("/logout")
+    kept = passwords.hashed("another horse entirely")
+    change = sa.update(operators).values(password_hash=kept)
+    console.site.host.store.change_now(lambda connection: connection.execute(change))
+    tries = []
+    for number in range(OF_ONE_NAME + 1):
+        console.client.cookies.set(devices.COOKIE, known)
+        tries.append(enter(console, "Ada", f"wrong number {number}"))
+    assert tries[-1] == 429
+    console.client.cookies.clear()
+    assert enter(console, "Ada") == 429  # they were counted for the name
 
 
 def test_the_old_password_is_not_guessed_on_the_page_that_changes_it(console: Operating) -> None:

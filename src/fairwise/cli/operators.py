@@ -121,7 +121,7 @@ def _print_link(
     keys = Keys(read_secret(folder / SECRET))  # also there before a study was made in the console
     if isinstance(where, Path) and not where.exists():
         raise InputError(f"{where}: there is no such file; nobody has served this study yet, so there are no accounts")
-    store = Store.open(where, fingerprint)
+    store = Store.open(where, fingerprint, folder)
     try:
         account = store.change_now(change)
     finally:

@@ -71,6 +71,8 @@ class Housekeeper:
                 await asyncio.get_running_loop().run_in_executor(None, self._work)
             except StoreUnavailable:
                 _log.warning("What is due to be deleted could not be deleted; trying again in an hour")
+            except Exception:  # noqa: BLE001 - nobody else looks at this task, and the next time it may work
+                _log.exception("What is due to be deleted could not be deleted; trying again in an hour")
             pause = min(max((time.monotonic() - begun) / LARGEST_SHARE, LEAST_SECONDS), SECONDS_BETWEEN)
             await asyncio.sleep(pause)
             with suppress(TimeoutError):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from fairwise.elicitation.export import judge_name
-from fairwise.elicitation.job_files import JOBS, MODEL, PRICES, REPORT
+from fairwise.elicitation.job_files import JOBS, MODEL, PRICES, REPORT, WITH_ANSWERS
 from fairwise.elicitation.store.tables import participants
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def move_prices_out(study: Path, store: Store) -> None:
     for file in files:
         try:
             _move(file, everyone)
-        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        except Exception as error:  # noqa: BLE001 - whatever is in it, the study is served
             _log.error("%s: may hold single answers, and could not be rewritten without them: %s", file, error)
 
 
@@ -56,7 +56,10 @@ def _move(file: Path, everyone: set[str]) -> None:
         name: [json.loads(cell["content"]) for cell in column["content"]] for name, column in node["content"].items()
     }
     # Without the report somebody was erased since, and with them all that names single answers.
-    if (file.parent / REPORT).exists() and everyone.issuperset(prices["judge"]):
+    if not everyone.issuperset(prices["judge"]):
+        for name in WITH_ANSWERS:
+            file.with_name(name).unlink(missing_ok=True)
+    elif (file.parent / REPORT).exists():
         _replace(file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft))
     node["content"], node["key_types"]["content"] = {}, []
     _replace(file, lambda draft: _write(draft, schema, others))

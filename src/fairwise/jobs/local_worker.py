@@ -7,6 +7,7 @@ to everyone who can log in to it, and whoever may send calls can run anything.
 from __future__ import annotations
 
 import os
+import tempfile
 import traceback
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
@@ -31,12 +32,19 @@ _DEATHS = 4
 _SESSION = Path("/proc/self/autogroup")
 
 
+class _Died(Exception):  # noqa: N818 - it is tried again
+    """The process ended before it had answered."""
+
+
 class LocalWorker:
     """Opened for one job. When it is left, whatever it is at is stopped at once, in the middle of a fit too."""
 
-    def __init__(self, *, equal: bool) -> None:
-        """`equal`: do not let everything else on this machine come first."""
-        self._equal = equal
+    def __init__(self, folder: Path, *, equal: bool) -> None:
+        """Keep temporary files in `folder`, as what is stopped at once leaves them behind.
+
+        `equal`: do not let everything else on this machine come first.
+        """
+        self._folder, self._equal = folder, equal
 
     def __enter__(self) -> Self:
         self._start()
@@ -55,26 +63,34 @@ class LocalWorker:
 
     def _result(self, call: Call, wait: Callable[[], None]) -> Any:
         for _ in range(_DEATHS):
-            with suppress(EOFError, ConnectionError):  # it died
+            try:
                 self._heard(wait)  # that it is ready: it takes its time to start, and who sends waits until all is read
-                self._pipe.send(call)
+                self._asked(self._pipe.send, call)
                 value, error = self._heard(wait)
-                if error is not None:
-                    raise error
-                return value
-            self._end()
-            self._start()
+            except _Died:
+                self._end()
+                self._start()
+                continue
+            if error is not None:
+                raise error
+            return value
         raise InputError("The fit was ended from outside several times, perhaps for want of memory.")
 
     def _heard(self, wait: Callable[[], None]) -> Any:
-        while not self._pipe.poll():
+        while not self._asked(self._pipe.poll):
             wait()
-        return self._pipe.recv()
+        return self._asked(self._pipe.recv)
+
+    def _asked(self, question: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return question(*given)
+        except (EOFError, OSError) as error:  # the latter in the middle of a result
+            raise _Died from error
 
     def _start(self) -> None:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_compute, args=(theirs, self._equal), daemon=True)
+        self._process = context.Process(target=_compute, args=(theirs, self._folder, self._equal), daemon=True)
         self._process.start()
         theirs.close()  # so that its death is the end of the pipe
 
@@ -85,8 +101,9 @@ class LocalWorker:
         self._process.join()
 
 
-def _compute(pipe: Connection, equal: bool) -> None:
+def _compute(pipe: Connection, folder: Path, equal: bool) -> None:
     """Answer calls until the pipe ends; what the process runs."""
+    tempfile.tempdir = str(folder)
     Thread(target=_end_with_parent, daemon=True).start()
     if not equal:
         _let_others_go_first()

@@ -74,13 +74,16 @@ class Runner:
         try:
             self._perform(job, home)
             self._publish(job, home)
-        except (_Stopping, StoreUnavailable):
+        except _Stopping:
             self._insist(lambda connection: jobs.put_back(connection, job))
             return
-        except (
-            _Cancelled,
-            NotUnderWay,
-        ):  # unless an operator wanted it, this run is void, and saying so changes nothing
+        except StoreUnavailable as error:  # which counts as an attempt: it may be about this very job
+            _log.warning("Job %s waits for the database: %s", job.id, error)
+            self._stopping.wait(_LOOKING_SECONDS)
+            self._insist(lambda connection: jobs.put_back(connection, job, counted=True))
+            return
+        except (_Cancelled, NotUnderWay):
+            # Unless an operator wanted it, this run is void, and saying so changes nothing.
             self._end(job, "cancelled", _STOPPED)
         except FairwiseError as error:
             self._end(job, "failed", " ".join(str(error).split()))
@@ -106,8 +109,9 @@ class Runner:
 
     def _end(self, job: Job, state: str, message: str) -> None:
         def end(connection: Connection) -> None:
+            jobs.all_jobs(connection, locked=True)  # before its own, in the order in which everyone else locks them
             if jobs.end(connection, job, state, message, datetime.now(UTC)):
-                remove_leftovers(self._folder, jobs.all_jobs(connection, locked=True))
+                remove_leftovers(self._folder, jobs.all_jobs(connection))
 
         self._insist(end)
 
@@ -121,12 +125,12 @@ class Runner:
 
         home.open()
         task = read_task(job, self._folder, self._store, home.unfinished)
-        with self._workers() as workers:
+        with self._workers(home) as workers:
             perform(task, home, workers, tell)
 
-    def _workers(self) -> AbstractContextManager[Workers]:
+    def _workers(self, home: JobHome) -> AbstractContextManager[Workers]:
         if self._address is None:
-            return LocalWorker(equal=self._equal)
+            return LocalWorker(home.unfinished, equal=self._equal)
         from fairwise.jobs.dask_cluster import DaskCluster
 
         return DaskCluster(self._address)

@@ -65,8 +65,10 @@ class JobHome:
     def publish(self) -> None:
         """Give the files their place, all at once, also of a job made again. A second time it changes nothing."""
         if self._whole.exists():
+            before = self.unfinished / "before"
+            shutil.rmtree(before, ignore_errors=True)  # of a time when the transaction came to nothing
             if self._done.exists():
-                self._done.rename(self.unfinished / "before")
+                self._done.rename(before)
             self._whole.rename(self._done)
 
 

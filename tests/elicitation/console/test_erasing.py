@@ -323,3 +323,20 @@ def test_a_server_that_ends_waits_for_what_it_has_begun(make_study: Any, tmp_pat
         assert begun.wait(30)
         Timer(0.2, go_on.set).start()
     assert ended == [False, "closed"]
+
+
+def test_the_housekeeper_goes_on_after_whatever_went_wrong(make_study: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    tried = Event()
+
+    def odd(_study: Path, _store: Store) -> None:
+        if not calls:
+            calls.append(1)
+            raise PermissionError("a file that cannot be deleted")
+        tried.set()
+
+    calls: list[int] = []
+    monkeypatch.setattr("fairwise.elicitation.housekeeping.tidy_fits", odd)
+    monkeypatch.setattr("fairwise.elicitation.housekeeping.LEAST_SECONDS", 0.01)
+    with visiting(make_study(), tmp_path / "study.sqlite") as visit:
+        while not tried.wait(0.05):
+            visit.client.app.state.housekeeper.wake()  # type: ignore[attr-defined]

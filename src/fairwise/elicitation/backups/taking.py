@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,12 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
             writer = BackupWriter(archive)
             rows = {table.name: _add_rows(writer, moment, table) for table in tables_of_backup(metadata)}
             for name in _files(folder, moment, with_secret):
-                writer.add(STUDY + name, _content(folder.path / name))
+                try:
+                    opened = (folder.path / name).open("rb")
+                except FileNotFoundError:  # somebody withdrew just now, and with them went files that name answers
+                    continue
+                with opened:
+                    writer.add(STUDY + name, iter(partial(opened.read, _CHUNK), b""))
             writer.end(
                 {
                     "fairwise": version("fairwise"),
@@ -89,9 +95,3 @@ def _files(folder: StudyFolder, moment: Connection, with_secret: bool) -> Iterat
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
         left = [job_folder(folder.path, job_id) / name for name in JOB_FILES]
         yield from (file.relative_to(folder.path).as_posix() for file in left if file.is_file())
-
-
-def _content(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while piece := opened.read(_CHUNK):
-            yield piece

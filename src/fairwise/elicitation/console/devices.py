@@ -24,18 +24,21 @@ class Devices:
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
 
-    def new(self, name: str) -> str:
-        """The cookie of a browser in which this name has just logged in."""
+    def new(self, name: str, password_hash: str) -> str:
+        """The cookie of a browser in which this name has just logged in by this password."""
         said = f"{int(time.time())}.{self._keys.new()}"
-        return f"{said}.{self._keys.form(_subject(said, name))}"
+        return f"{said}.{self._keys.form(_subject(said, name, password_hash))}"
 
-    def known(self, name: str, cookie: str) -> str | None:
-        """Which browser this is, if this name logged in by it; None for strangers."""
+    def known(self, name: str, password_hash: str, cookie: str) -> str | None:
+        """Which browser this is, if this name logged in by it; None for strangers.
+
+        With another password all browsers are strangers: whoever knew the old one must not guess the new one freely.
+        """
         said, _, signature = cookie.rpartition(".")
-        if not self._keys.is_form(_subject(said, name), signature):
+        if not self._keys.is_form(_subject(said, name, password_hash), signature):
             return None
         return said if time.time() - int(said.partition(".")[0]) < SECONDS else None
 
 
-def _subject(said: str, name: str) -> str:
-    return f"device {said} {same_letters(name)}"
+def _subject(said: str, name: str, password_hash: str) -> str:
+    return f"device {said} {password_hash} {same_letters(name)}"

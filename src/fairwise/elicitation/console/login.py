@@ -77,11 +77,12 @@ class LoginPages(ConsolePages):
         form = request.state.form
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
         address = request.client.host if request.client else ""
-        limits = login_limits(name, address, self._devices.known(name, cookie_of(request, devices.COOKIE) or ""))
-        if not await self._beside(self._attempts.begin, *limits):
-            return await self._ask(request, TOO_MANY, name, 429)
         found = await self._read(partial(operators.credentials, name=name))
         kept = None if found is None else found[1]
+        device = self._devices.known(name, kept or "", cookie_of(request, devices.COOKIE) or "")
+        limits = login_limits(name, address, device)
+        if not await self._beside(self._attempts.begin, *limits):
+            return await self._ask(request, TOO_MANY, name, 429)
         if not await self._beside(passwords.is_right, password[: passwords.LONGEST + 1], kept) or found is None:
             return await self._ask(request, _WRONG, name, 422)
         await self._beside(self._attempts.forgive, *limits)
@@ -107,7 +108,7 @@ class LoginPages(ConsolePages):
             "samesite": "strict",
         }
         response.set_cookie(COOKIE, token, **options)
-        response.set_cookie(devices.COOKIE, self._devices.new(name), max_age=devices.SECONDS, **options)
+        response.set_cookie(devices.COOKIE, self._devices.new(name, password_hash), max_age=devices.SECONDS, **options)
         return response
 
     async def log_out(self, request: Request) -> Response:

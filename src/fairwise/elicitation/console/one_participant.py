@@ -145,7 +145,7 @@ class OneParticipantPages(ConsolePages):
         except Unknown:
             raise HTTPException(404) from None
         self._host.watch.forget()
-        with suppress(StoreUnavailable):  # then the server does it within the hour
+        with suppress(StoreUnavailable, OSError):  # then the server does it within the hour
             if in_fits:
                 await self._beside(tidy_fits, self._host.path, self._host.store)
         cleaned = await self._beside(clean_files, self._host.database)

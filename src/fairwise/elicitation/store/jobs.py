@@ -128,9 +128,9 @@ def end(connection: Connection, job: Job, state: str, message: str, at: datetime
     return bool(connection.execute(sa.update(jobs).where(mine).values(values)).rowcount)
 
 
-def put_back(connection: Connection, job: Job) -> None:
-    """Let another take it at once: whoever did it must stop. How far it was is kept."""
-    waiting = {"state": "waiting", "attempts": jobs.c.attempts - 1}
+def put_back(connection: Connection, job: Job, *, counted: bool = False) -> None:
+    """Let another take it at once: whoever did it must stop. How far it was is kept, and an attempt only if counted."""
+    waiting = {"state": "waiting", "attempts": jobs.c.attempts - (0 if counted else 1)}
     connection.execute(sa.update(jobs).where(_under_way(job)).values(waiting))
 
 

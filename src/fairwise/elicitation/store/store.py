@@ -68,10 +68,10 @@ class Store:
         try:
             migrate(patient)
             with writing.begin() as connection:
-                if home is not None:
-                    record_identity(connection, url, home)
                 if fingerprint is not None:
                     claim(connection, fingerprint)
+                if home is not None:
+                    record_identity(connection, url, home)
                 identity = identity_in(connection)
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()

@@ -260,7 +260,7 @@ class ParticipantPages(Asking):
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         store = self._store(request)
         if await store.write(forget):  # whether the study is open or not
-            with suppress(StoreUnavailable):  # then the housekeeper does it
+            with suppress(StoreUnavailable, OSError):  # then the housekeeper does it
                 await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
         request.app.state.housekeeper.wake()
         response = self._to("/withdrawn")

@@ -29,3 +29,8 @@ def upgrade() -> None:
         "SELECT 1 FROM appearances JOIN answers ON answers.appearance_id = appearances.id "
         "WHERE appearances.participant_id = participants.id)"
     )
+    # Version 0.1 left the numbers of those who withdrew in the trail.
+    op.execute(
+        "UPDATE events SET about = '' WHERE about LIKE 'participant %' "
+        "AND about NOT IN (SELECT 'participant ' || CAST(number AS TEXT) FROM participants)"
+    )
