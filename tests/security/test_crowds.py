@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +157,23 @@ def test_many_requests_in_one_packet_are_not_all_taken(port: int) -> None:
     with lines(port, 1) as (line,):
         line.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 2000)
         assert line.all().count(b"200 OK") <= protocol.MOST_IN_LINE + 1
+
+
+def test_who_reads_nothing_is_hung_up_on(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise they would keep their place for ever: what is sent to them waits until they read it."""
+    monkeypatch.setattr(protocol, "UNREAD_SECONDS", 0.2)
+    with socket.socket() as lazy:
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        lazy.settimeout(60)
+        lazy.connect(("127.0.0.1", port))
+        with pytest.raises(ConnectionError):
+            _ask_without_end(lazy)
+
+
+def _ask_without_end(line: socket.socket) -> None:
+    while True:
+        line.sendall(b"GET /static/study.css HTTP/1.1\r\nhost: study.example\r\n\r\n" * 10)
+        time.sleep(0.02)  # not all at once, which is refused
 
 
 def test_half_open_connections_give_way(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,12 @@ def test_marks_without_end_are_cut() -> None:
     assert form.text("letters", 10) == "ááááá"
 
 
+def test_what_is_not_kept_parts_no_marks() -> None:
+    """A control character after every thirtieth mark, which is dropped, made one letter of all of them."""
+    text = worst("marks between what is dropped", 9_000)
+    assert len(Form({"text": text}).text("text", 10_000)) <= 31
+
+
 @pytest.mark.parametrize("path", ["/", "/admin/login", "/admin/participants"])
 def test_no_cookie_is_unquoted(make_study: Any, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight kilobytes of backslashes, as they pass every proxy, took half a second."""

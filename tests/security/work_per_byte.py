@@ -43,6 +43,7 @@ _SPOILS = re.compile("logout|withdraw|erase|remove|state|password|accounts|login
 
 WORST = {
     "marks to be put in order": ("\u0301\u0316", lambda n: "a" + "\u0301" * (n // 4) + "\u0316" * (n // 4)),
+    "marks between what is dropped": ("\u0301\x01", lambda n: "a" + ("\u0301\u0316" * 15 + "\x01") * (n // 61)),
     "marks that fall apart": ("\u0f73", None),
     "letters that fall apart": ("\u1e69", None),
     "letters": ("x", None),

@@ -61,13 +61,15 @@ def change_limits(name: str) -> tuple[Limit, ...]:
     return (Limit("old password of", same_letters(name), OF_ONE_NAME),)
 
 
-def consent_limits(address: str, most: int) -> tuple[Limit, ...]:
-    """Of someone who begins; a ``most`` of 0 is any number.
+def consent_limits(address: str, most: int, *, in_room: bool = False) -> tuple[Limit, ...]:
+    """Of someone who begins; a ``most`` of 0 is any number. Those in rooms are counted apart from others.
 
     Addresses that are not public are not counted: behind a proxy that tells no other, everyone would have one.
     """
     known = _parsed(address)
-    return (Limit("consent from", network(address), most),) if most and known is not None and known.is_global else ()
+    if not most or known is None or not known.is_global:
+        return ()
+    return (Limit("consent in a room from" if in_room else "consent from", network(address), most),)
 
 
 def network(address: str) -> str:

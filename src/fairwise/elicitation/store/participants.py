@@ -182,24 +182,28 @@ def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
         came["room_id"] = room.id
     if arrival.came_by in PANELS:
         contests = consent.contests and not consent.signed
-        if (problem := panel_state(connection, arrival, consent.mark, contests=contests)) is not None:
+        if (
+            problem := panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
+        ) is not None:
             raise problem
         came |= {"panel_id": arrival.who, "panel_session": arrival.session or None, "panel_signed": consent.signed}
     return came
 
 
 def panel_state(
-    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False
+    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
 ) -> StoreProblem | None:
     """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
 
-    With `contests` they say that the latter was somebody else, and may begin: see quotas.take_place.
+    With `contests` they say that the latter was somebody else, and may begin: see quotas.take_place. Whoever the panel
+    has `signed` for is kept out by nobody for whom it has not.
     """
     if not may_come(connection, mark):
         return NotListed()
     if contests:
         return None
     same = (participants.c.came_by == arrival.came_by) & (participants.c.panel_id == arrival.who)
+    same &= participants.c.panel_signed | sa.literal(not signed)
     if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
         return TakesPartAlready()
     gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark == mark)

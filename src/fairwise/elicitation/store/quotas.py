@@ -119,6 +119,7 @@ _WHO = sa.select(
     participants.c.relation,
     participants.c.came_by,
     participants.c.panel_id,
+    participants.c.panel_signed,
     _HAS_ANSWERED.label("has_answered"),
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
@@ -143,6 +144,7 @@ def take_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: da
         raise Full
     who = connection.execute(_WHO, {"token_hash": token_hash}).one()
     same = (participants.c.came_by == who.came_by) & (participants.c.panel_id == who.panel_id)
+    same &= participants.c.panel_signed | sa.literal(not who.panel_signed)
     others = sa.select(participants.c.id).where(same, participants.c.id != who.id, _HAS_ANSWERED).limit(1)
     if who.panel_id is not None and connection.execute(others).first() is not None:
         exclude(connection, who.number, reason=SAME_ID, by=BY_ITSELF, at=at)

@@ -61,8 +61,10 @@ _ANCHORS = (
 def taking_part(
     connection: Connection, since: datetime, *those: ColumnElement[bool], begun: datetime | None = None
 ) -> int:
-    """How many finished, or are at it."""
-    query = sa.select(sa.func.count()).select_from(participants).where(_finished | _at_it, *those)
+    """How many finished, or are at it; all who say that they have one id of a panel count as one."""
+    one_id = participants.c.came_by + "|" + participants.c.panel_id
+    who = sa.func.coalesce(one_id, sa.cast(participants.c.id, sa.Text))
+    query = sa.select(sa.func.count(sa.distinct(who))).where(_finished | _at_it, *those)
     return connection.execute(query, {"since": since, "begun": begun or since}).scalar_one()
 
 

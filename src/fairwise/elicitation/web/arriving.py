@@ -205,9 +205,10 @@ class ArrivalPages(Asking):
         arrival = visitor.arrival
         resume = await self._resumed(request, arrival)
         if not self._is_open(request):
-            return await self.not_open(request, _path(resume))
+            # In a room devices go from hand to hand.
+            return await self.not_open(request, None if arrival.came_by == ROOM else _path(resume))
         if resume is None and arrival.came_by in PANELS:
-            look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival))
+            look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
             state = await self._store(request).read(partial(look, contests=visitor.contests))
             if state is not None:
                 return self._refused(request, visitor, state)
@@ -290,7 +291,7 @@ class ArrivalPages(Asking):
                 partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys)))
             )
         except Unknown:
-            begin = partial(self._attempts.begin, *consent_limits(address, most))
+            begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
             return await asyncio.get_running_loop().run_in_executor(None, begin)
         return True
 

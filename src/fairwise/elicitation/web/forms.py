@@ -69,7 +69,9 @@ def _typed(text: str) -> str:
     kept, marks = [], 0
     for character in text:
         kind = unicodedata.category(character)
+        if kind in ("Cc", "Cs") and character not in "\n\t":
+            continue  # before marks are counted: what is not kept parts no marks either
         marks = marks + 1 if kind[0] == "M" else 0
-        if marks <= _MOST_MARKS and (character in "\n\t" or kind not in ("Cc", "Cs")):
+        if marks <= _MOST_MARKS:
             kept.append(character)
     return "".join(kept)

@@ -23,6 +23,9 @@ HEADER_SECONDS = 15.0
 LINGER_SECONDS = 2.0
 """So long a connection that was refused stays, so that the reason is read before it ends."""
 
+UNREAD_SECONDS = 30.0
+"""So long somebody may leave unread what was sent to them."""
+
 MOST_HEAD_BYTES = 32 * 1024
 MOST_HEADERS = 100
 MOST_IN_LINE = 20
@@ -82,7 +85,7 @@ class Crowd:
                     is_room = False
                 else:
                     self.leave(slowest)
-                    slowest.transport.close()
+                    slowest.transport.abort()  # to close waits until all is read that was sent
             self._groups[group][newcomer] = None
         return is_room
 
@@ -113,6 +116,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """
 
     _closing: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _refused = _turned_away = False
     _head_bytes = _kept_bytes = 0
 
@@ -176,8 +180,17 @@ class LimitedProtocol(HttpToolsProtocol):
         self._kept_bytes = 0
         super().on_body(body)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_unread()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_unread()
         self._crowd.leave(self)
         super().connection_lost(exc)
 
@@ -208,5 +221,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._closing.cancel()
             self._closing = None
 
+    def _stop_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def _close(self) -> None:
         self.transport.close()
+        self._closing = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
