@@ -41,7 +41,7 @@ SMALL, LARGE, BAR = 10_000, 1_000_000, 3.0
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')
 _SPOILS = re.compile("logout|withdraw|erase|remove|state|password|accounts|login")
 
-WORST = {
+WORST: dict[str, tuple[str, Callable[[int], str] | None]] = {
     "marks to be put in order": ("\u0301\u0316", lambda n: "a" + "\u0301" * (n // 4) + "\u0316" * (n // 4)),
     "marks between what is dropped": ("\u0301\x01", lambda n: "a" + ("\u0301\u0316" * 15 + "\x01") * (n // 61)),
     "marks that fall apart": ("\u0f73", None),
