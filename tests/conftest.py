@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 import warnings
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -70,20 +71,25 @@ def postgres() -> Iterator[str]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str | Path]:
     """Where an empty database is, each time another one."""
+    if request.param == "sqlite":
+        return lambda: tmp_path_factory.mktemp("sqlite") / "study.sqlite"
+    return partial(_new_postgres, request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def own_postgres(postgres: str) -> str:
+    """A database that no other test has written to."""
+    return _new_postgres(postgres)
+
+
+def _new_postgres(server: str) -> str:
     import psycopg  # noqa: PLC0415 - few tests need it
     from sqlalchemy.engine import make_url  # noqa: PLC0415
 
-    if request.param == "sqlite":
-        return lambda: tmp_path_factory.mktemp("sqlite") / "study.sqlite"
-    server: str = request.getfixturevalue("postgres")
-
-    def make() -> str:
-        name = f"t{uuid.uuid4().hex}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return make_url(server).set(database=name).render_as_string(hide_password=False)
-
-    return make
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
 @pytest.fixture

@@ -117,8 +117,8 @@ def test_a_database_that_is_refused_is_not_recorded(study: StudyFolder, tmp_path
     Store.open(tmp_path / "second.sqlite", "another", never_served).close()
 
 
-def test_what_is_recorded_is_no_secret(study: StudyFolder, postgres: str) -> None:
-    address = make_url(postgres).set(password="hunter2").render_as_string(hide_password=False)
+def test_what_is_recorded_is_no_secret(study: StudyFolder, own_postgres: str) -> None:
+    address = make_url(own_postgres).set(password="hunter2").render_as_string(hide_password=False)
     state(study.path, address)
     file = study.path / FILE
     assert set(json.loads(file.read_text(encoding="utf-8"))) == {"database", "address"}

@@ -91,9 +91,9 @@ def _words(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.slow
-def test_workers_do_not_outlive_their_parent(study: StudyFolder, postgres: str) -> None:
+def test_workers_do_not_outlive_their_parent(study: StudyFolder, own_postgres: str) -> None:
     """Killed without a chance to say goodbye, a server can be started again on the same port."""
-    with served(study.path, "--no-jobs", "--workers", "2", "--database", postgres) as (url, process):
+    with served(study.path, "--no-jobs", "--workers", "2", "--database", own_postgres) as (url, process):
         workers = psutil.Process(process.pid).children(recursive=True)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(20)

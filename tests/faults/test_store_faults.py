@@ -81,7 +81,7 @@ def test_an_old_form_that_said_nothing_new_undoes_no_later_answer(
 
 
 def test_after_having_been_read_only_it_can_be_written_to(postgres: str) -> None:
-    store = Store.open(postgres, "f")
+    store = Store.open(postgres, None)
 
     def count(connection: Connection) -> int:
         return int(connection.execute(_COUNT.columns()).rowcount)
