@@ -115,12 +115,12 @@ async def _compared(port: int, store: Store, runners: list[Any]) -> tuple[list[f
     beside: list[float] = []
     shares: list[float] = []
     for _ in range(TURNS):
-        await _answering(everyone, without)
+        await answer_for_a_while(everyone, without)
         submit = partial(jobs.submit, settings=_FIT, operator_name="benchmark", at=datetime.now(UTC))
         fits = [store.change_now(submit) for _ in runners]
         await _all_compute(store, fits, runners)
         before, start = _cpu_seconds(runners), time.perf_counter()
-        await _answering(everyone, beside)
+        await answer_for_a_while(everyone, beside)
         spent = _cpu_seconds(runners) - before
         shares.append(spent / (time.perf_counter() - start) / (os.cpu_count() or 1))
         if any(_of(store, fit).state != "running" for fit in fits):
@@ -134,7 +134,7 @@ async def _compared(port: int, store: Store, runners: list[Any]) -> tuple[list[f
     return without, beside, float(np.mean(shares))
 
 
-async def _answering(everyone: list[LeanParticipant], times: list[float]) -> None:
+async def answer_for_a_while(everyone: list[LeanParticipant], times: list[float]) -> None:
     end = time.perf_counter() + SECONDS
 
     async def take_part(someone: LeanParticipant, number: int) -> None:

@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 import uvloop
 
+from benchmarks.answers_while_fitting import SECONDS, THINKING, answer_for_a_while
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served
 
 PARTICIPANTS = 20
-THINKING = 1.0
 STRANGERS = 30
 PAUSE = 5.0
-SECONDS = 15.0
 TURNS = 2
 _BEFORE = 200
 _PAIRS = 100
@@ -59,10 +58,10 @@ async def _compared(port: int) -> tuple[list[float], list[float], int]:
     beside: list[float] = []
     gone = 0
     for _ in range(TURNS):
-        await _answering(everyone, without)
+        await answer_for_a_while(everyone, without)
         end = time.perf_counter() + SECONDS
         strangers = asyncio.gather(*(_come_and_go(port, end, number) for number in range(STRANGERS)))
-        await _answering(everyone, beside)
+        await answer_for_a_while(everyone, beside)
         gone += sum(await strangers)
     for someone in everyone:
         await someone.close()
@@ -81,22 +80,3 @@ async def _come_and_go(port: int, end: float, number: int) -> int:
         count += 1
         await asyncio.sleep(chance.uniform(0.5, 1.5) * PAUSE)
     return count
-
-
-async def _answering(everyone: list[LeanParticipant], times: list[float]) -> None:
-    end = time.perf_counter() + SECONDS
-
-    async def take_part(someone: LeanParticipant, number: int) -> None:
-        chance, turn = random.Random(number), number
-        await someone.reload()  # the server closes connections on which nothing is said
-        while True:
-            await asyncio.sleep(chance.uniform(0.5, 1.5) * THINKING)
-            if time.perf_counter() > end:
-                return
-            begun = time.perf_counter()
-            if not await someone.answer(turn):
-                raise RuntimeError("there were too few pairs")
-            times.append(time.perf_counter() - begun)
-            turn += 1
-
-    await asyncio.gather(*(take_part(someone, number) for number, someone in enumerate(everyone)))

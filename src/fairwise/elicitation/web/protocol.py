@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from http import HTTPStatus
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -12,6 +11,7 @@ from starlette.responses import HTMLResponse
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from fairwise.elicitation.console.attempts import network
 from fairwise.elicitation.web.security import HEADERS
 
 if TYPE_CHECKING:
@@ -98,12 +98,7 @@ class Crowd:
     def _groups_of(self, connection: LimitedProtocol) -> tuple[str, ...]:
         """An address is a network of IPv6, as each home has; that of a proxy stands for everyone behind it."""
         host = connection.client[0] if connection.client else ""
-        if not host or host in self._proxies:
-            return (_EVERYONE,)
-        address = ip_address(host)
-        if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
-            host = str(ip_network((int(address), 64), strict=False))
-        return (_EVERYONE, host)
+        return (_EVERYONE,) if not host or host in self._proxies else (_EVERYONE, network(host))
 
 
 _crowds: WeakKeyDictionary[ServerState, Crowd] = WeakKeyDictionary()
