@@ -9,7 +9,6 @@ import pytest
 
 from fairwise.auditing.simulated_study import Cost, simulate_study
 from fairwise.cli.plan_simulated import SimulationOptions
-from fairwise.elicitation.bots.panel import people_of
 from fairwise.elicitation.folder import StudyFolder
 from fairwise.simulation.pace import USUAL_SECONDS, minutes_for
 
@@ -45,7 +44,7 @@ def test_numbers_are_those_of_python(mixed: Path, answer: Callable[..., dict[str
     printed = answer("plan", "--simulate", mixed, *QUICK, *COST, *options)
     study = StudyFolder.open(mixed)
     cost = Cost(study.outcome(), 0.2, 0.01, 1, 1)
-    expected = simulate_study(study, people_of(study), [9, 14], cost=cost, n_studies=2, confidence=0.9, seed=3)
+    expected = simulate_study(study, study.people(), [9, 14], cost=cost, n_studies=2, confidence=0.9, seed=3)
     assert printed["simulated"] is True
     assert printed["panels"] == expected.panels.to_dict("records")
     assert printed["cost"]["error_without_judgments"] == expected.error_without_judgments

@@ -16,9 +16,9 @@ import uvicorn
 
 from fairwise.datasets.people_file import PeopleFile
 from fairwise.elicitation import export
-from fairwise.elicitation.bots.address import checked_address
+from fairwise.elicitation.bots.browser import checked_address
 from fairwise.elicitation.bots.page import Page
-from fairwise.elicitation.bots.panel import Played, people_of, play
+from fairwise.elicitation.bots.panel import Played, play
 from fairwise.elicitation.bots.participant import SIMULATED, BotParticipant
 from fairwise.elicitation.new_study import new_study
 from fairwise.elicitation.store.snapshot import snapshot
@@ -91,7 +91,7 @@ def played(study: StudyFolder, url: str, count: int = 4, *, noise: bool = False,
 
 
 def panel(study: StudyFolder, count: int, *, noise: bool = False) -> list[Any]:
-    drawn = draw_respondents(people_of(study), count, seed=3)
+    drawn = draw_respondents(study.people(), count, seed=3)
     return drawn if noise else [replace(who, noise=0.0, fatigue=0.0, position_bias=0.0) for who in drawn]
 
 
@@ -111,7 +111,7 @@ def test_what_they_think_is_what_is_exported(
         assert export.taken(connection) == export.Taken(4, 4, study.fingerprint)
     assert len(said) == 24
     assert texts["text"].str.contains(SIMULATED, regex=False).all()
-    people, by_name = people_of(study), {who.name: who for who in panel(study, 4)}
+    people, by_name = study.people(), {who.name: who for who in panel(study, 4)}
     rules = texts[texts["about"] == "rules"].set_index("judge")["text"]
     assert {text.split()[0] for text in rules} == set(by_name)
     for judge, rows in said.groupby("judge"):

@@ -18,8 +18,8 @@ from operating import PASSWORD
 from playwright.sync_api import expect
 from served import browsing, press
 
-from fairwise.elicitation.bots.address import checked_address
-from fairwise.elicitation.bots.panel import people_of, play
+from fairwise.elicitation.bots.browser import checked_address
+from fairwise.elicitation.bots.panel import play
 from fairwise.elicitation.folder import StudyFolder
 from fairwise.simulation import draw_respondents
 
@@ -140,7 +140,7 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
         open_it(page)
         own = answered(phone, address)
         study = StudyFolder.open(folder)
-        bots = draw_respondents(people_of(study), BOTS, seed=0)
+        bots = draw_respondents(study.people(), BOTS, seed=0)
         with ThreadPoolExecutor(1) as thread:  # the browser has this one
             thread.submit(lambda: asyncio.run(play(study, checked_address(address), bots))).result()
 

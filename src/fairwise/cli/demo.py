@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +52,8 @@ def demo(
 
     fairwise demo --out my-demo --no-serve
     """
+    from fairwise.elicitation.bots.panel import play  # noqa: F401 - says at once if the extra is missing
+
     limit = behind("--eta", budget, eta).limit
     if out is not None:
         check_folder(out.parent if str(out.parent) else Path())
@@ -141,14 +143,16 @@ def _free_port(wanted: int) -> int:
 
 
 def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    import httpx2
+    from http.client import HTTPConnection, HTTPException
 
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and server.poll() is None:
         try:
-            if httpx2.get(f"{address}/health", timeout=1, trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
+            with closing(HTTPConnection(address.removeprefix("http://"), timeout=1)) as connection:
+                connection.request("GET", "/health")
+                if connection.getresponse().status == 200:
+                    return
+        except (OSError, HTTPException):
             time.sleep(0.1)
     raise InputError(f"The server did not start; {log} says why")
 
@@ -181,12 +185,12 @@ def _changed(study: StudyFolder, change: Any) -> Any:
 def _ask(study: StudyFolder, address: str, seed: int) -> None:
     import asyncio
 
-    from fairwise.elicitation.bots.address import checked_address
-    from fairwise.elicitation.bots.panel import people_of, play
+    from fairwise.elicitation.bots.browser import checked_address
+    from fairwise.elicitation.bots.panel import play
     from fairwise.simulation import draw_respondents
 
     heading("2. Simulated people (no real people are asked)")
-    respondents = draw_respondents(people_of(study), _PEOPLE, seed=seed)
+    respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
     with counting("Simulated answers") as progress:
         site = checked_address(address)
         played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))

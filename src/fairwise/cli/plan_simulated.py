@@ -124,7 +124,6 @@ def plan_simulated(
     """Play the study and print what that shows; `given` are the options that were typed."""
     from fairwise.auditing.simulated_study import simulate_study
     from fairwise.cli.plan_words import show
-    from fairwise.elicitation.bots.panel import people_of
     from fairwise.elicitation.folder import StudyFolder
     from fairwise.simulation.pace import minutes_for
 
@@ -134,7 +133,7 @@ def plan_simulated(
     with stages() as progress:
         found = simulate_study(
             study,
-            people_of(study),
+            study.people(),
             sizes,
             cost=cost,
             n_studies=studies,

@@ -105,6 +105,11 @@ class StudyFolder:
         """Return the same with None where an active pair comes, which is chosen when the one before it was answered."""
         return self.schedules.places(participant_number, slot)
 
+    def people(self) -> pd.DataFrame:
+        """Return everyone with the values behind what is shown, by id."""
+        people: pd.DataFrame = read_parquet(self.path / PEOPLE).to_pandas().set_index(ID)
+        return people
+
     def outcome(self) -> pd.Series[Any]:
         """Return the outcomes by person, for a fit. Nothing else opens their file."""
         file = self.path / OUTCOME

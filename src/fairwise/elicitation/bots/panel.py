@@ -9,14 +9,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import pandas as pd
-
 from fairwise.elicitation.arrivals import Arrival
 from fairwise.elicitation.bots.browser import Browser
 from fairwise.elicitation.bots.eyes import Eyes
 from fairwise.elicitation.bots.participant import BotParticipant, World
-from fairwise.elicitation.folder import PEOPLE
-from fairwise.elicitation.people_cards import ID
 from fairwise.elicitation.signing import Keys
 
 if TYPE_CHECKING:
@@ -46,11 +42,6 @@ class Played:
         return self.answers / self.seconds
 
 
-def people_of(study: StudyFolder) -> pd.DataFrame:
-    """Everyone in the study with the values behind what is shown, by id."""
-    return pd.read_parquet(study.path / PEOPLE).set_index(ID)
-
-
 async def play(
     study: StudyFolder,
     site: httpx2.URL,
@@ -74,7 +65,7 @@ async def play(
         if progress is not None:
             progress(done, total)
 
-    world = World(study.settings, people_of(study), Eyes(study.cards), thinking, answered)
+    world = World(study.settings, study.people(), Eyes(study.cards), thinking, answered)
     certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
     room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
 
