@@ -411,7 +411,11 @@ DEFENCES = (
         "cli/cluster.py", """if not address.startswith("tls://"):""", "if False:"),
     # Restarts and disks
     one("a folder knows its database", "faults/test_own_database.py::test_a_closed_study_does_not_run_open_on_an_empty_database",
-        f"{STORE}store.py", "            check_identity(url, home)\n", "            pass\n"),
+        f"{STORE}store.py", "            check_identity(url, home, fingerprint)\n", "            pass\n"),
+    one("only what holds the study is taken instead", "faults/test_own_database.py::test_an_empty_or_another_study_never_takes_the_place_of_an_empty_one",
+        f"{STORE}identity.py", "or not _asked(url, partial(_holds, of=fingerprint))", ""),
+    one("and only of one that was never used", "faults/test_own_database.py::test_nothing_takes_the_place_of_a_database_in_which_something_was_done",
+        f"{STORE}identity.py", "or not _is_unused(home, known)", ""),
     one("so do commands that only look", "faults/test_own_database.py::test_no_command_takes_another_database",
         f"{STORE}snapshot.py", "                require_same(connection, url, home)\n", "                pass\n"),
     one("writes that fail are told", "faults/test_full_disk.py::test_a_full_disk_is_told_and_room_is_all_it_needs",

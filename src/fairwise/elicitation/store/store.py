@@ -63,7 +63,7 @@ class Store:
         """
         url = database_url(address)
         if home is not None:
-            check_identity(url, home)
+            check_identity(url, home, fingerprint)
         patient = writing_engine(url)
         writing = patient if url.get_backend_name() == "sqlite" else writing_engine(url, people_wait=True)
         try:
