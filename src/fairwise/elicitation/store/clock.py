@@ -31,11 +31,8 @@ _LONGEST = LONGEST.days * _DAY
 
 
 def days_off(connection: Connection, now: datetime) -> int:
-    """By how many days the clock is ahead of the last time that was believed, or behind (< 0); 0 if that may well be.
-
-    Before it was ever looked at, that is the newest time that is written anywhere in the database.
-    """
-    seen = counter(connection, _SEEN) or _newest(connection)
+    """By how many days the clock is ahead of the last time that was believed, or behind (< 0); 0 if that may be."""
+    seen = counter(connection, _SEEN)
     since = _minutes(now) - seen if seen else 0
     return round(since / _DAY) if abs(since) > _LONGEST else 0
 
@@ -72,6 +69,7 @@ def begin_again(connection: Connection, now: datetime) -> int:
 
     What it deletes too early is still in the file from which it was restored. A clock behind it is not believed.
     """
+    keep_newest_time(connection)
     ahead = max(days_off(connection, now), 0)
     look_at_clock(connection, now, believed=ahead > 0)
     return ahead
