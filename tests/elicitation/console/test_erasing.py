@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from fits import MODEL_FILE
 from fitting import ASKED
 from operating import Operating, operating
 from visits import hidden, visiting
@@ -129,8 +130,9 @@ def fitted(console: Operating, *numbers: int) -> Path:
     store.change_now(lambda c: end(c, job, "done", "", NOON))
     folder = job_folder(console.site.host.path, job_id)
     folder.mkdir(parents=True)
-    for name in (REPORT, FRONTIER, PRICES, MODEL):
+    for name in (REPORT, FRONTIER, PRICES):
         (folder / name).write_text("p00002 said: same")
+    (folder / MODEL).write_bytes(MODEL_FILE)
     return folder
 
 

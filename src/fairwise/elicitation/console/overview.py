@@ -13,7 +13,7 @@ from fairwise.elicitation.console.rate_chart import last_hour, whole_study
 from fairwise.elicitation.console.routes import ConsolePages, Route
 from fairwise.elicitation.console.watch import LEFT_AFTER
 from fairwise.elicitation.quality import NAMES
-from fairwise.elicitation.store.clock import days_ahead
+from fairwise.elicitation.store.clock import days_off
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -60,9 +60,9 @@ class OverviewPages(ConsolePages):
 
     async def _numbers(self, study: StudyFolder) -> dict[str, Any]:
         picture = await self._beside(self._host.watch.now, study)
-        ahead = await self._read(partial(days_ahead, now=datetime.now(UTC))) if study.settings.retention_days else 0
+        off = await self._read(partial(days_off, now=datetime.now(UTC))) if study.settings.retention_days else 0
         return {
-            "days_ahead": ahead,
+            "days_off": off,
             "standing": self._host.standing,
             "picture": picture,
             "pairs": study.settings.pairs,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from fairwise.elicitation.store.clock import keep_newest_time
 from fairwise.elicitation.store.engine import database_url, reading_engine, shown, writing_engine
 from fairwise.elicitation.store.identity import check_identity, identity_in, record_identity
 from fairwise.elicitation.store.migrate import migrate
@@ -62,7 +63,7 @@ class Store:
         """
         url = database_url(address)
         if home is not None:
-            check_identity(url, home)
+            check_identity(url, home, fingerprint)
         patient = writing_engine(url)
         writing = patient if url.get_backend_name() == "sqlite" else writing_engine(url, people_wait=True)
         try:
@@ -72,6 +73,7 @@ class Store:
                     claim(connection, fingerprint)
                 if home is not None:
                     record_identity(connection, url, home)
+                keep_newest_time(connection)
                 identity = identity_in(connection)
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
