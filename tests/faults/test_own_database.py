@@ -177,7 +177,7 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
     assert json.loads((study.path / FILE).read_text(encoding="utf-8"))["database"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"database": "x"}'])
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"database": "x"}'])
 def test_a_record_that_says_nothing_is_told_in_a_sentence(study: StudyFolder, text: str) -> None:
     (study.path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="does not say which database is this study's"):
