@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ def test_the_nearest_is_named_as_it_is_written() -> None:
 
 def test_long_names_are_neither_compared_nor_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two names of a hundred thousand characters, which a file may have, took minutes to compare."""
-    compare, pairs = close_match.get_close_matches, 0
+    compare, pairs = difflib.get_close_matches, 0
 
     def compared(word: str, known: Iterable[str], **how: Any) -> list[str]:
         nonlocal pairs
