@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
 import pandas as pd
+from argon2 import PasswordHasher
 from attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
 from operating import PASSWORD, operating
 from raw_asgi import Asked, send
 from small_study import study_maker
 
-from fairwise.elicitation.console import attempts
+from fairwise.elicitation.console import attempts, passwords
 from fairwise.elicitation.console.login import setup_key
 from fairwise.elicitation.console.routes import COOKIE as OPERATOR
 from fairwise.elicitation.console.study_parts import parts_of
@@ -179,7 +180,7 @@ def of_table(asked: Asked, csrf: str) -> list[Place]:
         return "person,age\n" + "".join(f"{at},{text[at : at + 20]}\n" for at in range(0, len(text), 26))
 
     def wide(text: str) -> str:
-        columns = max(min(len(text) // 20, 600), 1)
+        columns = max(min(len(text) // 20, 500), 1)
         line = ",".join(text[:8] for _ in range(columns))
         return ",".join(f"c{at}" for at in range(columns)) + f"\n{line}" * max(len(text) // (9 * columns) - 1, 1)
 
@@ -289,6 +290,7 @@ def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
     attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
+    passwords._hasher = PasswordHasher(time_cost=1, memory_cost=8)  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         wanted = [
