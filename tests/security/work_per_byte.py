@@ -290,7 +290,9 @@ def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
     attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
-    passwords._hasher = PasswordHasher(time_cost=1, memory_cost=8)  # or all else would be little beside it
+    passwords._hasher = PasswordHasher(
+        time_cost=1, memory_cost=8, parallelism=1
+    )  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         wanted = [
