@@ -114,7 +114,14 @@ CHANCES = [0.01511285640101646, 0.024767001432345028, 0.010644776792855283]
 
 @pytest.mark.parametrize(
     "parameters",
-    ["", "[]", "{}", '{"same": {}, "order": {}}', '{"same": {"mean": [1], "variance": [1]}, "order": null}'],
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        "{}",
+        '{"same": {}, "order": {}}',
+        '{"same": {"mean": [1], "variance": [1]}, "order": null}',
+    ],
 )
 def test_what_is_no_model_is_refused(nobody: StudyChooser, parameters: str) -> None:
     with pytest.raises(InputError, match="its parameters are not those of a model"):

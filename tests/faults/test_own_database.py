@@ -245,7 +245,7 @@ def test_an_empty_or_another_study_never_takes_the_place_of_an_empty_one(
     assert state(study.path, started_without) == "open"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"database": "x"}'])
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"database": "x"}'])
 def test_a_record_that_says_nothing_is_told_in_a_sentence(study: StudyFolder, text: str) -> None:
     (study.path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="does not say which database is this study's"):

@@ -34,7 +34,7 @@ def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> Acti
         found = json.loads(parameters)
         same, order = found["same"], found["order"]
         priors = _prior(same, model.same), None if model.order is None else _prior(order, model.order)
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise InputError("its parameters are not those of a model of answers about these people") from None
     return replace(chooser, model=replace(model, same=priors[0], order=priors[1]), answers_so_far=learned_from)
 

@@ -65,7 +65,7 @@ class Identity:
             return None
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(
                 f"{file}: does not say which database is this study's; put it back from a copy, or delete it and serve "
                 "the study with its own --database, which is then noted there anew"

@@ -17,6 +17,8 @@ from fairwise.elicitation.web.security import HEADERS
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGI3Application
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
 HEADER_SECONDS = 15.0
@@ -85,7 +87,7 @@ class Crowd:
                     is_room = False
                 else:
                     self.leave(slowest)
-                    slowest.transport.abort()  # to close waits until all is read that was sent
+                    slowest.abort()  # to close waits until all is read that was sent
             self._groups[group][newcomer] = None
         return is_room
 
@@ -112,6 +114,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     _closing: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
+    _at_work: RequestResponseCycle | None = None
     _refused = _turned_away = False
     _head_bytes = _kept_bytes = 0
 
@@ -177,7 +180,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -187,7 +190,26 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop_waiting()
         self._stop_unread()
         self._crowd.leave(self)
+        self._tell_nobody_is_there()
         super().connection_lost(exc)
+
+    def abort(self) -> None:
+        self._tell_nobody_is_there()
+        self.transport.abort()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._at_work = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _tell_nobody_is_there(self) -> None:
+        """Also to whoever works on a request before the last, of which alone uvicorn thinks: to send would fail."""
+        self.pipeline.clear()
+        if self._at_work is not None:
+            self._at_work.disconnected = True
+            self._at_work.message_event.set()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Is no news for the log: who asks for another protocol gets a reply in this one."""
 
     def send_400_response(self, msg: str) -> None:
         """Called by uvicorn for what its parser, or one of the limits above, does not take."""
@@ -223,4 +245,4 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _close(self) -> None:
         self.transport.close()
-        self._closing = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        self._closing = self.loop.call_later(UNREAD_SECONDS, self.abort)

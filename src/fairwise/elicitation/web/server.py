@@ -20,6 +20,7 @@ from fairwise.elicitation.console.login import setup_key
 from fairwise.elicitation.console.site import Site
 from fairwise.elicitation.editions import SETTINGS
 from fairwise.elicitation.folder import SECRET
+from fairwise.elicitation.log_limit import limit_log
 from fairwise.elicitation.store.operators import has_owner, was_set_up
 from fairwise.elicitation.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.errors import InputError
@@ -42,6 +43,7 @@ def database_of(folder: Path, url: str | None) -> str | Path:
 
 def app_from_environment() -> Site:
     """What each worker process runs; the parent says by the environment which study it is."""
+    limit_log()
     folder = Path(os.environ[_FOLDER])
     if _PARENT in os.environ:
         Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()
