@@ -234,7 +234,7 @@ DEFENCES = (
     one("no tracebacks", f"{E}test_web_safety.py::test_a_failure_shows_no_traceback",
         f"{WEB}security.py", "await self._refuse(scope, 500)(scope, receive, reply.send)", "raise"),
     one("nobody is told who takes part", f"{S}test_pages.py::test_who_takes_part_cannot_be_found_out_by_asking",
-        f"{WEB}arriving.py", "            return self._not_invited(request, Arrival.by_personal_link(token))\n        raise Unknown",
+        f"{WEB}arriving.py", "            return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))\n        raise Unknown",
         "            return self._not_invited(request, Arrival.by_personal_link(token))\n        return HTMLResponse(token)"),
     one("times are signed", f"{E}test_signing.py::test_time_is_measured_in_milliseconds_and_only_for_its_pair",
         "elicitation/signing.py", "/ 1000 if stamped == key else None", "/ 1000"),

@@ -69,7 +69,7 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
             start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), contests=True, problem=text
         ),
         "whose_device": pages.whose_device(resume=f"{prefix}/p/token", not_me=NotMe(text, text), way_here=""),
-        "id_taken": pages.id_taken(start_key=text, csrf=text, left=False, way_here=""),
+        "id_taken": pages.id_taken(start_key=text, csrf=text, panel=text, left=False, way_here=""),
         "no_place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),

@@ -80,9 +80,9 @@ GALLERY = {
         start_key="s", csrf="c", resume=ME.path, not_me=NotMe("c", "s"), problem="Choose one of the two"
     ),
     "whose-device": PLAIN.whose_device(resume=ME.path, not_me=NotMe("c", "s"), way_here=""),
-    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", left=False, way_here=""),
-    "id-taken-left": PLAIN.id_taken(start_key="s", csrf="c", left=True, way_here=""),
-    "id-vouched-for": PLAIN.id_taken(start_key="s", csrf=None, left=False, way_here=""),
+    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=False, way_here=""),
+    "id-taken-left": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=True, way_here=""),
+    "id-vouched-for": PLAIN.id_taken(start_key="s", csrf=None, panel="Prolific", left=False, way_here=""),
     "not-open": PLAIN.not_open(
         None, closed=False, here=f"{PREFIX}/", resume=ME.path, not_me=NotMe("c", "s"), sent=None
     ),

@@ -321,8 +321,13 @@ class ArrivalPages(Asking):
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
-        start_key, way = visitor.arrival.start_key, self._way_here(visitor)
-        page = self._in(request).id_taken(start_key=start_key, csrf=csrf, left=left, way_here=way)
+        page = self._in(request).id_taken(
+            start_key=visitor.arrival.start_key,
+            csrf=csrf,
+            panel=PANELS[visitor.arrival.came_by],
+            left=left,
+            way_here=self._way_here(visitor),
+        )
         return HTMLResponse(page, 200 if left else 409)
 
     async def _take_part(self, request: Request, visitor: Visitor) -> Response:

@@ -127,9 +127,9 @@ class Pages:
         """In a room, before anything else: whether it was they who began on this device."""
         return self._render("whose_device", resume=resume, not_me=not_me, way_here=way_here)
 
-    def id_taken(self, *, start_key: str, csrf: str | None, left: bool, way_here: str) -> str:
-        """Someone began under their id before, or ``left``; with ``csrf`` they may say that it was not them."""
-        return self._render("id_taken", start_key=start_key, csrf=csrf, left=left, way_here=way_here)
+    def id_taken(self, *, start_key: str, csrf: str | None, panel: str, left: bool, way_here: str) -> str:
+        """Someone began under their id of a panel, or ``left``; with ``csrf`` they may say that it was not them."""
+        return self._render("id_taken", start_key=start_key, csrf=csrf, panel=panel, left=left, way_here=way_here)
 
     def wall(self, room: Room, *, address: str, qr: Markup) -> str:
         """A room's code, to be read from afar."""
