@@ -16,7 +16,7 @@ from fairwise.elicitation.quality import EXPLAINED, WORDS, flags
 from fairwise.elicitation.store import exclusions
 from fairwise.elicitation.store.engine import database_url
 from fairwise.elicitation.store.erasure import about, clean_files, erase
-from fairwise.elicitation.store.one_participant import one_participant, same_panel_id
+from fairwise.elicitation.store.one_participant import claims, one_participant
 from fairwise.elicitation.store.problems import StoreUnavailable, Unknown
 from fairwise.elicitation.store.progress import answers_of
 
@@ -63,7 +63,7 @@ class OneParticipantPages(ConsolePages):
         def look(connection: Connection) -> tuple[Any, ...]:
             found = one_participant(connection, number)
             given = [each.given for each in answers_of(connection, [found.way.id])]
-            same_id = same_panel_id(connection, found.way)
+            same_id = claims(connection, found.way)
             return found, flags(given[0] if given else []), exclusions.history(connection, number), same_id
 
         try:
