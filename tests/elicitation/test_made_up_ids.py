@@ -15,17 +15,17 @@ from arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
 from signed_links import NOW, STUDY, Panel
 from visits import Visit, hidden, not_me_form, visiting
 
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import panel_ids
-from fairwise.elicitation.store.exclusions import IS_EXCLUDED, history
-from fairwise.elicitation.store.quotas import SAME_ID
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.study.signing import Keys
+from fairwise.store import panel_ids
+from fairwise.store.exclusions import IS_EXCLUDED, history
+from fairwise.store.quotas import SAME_ID
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 FULL = "There are enough people now"
 
@@ -228,7 +228,7 @@ def when_signed(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: Any = None) -> Clock:
             return cls.fromtimestamp(NOW, tz)
 
-    monkeypatch.setattr("fairwise.elicitation.web.panel_door.datetime", Clock)
+    monkeypatch.setattr("fairwise.web.participant.panel.datetime", Clock)
 
 
 @pytest.fixture

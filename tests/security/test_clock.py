@@ -12,21 +12,21 @@ from typer.testing import CliRunner
 from watching import take_part
 
 from fairwise.cli.app import app
-from fairwise.elicitation import forgetting
-from fairwise.elicitation.backups import restoring
-from fairwise.elicitation.backups.taking import take_backup
-from fairwise.elicitation.console import overview
-from fairwise.elicitation.forgetting import forget_in_time
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, counters, events, metadata, participants
+from fairwise.store import forgetting
+from fairwise.archive.backups import restoring
+from fairwise.archive.backups.taking import take_backup
+from fairwise.web.console import overview
+from fairwise.store.forgetting import forget_in_time
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, counters, events, metadata, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.forgetting import Forgotten
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.forgetting import Forgotten
 
 WORDS = "words that only I would write"
 SEEN = "clock seen"

@@ -14,8 +14,8 @@ import httpx2
 import pytest
 from served_process import served
 
-from fairwise.elicitation import log_limit
-from fairwise.elicitation.log_limit import MOST_KINDS, LogLimit
+from fairwise.store import log_limit
+from fairwise.store.log_limit import MOST_KINDS, LogLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
