@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from visits import visiting
+from tests.support.visits import visiting
 
 from fairwise.study.folder import StudyFolder
 from fairwise.store import erasure

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from accessible import axe_on
-from operating import PASSWORD
+from tests.support.accessible import axe_on
+from tests.support.operating import PASSWORD
 from playwright.sync_api import expect
-from served import browsing, press
+from tests.support.served import browsing, press
 
 from fairwise.bots.browser import checked_address
 from fairwise.bots.panel import play

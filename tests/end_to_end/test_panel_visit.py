@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from accessible import axe_on
-from served import PAIRS, Served, browsing, press, serving
+from tests.support.accessible import axe_on
+from tests.support.served import PAIRS, Served, browsing, press, serving
 
 from fairwise.study.settings import StudySettings
 from fairwise.store.engine import database_url, reading_engine

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import uvicorn
-from accessible import WCAG, axe_on
-from operating import PASSWORD
+from tests.support.accessible import WCAG, axe_on
+from tests.support.operating import PASSWORD
 from playwright.sync_api import expect
-from served import browsing, press
+from tests.support.served import browsing, press
 
 from fairwise.datasets.people_file import PeopleFile
 from fairwise.web.console.passwords import hashed

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from old_study import everything, old_rows
+from tests.support.old_study import everything, old_rows
 from typer.testing import CliRunner
-from visits import Visit, hidden, visiting
+from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.cli.app import app
 from fairwise.archive.backups.archive import MANIFEST, STUDY, BackupWriter

@@ -15,11 +15,11 @@ import httpx2
 import psycopg
 import pytest
 import sqlalchemy as sa
-from hanging import Hanging
-from served import listening
-from served_process import served
+from tests.support.hanging import Hanging
+from tests.support.served import listening
+from tests.support.served_process import served
 from sqlalchemy.engine import make_url
-from visits import hidden
+from tests.support.visits import hidden
 
 from fairwise.web.app import Site
 from fairwise.store import timeouts as patience

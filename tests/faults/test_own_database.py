@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
-from operating import operating
+from tests.support.operating import operating
 from sqlalchemy.engine import make_url
 from typer.testing import CliRunner
-from visits import Visit, visiting
+from tests.support.visits import Visit, visiting
 
 from fairwise.cli.app import app
 from fairwise.archive.backups.taking import take_backup

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from faults.postgres import set_read_only
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
-from visits import Visit, hidden, visiting
+from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.web.shared.host import Host
 from fairwise.web.app import Site

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from fitting import answered, ended, study_of, submitted, until, working
+from tests.support.fitting import answered, ended, study_of, submitted, until, working
 
 from fairwise.store.export import judgments
 from fairwise.study.folder import OUTCOME

@@ -16,7 +16,7 @@ import pandas as pd
 import psutil
 import pytest
 import sqlalchemy as sa
-from fitting import ended, job_of, killed, submitted, until, working
+from tests.support.fitting import ended, job_of, killed, submitted, until, working
 
 from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
 from fairwise.store import jobs

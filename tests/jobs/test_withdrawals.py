@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
-from traces import files_with, traces_of
+from tests.support.fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
+from tests.support.traces import files_with, traces_of
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.archive.backups.taking import take_backup

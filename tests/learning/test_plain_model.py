@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from estimators import ESTIMATORS, each_estimator
+from tests.support.estimators import ESTIMATORS, each_estimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 

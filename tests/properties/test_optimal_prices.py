@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from moments import MOMENTS
+from tests.support.moments import MOMENTS
 from scipy.optimize import linprog
 
 from fairwise import Judgments, PairwiseFairClassifier

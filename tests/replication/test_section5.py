@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from pages import ROOT
-from replicated_page import check_page
+from tests.support.pages import ROOT
+from tests.support.replicated_page import check_page
 from scipy import stats
 
 from fairwise import Judgments

@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from attacked import PARAMETERS
+from tests.support.attacked import PARAMETERS
 
 if TYPE_CHECKING:
-    from attacked import Attacked
+    from tests.support.attacked import Attacked
     from fastapi import FastAPI
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from operating import operating
+from tests.support.operating import operating
 from typer.testing import CliRunner
-from watching import take_part
+from tests.support.watching import take_part
 
 from fairwise.cli.app import app
 from fairwise.store import forgetting

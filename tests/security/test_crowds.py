@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from served import listening
+from tests.support.served import listening
 
 from fairwise.web.app import Site
 from fairwise.web import protocol

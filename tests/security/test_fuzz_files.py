@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mutations import damaged, damaged_archive, damaged_table, damaged_text
-from tried import Tried, how_many, rng_of
-from visits import hidden, visiting
+from tests.support.mutations import damaged, damaged_archive, damaged_table, damaged_text
+from tests.support.tried import Tried, how_many, rng_of
+from tests.support.visits import hidden, visiting
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.people_file import PeopleFile

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from attacked import post
-from operating import PASSWORD, Operating, operating
-from raw_asgi import send
+from tests.support.attacked import post
+from tests.support.operating import PASSWORD, Operating, operating
+from tests.support.raw_asgi import send
 
 from fairwise.web.console import devices
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from served_process import served
+from tests.support.served_process import served
 
 from fairwise.store import log_limit
 from fairwise.store.log_limit import MOST_KINDS, LogLimit

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from attacked import get, post
-from attacked import prepared as attack
-from operating import PASSWORD, operating
-from raw_asgi import Asked, send
-from served import listening
+from tests.support.attacked import get, post
+from tests.support.attacked import prepared as attack
+from tests.support.operating import PASSWORD, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.served import listening
 
 from fairwise.web.console import login
 

@@ -7,10 +7,10 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fits import done_job
-from operating import Operating, operating
-from visits import Visit, hidden
-from watching import take_part
+from tests.support.fits import done_job
+from tests.support.operating import Operating, operating
+from tests.support.visits import Visit, hidden
+from tests.support.watching import take_part
 
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.downloads import FILES

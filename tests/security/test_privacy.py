@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 import sqlalchemy as sa
-from attacked import get
-from fits import done_job
-from operating import PASSWORD, Operating, operating
-from raw_asgi import send
-from visits import Visit, hidden
-from watching import take_part
+from tests.support.attacked import get
+from tests.support.fits import done_job
+from tests.support.operating import PASSWORD, Operating, operating
+from tests.support.raw_asgi import send
+from tests.support.visits import Visit, hidden
+from tests.support.watching import take_part
 
 from fairwise.store import export
 

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from operating import operating
-from served import listening
-from visits import visiting
+from tests.support.operating import operating
+from tests.support.served import listening
+from tests.support.visits import visiting
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.table_file import read_table

@@ -24,10 +24,10 @@ from urllib.parse import parse_qsl, quote
 
 import pandas as pd
 from argon2 import PasswordHasher
-from attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
-from operating import PASSWORD, operating
-from raw_asgi import Asked, send
-from small_study import study_maker
+from tests.support.attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
+from tests.support.operating import PASSWORD, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.small_study import study_maker
 
 from fairwise.web.shared import attempts
 

@@ -11,10 +11,10 @@ from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from fits import done_job
-from operating import Operating, operating
-from raw_asgi import Asked, send
-from visits import Visit, hidden, not_me_form
+from tests.support.fits import done_job
+from tests.support.operating import Operating, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.visits import Visit, hidden, not_me_form
 
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.devices import COOKIE as DEVICE
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from raw_asgi import Reply
+    from tests.support.raw_asgi import Reply
 
     from fairwise.study.folder import StudyFolder
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from crowds import SETTINGS, Crowd
+from tests.support.crowds import SETTINGS, Crowd
 from fairlearn.reductions import DemographicParity
 from sklearn.linear_model import LogisticRegression
 

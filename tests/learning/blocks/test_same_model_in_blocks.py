@@ -8,7 +8,7 @@ import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
-from crowds import SETTINGS, Crowd
+from tests.support.crowds import SETTINGS, Crowd
 from fairlearn.reductions import DemographicParity
 
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
