@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.changed_bundles import changed, in_table, put
+from tests.support.visits import hidden, visiting
 from tests.web.participant.test_active_studies import DESIGN, PAIRS, SAID, take_part, wait_until_learned
 from typer.testing import CliRunner
-from tests.support.visits import hidden, visiting
 
-from fairwise.cli.app import app
 from fairwise.archive.bundles.archive import read_bundle, write_bundle
 from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, SCHEDULE, tables
 from fairwise.archive.bundles.reopen import reopen_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.study.folder import StudyFolder
-from fairwise.store.store import Store
-from fairwise.web.participant import answer_model_refresh as learning
+from fairwise.cli.app import app
 from fairwise.errors import InputError
+from fairwise.store.store import Store
+from fairwise.study.folder import StudyFolder
+from fairwise.web.participant import answer_model_refresh as learning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,17 +17,17 @@ from tests.support.changed_bundles import changed, in_table, put
 from tests.support.small_study import OUTCOME
 from tests.support.visits import hidden, visiting
 
-from fairwise.store import export
 from fairwise.archive.bundles import archive
 from fairwise.archive.bundles.archive import MANIFEST, read_bundle, write_bundle
 from fairwise.archive.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
 from fairwise.archive.bundles.reopen import reopen_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.study.folder import StudyFolder
+from fairwise.errors import InputError
+from fairwise.store import export
 from fairwise.store.exclusions import exclude
 from fairwise.store.store import Store
 from fairwise.store.tables import answers
-from fairwise.errors import InputError
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 from tests.support.visits import visiting
 
-from fairwise.study.folder import StudyFolder
 from fairwise.store import erasure
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import counters, participants
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, cast
 import httpx2
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 from tests.support.served_process import free_port, served
 from tests.support.small_study import study_maker
-from sqlalchemy.engine import make_url
 from tests.support.visits import Visit, hidden
 
 if TYPE_CHECKING:

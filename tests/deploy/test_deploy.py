@@ -21,9 +21,9 @@ from tests.support.served_process import free_port, served
 from tests.support.small_study import study_maker
 
 from fairwise.cli.app import app
+from fairwise.jobs import keeping
 from fairwise.web.console.study_wizard import MakingPages
 from fairwise.web.shared import security
-from fairwise.jobs import keeping
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import typer
 from tests.support.pages import PAGES, commands, name_of
-from typer.testing import CliRunner
 from tests.support.visits import hidden, visiting
+from typer.testing import CliRunner
 
 from fairwise.cli.app import app
 from fairwise.datasets.people_file import PeopleFile

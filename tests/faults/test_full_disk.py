@@ -13,13 +13,12 @@ import sqlalchemy as sa
 from faults.disk import SmallDisk
 from faults.postgres import set_read_only
 from faults.study import make_study
-from tests.support.operating import Operating, operating
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, OperationalError
+from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.store import log_limit
-from fairwise.store import failures
+from fairwise.store import failures, log_limit
 from fairwise.store.failures import FailedWrites
 from fairwise.store.tables import answers
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 from tests.support.attacked import PARAMETERS
 
 if TYPE_CHECKING:
-    from tests.support.attacked import Attacked
     from fastapi import FastAPI
+    from tests.support.attacked import Attacked
 
 
 def document(app: FastAPI, attacked: Attacked) -> dict[str, Any]:

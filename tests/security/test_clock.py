@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from tests.support.operating import operating
-from typer.testing import CliRunner
 from tests.support.watching import take_part
+from typer.testing import CliRunner
 
-from fairwise.cli.app import app
-from fairwise.store import forgetting
 from fairwise.archive.backups import restoring
 from fairwise.archive.backups.taking import take_backup
-from fairwise.web.console import overview
-from fairwise.store.forgetting import forget_in_time
+from fairwise.cli.app import app
+from fairwise.store import forgetting
 from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.forgetting import forget_in_time
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, counters, events, metadata, participants
+from fairwise.web.console import overview
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.forgetting import Forgotten
+    from fairwise.study.folder import StudyFolder
 
 WORDS = "words that only I would write"
 SEEN = "clock seen"

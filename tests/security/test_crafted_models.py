@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from tests.support.crafted_models import crafted
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.support.crafted_models import crafted
 from tests.support.tried import how_many, rng_of
 
 from fairwise import PairwiseFairClassifier

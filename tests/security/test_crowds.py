@@ -11,8 +11,8 @@ import psutil
 import pytest
 from tests.support.served import listening
 
-from fairwise.web.app import Site
 from fairwise.web import protocol
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

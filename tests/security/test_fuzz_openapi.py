@@ -8,11 +8,11 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import schemathesis
-from tests.support.attacked import copied, good_visit, prepared
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from tests.support.raw_asgi import Asked, send
 from tests.security.openapi import document
 from tests.security.test_fuzz_requests import harmless
+from tests.support.attacked import copied, good_visit, prepared
+from tests.support.raw_asgi import Asked, send
 from tests.support.tried import Tried, how_many
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tests.support.attacked import Attacked
 
-    from fairwise.web.app import Site
     from fairwise.study.folder import StudyFolder
+    from fairwise.web.app import Site
 
 WHO = ("nobody", "viewer", "owner")
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import psycopg
+from sqlalchemy.engine import make_url
 from tests.support.attacked import FORM, GAPS, HEADERS, copied, good_visit, prepared
 from tests.support.mutations import EVIL, damaged, damaged_table, evil
 from tests.support.operating import operating
 from tests.support.raw_asgi import Asked, send
-from sqlalchemy.engine import make_url
 from tests.support.tried import Tried, how_many, rng_of
 
-from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.app import Site
 from fairwise.store.study_state import set_state
+from fairwise.web.app import Site
+from fairwise.web.console.base import COOKIE as OPERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,10 @@ from tests.support.attacked import post
 from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.raw_asgi import send
 
-from fairwise.web.console import devices
-
-from fairwise.web.console import passwords
-from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
-from fairwise.web.console.login import setup_key
 from fairwise.store.tables import operators
+from fairwise.web.console import devices, passwords
+from fairwise.web.console.login import setup_key
+from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.security.work_per_byte import IN_FORMS, Place, everything, worst
 from tests.support.operating import operating
 from tests.support.raw_asgi import send
-from tests.security.work_per_byte import IN_FORMS, Place, everything, worst
 from tests.support.visits import visiting
 
 from fairwise.study.texts import left_to_fill_in

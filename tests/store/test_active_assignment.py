@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from fairwise.study.designs import ShownPair
-from fairwise.store import answer_models
+from fairwise.judgments import Answer
 from fairwise.store import active_assignment as laying_out
-from fairwise.store import pairs
-from fairwise.store import participants
+from fairwise.store import answer_models, pairs, participants
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, appearances
 from fairwise.store.tables import participants as everyone
-from fairwise.judgments import Answer
+from fairwise.study.designs import ShownPair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,12 +13,11 @@ import sqlalchemy as sa
 from tests.support.someone import NOW, Someone
 from tests.support.visits import hidden, visiting
 
+from fairwise.judgments import Answer
 from fairwise.store import active_assignment as laying_out
-
 from fairwise.store import pairs
 from fairwise.store.errors import ChangedTooOften
 from fairwise.store.tables import answers, repeats
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

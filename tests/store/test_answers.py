@@ -21,14 +21,12 @@ from hypothesis.stateful import (
 )
 from tests.support.someone import TOTAL, Someone
 
-from fairwise.store import export
-from fairwise.store import pairs
-from fairwise.store import participants
+from fairwise.judgments import Answer
+from fairwise.store import export, pairs, participants
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, appearances, closings, withdrawals
 from fairwise.store.tables import participants as participants_table
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

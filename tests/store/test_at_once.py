@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from tests.support.someone import LEASE, NOW, TOTAL, Someone, schedule
 
+from fairwise.judgments import Answer
 from fairwise.store import participants
 from fairwise.store.store import Store
 from fairwise.store.tables import answers
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

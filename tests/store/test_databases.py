@@ -9,12 +9,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from tests.support.someone import Someone
 
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.migrate import migrate
 from fairwise.store.store import Store
 from fairwise.store.tables import metadata
-from fairwise.errors import InputError
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

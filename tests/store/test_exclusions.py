@@ -12,17 +12,16 @@ import sqlalchemy as sa
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import hidden, visiting
 
-from fairwise.store import export
 from fairwise.archive.bundles.archive import read_bundle, write_bundle
 from fairwise.archive.bundles.contents import ANSWERS, EXCLUSIONS
 from fairwise.archive.bundles.reopen import reopen_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.store import exclusions
+from fairwise.errors import InputError
+from fairwise.store import exclusions, export
 from fairwise.store.errors import Unknown
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import exclusions as kept
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,14 +14,12 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from fairwise.store import export
-from fairwise.store import pairs
-from fairwise.store import participants
+from fairwise.judgments import Answer
+from fairwise.store import export, pairs, participants
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.migrate import _scripts, migrate
 from fairwise.store.slots import anchor_coverage
 from fairwise.store.store import Store
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

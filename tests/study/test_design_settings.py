@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairwise.errors import InputError
 from fairwise.study.design_settings import KINDS
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

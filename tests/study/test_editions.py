@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
 from fairwise.study.cards import Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import draft, translated
-from fairwise.errors import InputError
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.study.fit_settings import ESTIMATORS, FitSettings, outcome_labels
 from fairwise.errors import InputError
+from fairwise.study.fit_settings import ESTIMATORS, FitSettings, outcome_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable

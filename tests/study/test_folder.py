@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairwise.errors import InputError
 from fairwise.study.cards import Card, Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import language
 from fairwise.study.people_cards import shown
 from fairwise.study.settings import Column, StudySettings
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

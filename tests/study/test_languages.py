@@ -8,12 +8,12 @@ from gettext import NullTranslations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import fairwise.elicitation
 import pytest
 from babel.messages.extract import extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
-import fairwise.elicitation
 from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS
 from fairwise.study.languages import Language, available, language
 from fairwise.study.people_cards import shown

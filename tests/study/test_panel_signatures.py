@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.support.signed_links import DIGEST_IS_SHA256, NOW, STUDY, Panel, encoded
 
+from fairwise.errors import InputError
 from fairwise.study.panel_signatures import NotSigned, PanelKeys
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
 
 PANEL = Panel()
 KEYS = PanelKeys.read(PANEL.published)

@@ -5,8 +5,22 @@ from __future__ import annotations
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from fairwise.study.quality import ALIKE_SHARE, EXPLAINED, FAILED_CHECK, FAST_SECONDS, FEWEST_ALIKE, FEWEST_TIMED, NAMES, ONE_KEY, TOO_FAST, UNSTEADY, Flag, Given, flags
 from fairwise.judgments import Answer
+from fairwise.study.quality import (
+    ALIKE_SHARE,
+    EXPLAINED,
+    FAILED_CHECK,
+    FAST_SECONDS,
+    FEWEST_ALIKE,
+    FEWEST_TIMED,
+    NAMES,
+    ONE_KEY,
+    TOO_FAST,
+    UNSTEADY,
+    Flag,
+    Given,
+    flags,
+)
 
 ANSWERS = st.sampled_from([str(answer) for answer in Answer])
 SECONDS = st.none() | st.floats(0, 60)

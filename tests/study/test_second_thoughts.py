@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.study.second_thoughts import LONGEST_CIRCLE, MOST_SHOWN, Kind, Said, second_thoughts
 from fairwise.judgments import Answer
+from fairwise.study.second_thoughts import LONGEST_CIRCLE, MOST_SHOWN, Kind, Said, second_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.study.texts import LONGEST, TAGS, left_to_fill_in, read_text, safe_html
 from fairwise.errors import InputError
+from fairwise.study.texts import LONGEST, TAGS, left_to_fill_in, read_text, safe_html
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,12 +16,12 @@ from tests.support.operating import Operating, operating
 from tests.support.raw_asgi import Asked, send
 from tests.support.visits import Visit, hidden, not_me_form
 
+from fairwise.store.operators import credentials
+from fairwise.web.app import Site
 from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.devices import COOKIE as DEVICE
 from fairwise.web.console.login import reset_key
-from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.app import Site
-from fairwise.store.operators import credentials
 from fairwise.web.participant.base import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:

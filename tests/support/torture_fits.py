@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.listed_programme import least_error
 from sklearn.linear_model import LogisticRegression
+from tests.support.listed_programme import least_error
 from tests.support.torturing import Case
 
 from fairwise import Judgments, PairwiseFairClassifier

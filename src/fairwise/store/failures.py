@@ -9,8 +9,8 @@ from time import monotonic
 
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
-from fairwise.store.log_limit import OnceAMinute, since_then
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.log_limit import OnceAMinute, since_then
 
 _log = logging.getLogger("fairwise")
 _RECENT_SECONDS = 5.0

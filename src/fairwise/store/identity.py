@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.store.job_files import JOBS
-from fairwise.store.engine import database_url, shown, snapshot_engine
-from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 from fairwise.errors import InputError
+from fairwise.store.engine import database_url, shown, snapshot_engine
+from fairwise.store.job_files import JOBS
+from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 
 if TYPE_CHECKING:
     from collections.abc import Callable

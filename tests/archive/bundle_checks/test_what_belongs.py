@@ -17,13 +17,13 @@ from fairwise.archive.bundles.archive import read_bundle, write_bundle
 from fairwise.archive.bundles.contents import CONSENTS, PARTICIPANTS, tables
 from fairwise.archive.bundles.reopen import reopen_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
+from fairwise.errors import InputError
 from fairwise.store.counters import counter
 from fairwise.store.invitations import invite
 from fairwise.store.store import Store
 from fairwise.store.tables import consent_texts
-from fairwise.errors import InputError
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

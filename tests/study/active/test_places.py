@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.study.designs.test_mixed import designs, mixed
 
 from fairwise.datasets.people_file import PeopleFile
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE, GivenAnswer
 from fairwise.study.active.parameters import written
 from fairwise.study.active.study_chooser import Situation, StudyChooser
 from fairwise.study.folder import SCORES, StudyFolder
 from fairwise.study.new_study import new_study
 from fairwise.study.scores import GivenScores
-from fairwise.errors import InputError
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

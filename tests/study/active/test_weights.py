@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fairwise.judgments import Answer, Judgments
 from fairwise.study.active import ACTIVE, GivenAnswer
 from fairwise.study.active.study_chooser import Situation, StudyChooser
-from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable

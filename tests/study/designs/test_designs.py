@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from fairwise.errors import InputError
 from fairwise.study.designs import DifferingPairs, IdenticalPairs, Schedules, ShownPair
 from fairwise.study.settings import Column, StudySettings
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

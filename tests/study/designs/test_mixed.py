@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from fairwise.errors import InputError
 from fairwise.study.designs import Schedules, ShownPair
 from fairwise.study.designs.order import PAUSE
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
 
 COLUMNS = [{"name": "sex", "label": "Sex"}, {"name": "age", "label": "Age"}]
 PEOPLE: dict[str, Any] = {f"p{k}": ("fm"[k % 2], k // 4) for k in range(40)}  # each record twice

@@ -13,9 +13,9 @@ from tests.support.operating import Operating, operating
 from tests.support.watching import take_part
 
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.web.console.downloads import FILES
-from fairwise.study.signing import Keys
 from fairwise.store import invitations
+from fairwise.study.signing import Keys
+from fairwise.web.console.downloads import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

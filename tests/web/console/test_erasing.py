@@ -20,16 +20,15 @@ from tests.support.watching import take_part
 from fairwise.archive.bundles.archive import read_bundle
 from fairwise.archive.bundles.contents import PARTICIPANTS
 from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.store import erasure, invitations
+from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
 from fairwise.store.forgetting import forget_in_time
 from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
-from fairwise.study.signing import Keys
-from fairwise.store import erasure
-from fairwise.store import invitations
-from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, appearances, events, metadata, participants
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

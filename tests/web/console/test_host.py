@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.operating import operating
 from starlette.testclient import TestClient
+from tests.support.operating import operating
 
-from fairwise.web.shared.host import Host
-from fairwise.web.app import Site
-from fairwise.study.folder import SECRET, SECRET_BYTES
+from fairwise.errors import InputError
 from fairwise.store import identity
+from fairwise.study.folder import SECRET, SECRET_BYTES
+from fairwise.web.app import Site
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.metrics import TOKEN
 from fairwise.web.shared.security import POLICY
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

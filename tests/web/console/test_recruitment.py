@@ -17,11 +17,11 @@ from tests.support.signed_links import Panel
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.web.console.recruitment import MOST_LINKS
-from fairwise.study.signing import Keys
 from fairwise.store import invitations
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import events, metadata
+from fairwise.study.signing import Keys
+from fairwise.web.console.recruitment import MOST_LINKS
 from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, csv, left, problem, send, uploaded
 
-from fairwise.web.console import uploaded_people
 from fairwise.study.folder import StudyFolder
+from fairwise.web.console import uploaded_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

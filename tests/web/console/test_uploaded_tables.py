@@ -12,7 +12,6 @@ from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
 
 from fairwise.web.console import study_wizard as making
-
 from fairwise.web.console import uploaded_people
 from fairwise.web.console.base import Route
 from fairwise.web.console.uploaded_people import HOURS_KEPT

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.operating import Operating, operating
 from starlette.datastructures import QueryParams
+from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.web.shared import watch
-from fairwise.web.console.participants import PAGE_SIZE, Wanted
-from fairwise.web.console.rate_chart import last_hour, whole_study
-from fairwise.web.shared.watch import LEFT_AFTER, Person
-from fairwise.study.quality import Flag
-from fairwise.study.signing import Keys
 from fairwise.store import invitations
 from fairwise.store.progress import Answers, Identity, answers_of
 from fairwise.store.tables import answers, events, participants
+from fairwise.study.quality import Flag
+from fairwise.study.signing import Keys
+from fairwise.web.console.participants import PAGE_SIZE, Wanted
+from fairwise.web.console.rate_chart import last_hour, whole_study
 from fairwise.web.participant.base import COOKIE
+from fairwise.web.shared import watch
+from fairwise.web.shared.watch import LEFT_AFTER, Person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.store import export
-from fairwise.study.folder import SCORES, StudyFolder
-from fairwise.store.tables import answer_models, answers, appearances, metadata, participants
-from fairwise.web.participant import answer_model_refresh as learning
 from fairwise.errors import InputError
+from fairwise.store import export
+from fairwise.store.tables import answer_models, answers, appearances, metadata, participants
+from fairwise.study.folder import SCORES, StudyFolder
+from fairwise.web.participant import answer_model_refresh as learning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,11 +9,11 @@ from tests.support.arriving import NOW, agree, mine, states, to_the_end
 from tests.support.visits import hidden, visiting
 
 from fairwise.store import export
-from fairwise.study.signing import Keys
 from fairwise.store.invitations import invitation, invite, revoke
 from fairwise.store.rooms import all_rooms, close_room, open_room
 from fairwise.store.roster import roster
 from fairwise.store.tables import participants as table
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.arriving import NOW, agree
 from starlette.testclient import TestClient
+from tests.support.arriving import NOW, agree
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.web.shared import attempts
-from fairwise.study.signing import Keys
 from fairwise.store.rooms import open_room
 from fairwise.store.tables import participants as table
+from fairwise.study.signing import Keys
+from fairwise.web.shared import attempts
 
 if TYPE_CHECKING:
     from pathlib import Path

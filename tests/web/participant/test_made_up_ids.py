@@ -15,11 +15,11 @@ from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
 from tests.support.signed_links import NOW, STUDY, Panel
 from tests.support.visits import Visit, hidden, not_me_form, visiting
 
-from fairwise.study.signing import Keys
 from fairwise.store import panel_ids
 from fairwise.store.exclusions import IS_EXCLUDED, history
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import participants as table
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from tests.support.every_page import ALICE, Parsed, all_pages, card, pair, settings
 
+from fairwise.judgments import Answer
 from fairwise.study.cards import Card
+from fairwise.study.practice import check_questions, practice_pair, wrong_answers
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
-from fairwise.study.practice import check_questions, practice_pair, wrong_answers
 from fairwise.web.shared.views import Answered, Given, Me, Pair, Receipt
-from fairwise.judgments import Answer
 
 
 @pytest.mark.parametrize(

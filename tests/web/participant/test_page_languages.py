@@ -11,14 +11,29 @@ from time import perf_counter
 import pytest
 from markupsafe import Markup
 
+from fairwise.judgments import Answer
+from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import StudySettings
-from fairwise.store.rooms import Room
-from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, NotMe, Pair, PairResult, PanelResult, Receipt, Result, Statement, Together, WayBack
-from fairwise.judgments import Answer
+from fairwise.web.shared.treatment import Treatment
+from fairwise.web.shared.views import (
+    Answered,
+    Closing,
+    Given,
+    LookedAt,
+    Me,
+    NotMe,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    Statement,
+    Together,
+    WayBack,
+)
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
 # Everything that is not ours has no letters, so that all letters are ours.

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tests.support.arriving import ANNS_LINK, NOW, PROLIFIC, agree, mine, to_the_end
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.store import export
-from fairwise.study.designs import ShownPair
-from fairwise.study.signing import Keys
-from fairwise.store import participants
+from fairwise.store import export, participants
 from fairwise.store.errors import Full
 from fairwise.store.roster import roster
 from fairwise.store.store import Store
 from fairwise.store.tables import participants as table
+from fairwise.study.designs import ShownPair
 from fairwise.study.practice import check_questions
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from fairwise.study.languages import language
 from fairwise.store.tables import metadata, participants
+from fairwise.study.languages import language
 from fairwise.web.participant.app import create_app
 from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from tests.support.looking_again import PAIRS, answered, contradicting, finish, go_on, repeated
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.store import export
-from fairwise.study.folder import StudyFolder
-from fairwise.store.tables import answers, metadata, participants
 from fairwise.judgments import repeat_consistency
+from fairwise.store import export
+from fairwise.store.tables import answers, metadata, participants
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
