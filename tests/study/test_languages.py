@@ -8,12 +8,12 @@ from gettext import NullTranslations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import fairwise.elicitation
 import pytest
 from babel.messages.extract import extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
+import fairwise
 from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS
 from fairwise.study.languages import Language, available, language
 from fairwise.study.people_cards import shown
@@ -21,22 +21,23 @@ from fairwise.study.people_cards import shown
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
 
-HOME = Path(fairwise.elicitation.__file__).parent
+SOURCE = Path(fairwise.__file__).parent
+LOCALE = SOURCE / "study" / "locale"
 OTHERS = [code for code in available() if code != "en"]
 each_other = pytest.mark.parametrize("code", OTHERS)
 
 
 def catalogue(code: str) -> Catalog:
-    with (HOME / "locale" / code / "LC_MESSAGES" / "messages.po").open("rb") as file:
+    with (LOCALE / code / "LC_MESSAGES" / "messages.po").open("rb") as file:
         return read_po(file, code, abort_invalid=True)
 
 
 def said_in_the_code() -> set[str | tuple[str, ...]]:
     """What ``pybabel extract`` finds, as babel.cfg tells it."""
-    with (HOME / "locale" / "babel.cfg").open(encoding="utf-8") as file:
+    with (LOCALE / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file, "babel.cfg")  # type: ignore[no-untyped-call]
     keywords = {"_": None, "ngettext": (1, 2), "gettext": None, "say": None, "marked": None}
-    found = extract_from_dir(HOME, methods, options, keywords)
+    found = [part for room in ("study", "web") for part in extract_from_dir(SOURCE / room, methods, options, keywords)]
     return {text for _, _, text, _, _ in found if text}
 
 

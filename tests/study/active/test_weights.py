@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fairwise.study.folder import StudyFolder
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "active.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "active.md").read_text(encoding="utf-8")
 
 
 def share_of_same() -> Any:

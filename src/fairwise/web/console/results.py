@@ -13,8 +13,8 @@ from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import choose, standing
 from fairwise.web.console.base import ConsolePages, Route
-from fairwise.web.participant.result import result_of
 from fairwise.web.shared.pages import pages_of
+from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
     from fastapi.responses import Response

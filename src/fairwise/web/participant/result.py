@@ -6,60 +6,21 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.errors import NotYet
-from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import find_job
-from fairwise.store.judged import judged
 from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.treatment import Treatment
-from fairwise.web.shared.views import PairResult, PanelResult, Result
+from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.store.jobs import Job
-    from fairwise.study.folder import StudyFolder
-
-
-def result_of(
-    connection: Connection,
-    study: StudyFolder,
-    job: Job,
-    number: int,
-    language: str,
-    finished_at: datetime | None = None,
-) -> Result | None:
-    """Return what the participant of a number is to see of a fit; None if the fit or their answers are not there."""
-    fitted, said = Fitted.of(study.path, job.id), judged(connection, number)
-    if fitted is None or not said:
-        return None
-    summary, good, cards = fitted.summary, fitted.good, study.editions[language].cards
-    pairs = tuple(
-        PairResult(
-            number=one.position,
-            a=cards[one.a],
-            b=cards[one.b],
-            treatment=Treatment(one.answer, good[one.a], good[one.b], summary.gamma),
-            counts=one.design not in MEASURED_ONLY,
-        )
-        for one in said
-    )
-    panel = PanelResult(summary.judges, summary.asked, summary.honoured, summary.error, summary.error_without)
-    return Result(pairs, panel, summary.gamma, is_newer=_is_newer(finished_at, job))
-
-
-def _is_newer(finished_at: datetime | None, job: Job) -> bool:
-    if finished_at is None or job.started_at is None:
-        return False
-    return finished_at > job.started_at
+    from fairwise.web.shared.views import Result
 
 
 class ResultPages(Asking):

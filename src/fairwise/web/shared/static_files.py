@@ -14,7 +14,7 @@ MEDIA_TYPES |= {"making.css": _STYLE, "making.js": _SCRIPT}
 
 def read_static_files() -> dict[str, tuple[bytes, str]]:
     """Content and media type of every file under ``static/``, by name."""
-    folder = files("fairwise.web").joinpath("static")
+    folder = files("fairwise.web.shared").joinpath("static")
     return {name: (folder.joinpath(name).read_bytes(), media_type) for name, media_type in MEDIA_TYPES.items()}
 
 

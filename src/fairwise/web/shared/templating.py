@@ -20,7 +20,7 @@ def environment_for(spoken: Language) -> Environment:
     """Return the templates in one language, escaped by default."""
     environment = Environment(
         extensions=["jinja2.ext.i18n"],
-        loader=PackageLoader("fairwise.web"),
+        loader=PackageLoader("fairwise.web.shared"),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,
