@@ -443,7 +443,7 @@ DEFENCES = (
     one("so do commands that only look", "faults/test_own_database.py::test_no_command_takes_another_database",
         "store/snapshot.py", "                require_same(connection, url, home)\n", "                pass\n"),
     one("writes that fail are told", "faults/test_full_disk.py::test_a_full_disk_is_told_and_room_is_all_it_needs",
-        "store/writer.py", "        self.failed.add(error)\n", ""),
+        "store/store.py", "        self.failed.add(error)\n", ""),
     one("readiness writes", "faults/test_full_disk.py::test_readiness_tells_before_anybody_answers",
         "web/shared/health.py", "            await store.check_writing()\n", "            pass\n"),
     one("but not for everyone who asks", "faults/test_full_disk.py::test_whoever_asks_often_writes_no_oftener",

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.store.column_types import Moment
 from fairwise.store.counters import counter, set_counter
 from fairwise.store.operators import CLOCK_BELIEVED, COMMAND_LINE, note, take_turns
-from fairwise.store.tables import counters, metadata
+from fairwise.store.tables import Moment, counters, metadata
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -15,11 +15,10 @@ from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE, GivenAnswer
-from fairwise.study.active.parameters import written
-from fairwise.study.active.study_chooser import Situation, StudyChooser
-from fairwise.study.folder import SCORES, StudyFolder
+from fairwise.study.active.chooser import Situation, StudyChooser
+from fairwise.study.active.model import written
+from fairwise.study.folder import SCORES, GivenScores, StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.study.scores import GivenScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
