@@ -25,7 +25,7 @@ from fairwise.datasets.people_file import PeopleFile
 from fairwise.elicitation.new_study import new_study
 from fairwise.elicitation.store import jobs, pairs, participants
 from fairwise.elicitation.store.store import Store
-from fairwise.jobs.keeping import started
+from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _answered(study: StudyFolder, store: Store) -> None:
 
 @contextmanager
 def _runner(study: StudyFolder, database: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = started(study.path, database, None)
+    process = start_jobs(study.path, database, None)
     try:
         yield process
     finally:

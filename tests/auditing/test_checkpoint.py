@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.auditing.checkpoint import Checkpoint
+from fairwise.auditing.frontier import Checkpoint
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from fairwise.elicitation.store.snapshot import snapshot
 from fairwise.elicitation.store.store import Store
 from fairwise.elicitation.store.tables import participants as table
 from fairwise.jobs.runner import Runner, _Stopping
-from fairwise.jobs.steps import JobHome
+from fairwise.jobs.steps import JobFolder
 from fairwise.learning import persistence
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], 
 def test_a_run_that_was_published_and_then_not_said_to_be_done_is_published_again(panel: Panel) -> None:
     """The machine stopped between the two; the second time, files of the first are in the way."""
     submitted(panel.store)
-    home = JobHome(panel.study.path, replace(panel.taken(), restarts=1))
+    home = JobFolder(panel.study.path, replace(panel.taken(), restarts=1))
     home.open()
     for _ in range(3):
         home.finish(dict.fromkeys(FILES, b""))

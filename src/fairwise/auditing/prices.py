@@ -123,6 +123,19 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
+def plain_error(model: PairwiseFairClassifier, people: Any, outcome: Any) -> float:
+    """Least error of the same kind of model that listens to nobody.
+
+    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
+    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
+    """
+    error = model.certificate_.plain_error
+    if np.isnan(error):
+        plain = _cloned(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
+        error = plain.fit(people, np.asarray(outcome)).certificate_.plain_error
+    return float(error)
+
+
 def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
     """With a column for the two people, in one order whichever side they stood on."""
     pairs = [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(prices["a"], prices["b"], strict=True)]
@@ -142,11 +155,15 @@ def _without(
     pairs: list[Any],
     fit_params: dict[str, Any],
 ) -> PairwiseFairClassifier:
-    from sklearn.base import clone
-
     kept = judgments.giving_up(pairs)
-    fitted: PairwiseFairClassifier = clone(model).fit(people, outcome, judgments=kept, **fit_params)
-    return fitted
+    return _cloned(model).fit(people, outcome, judgments=kept, **fit_params)
+
+
+def _cloned(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
+    from sklearn.base import clone  # who only audits scores does without scikit-learn
+
+    twin: PairwiseFairClassifier = clone(model)
+    return twin
 
 
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:

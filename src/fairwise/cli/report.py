@@ -143,7 +143,7 @@ def _curves(path: Path) -> "pd.DataFrame":
 
 def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task: Task, source: str) -> None:
     """Refuse curves of other people, judgments or settings than the model's, and those that do not say."""
-    from fairwise.auditing.made_from import COLUMN, MadeFrom, refuse_other_origin
+    from fairwise.auditing.provenance import COLUMN, MadeFrom, refuse_other_origin
 
     if COLUMN not in curves or curves[COLUMN].isna().any():
         raise InputError(

@@ -48,7 +48,7 @@ def serve(
     if dask is not None:
         warn_without_tls(dask)
     from fairwise.elicitation.web.server import database_of, run_server
-    from fairwise.jobs.keeping import jobs_beside
+    from fairwise.jobs.supervisor import jobs_beside
 
     run_server(
         folder,

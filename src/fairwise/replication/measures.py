@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from fairwise.auditing.curve_points import RATE
+from fairwise.auditing.curves import RATE
 from fairwise.equal_nan import EqualNan
 from fairwise.replication.sensitivity import AT_GAMMA
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
-from fairwise.auditing.made_from import MadeFrom, refuse_other_origin
+from fairwise.auditing.prices import plain_error
+from fairwise.auditing.provenance import MadeFrom, refuse_other_origin
 from fairwise.constraints.status import PRECISION
 from fairwise.errors import InputError
 from fairwise.reporting.curve import Curve
@@ -189,6 +190,7 @@ def findings(
     prices = model.prices_
     pairs = honoured_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
+    least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = _shown_columns(model, table, outcome)
     return Findings(
         title=title or TITLE,
@@ -201,8 +203,8 @@ def findings(
         panel=Panel.of(judgments, affected),
         audit=result,
         certificate=model.certificate_,
-        plain_error=None if labelled is None else _plain_error(model, known, labelled, curve),
-        guess_error=None if labelled is None else _guess_error(labelled),
+        plain_error=None if labelled is None else min(plain_error(model, known, labelled), least_traced),
+        guess_error=None if labelled is None else float(min(labelled.mean(), 1 - labelled.mean())),
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
@@ -268,29 +270,6 @@ def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome:
     return [name for name in used if name in people.columns and (hidden is None or name != hidden)]
 
 
-def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[int], curve: Curve | None) -> float:
-    """Least error of the same kind of model that listens to nobody; where a search is heuristic, the better of two.
-
-    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
-    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
-    """
-    from sklearn.base import clone
-
-    error = model.certificate_.plain_error
-    if np.isnan(error):
-        plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-        error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
-    return error if curve is None else min(error, curve.unbound_error)
-
-
 def _above_noise(values: pd.Series) -> pd.Series:
     """What counts as more than nothing: a solver's rounding is not disappointment."""
     return values.where(values > PRECISION, 0.0)
-
-
-def _guess_error(outcome: pd.Series[int]) -> float:
-    """Error of always giving the commoner outcome."""
-    from sklearn.dummy import DummyClassifier
-
-    guess = DummyClassifier(strategy="most_frequent").fit(outcome.to_frame(), outcome)
-    return float(1.0 - guess.score(outcome.to_frame(), outcome))

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.auditing.made_from import COLUMN, MadeFrom, refuse_other_origin
+from fairwise.auditing.provenance import COLUMN, MadeFrom, refuse_other_origin
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
