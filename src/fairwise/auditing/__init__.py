@@ -2,7 +2,7 @@
 
 from fairwise.auditing.audit import Audit, audit
 from fairwise.auditing.frontier import frontier
-from fairwise.auditing.generalization import HeldOut, held_out
+from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,

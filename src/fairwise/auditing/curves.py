@@ -11,7 +11,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from fairwise.constraints.status import GIVEN_UP, status_counts
+from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
 from fairwise.judgments.proportions import wilson
 from fairwise.learning.blocks.fitting import check_large_settings, rules_for
 from fairwise.learning.blocks.learned import learn
@@ -29,18 +29,12 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.blocks.table import LargeTable
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import Prepared, Rules
     from fairwise.learning.result import Solution
 
     Points = list[tuple[float, float | None]]
     Rows = list[dict[str, Any]]
-
-PANEL = "panel"
-RATE = "false_positive_rate "
-CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
-"""What a line of a frontier has of its certificate."""
 
 _CONFIDENCE = 0.95
 
@@ -174,18 +168,3 @@ def _row(
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}
     return row if n_given_up is None else row | followed_row(measured.prices(point[0]), n_given_up)
-
-
-def certified_row(certificate: Certificate) -> dict[str, Any]:
-    """What a line of a frontier says of a model's error, violations and bound."""
-    eta = np.nan if certificate.eta is None else certificate.eta
-    return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
-
-
-def followed_row(prices: pd.DataFrame, n_given_up: int) -> dict[str, Any]:
-    """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
-    counts = status_counts(prices["status"])
-    given_up = prices[prices["status"] == GIVEN_UP]
-    first = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_given_up)
-    listed = first[["judge", "a", "b", "answer", "violation"]].to_dict("records")
-    return {"honoured": counts["honoured"], "given_up": counts["given_up"], "judgments": listed}

@@ -13,16 +13,24 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.provenance import COLUMN, MadeFrom, checksum_of_settings, checksum_of_tables
+from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
+from fairwise.constraints.status import GIVEN_UP, status_counts
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.blocks.table import large_table
+from fairwise.learning.settings import check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fairwise.auditing.curves import Curves, Rows
+    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+PANEL = "panel"
+RATE = "false_positive_rate "
+CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
+"""What a line of a frontier has of its certificate."""
 
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
 
@@ -101,7 +109,7 @@ def frontier(
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
         rows = solve_large(large, judgments, points, checked, judges, n_given_up, client)
-        return pd.DataFrame(rows).assign(**{COLUMN: str(MadeFrom.of(None, None, judgments, checked))})
+        return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
     run = Curves(
@@ -119,7 +127,22 @@ def frontier(
         if kept is not None:
             kept.add(str(judge), rows)
     curves = pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
-    return curves.assign(**{COLUMN: str(MadeFrom.of(pd.DataFrame(people), outcome, judgments, checked))})
+    return curves.assign(**{COLUMN: str(Provenance.of(pd.DataFrame(people), outcome, judgments, checked))})
+
+
+def certified_row(certificate: Certificate) -> dict[str, Any]:
+    """What a line of a frontier says of a model's error, violations and bound."""
+    eta = np.nan if certificate.eta is None else certificate.eta
+    return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
+
+
+def followed_row(prices: pd.DataFrame, n_given_up: int) -> dict[str, Any]:
+    """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
+    counts = status_counts(prices["status"])
+    given_up = prices[prices["status"] == GIVEN_UP]
+    first = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_given_up)
+    listed = first[["judge", "a", "b", "answer", "violation"]].to_dict("records")
+    return {"honoured": counts["honoured"], "given_up": counts["given_up"], "judgments": listed}
 
 
 class _Progress:
@@ -160,8 +183,6 @@ def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
 def _checked_points(
     gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
 ) -> list[tuple[float, float | None]]:
-    from fairwise.learning.settings import check_settings
-
     points = []
     at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
     for eta in (0.0,) if etas is None else _values("etas", etas):

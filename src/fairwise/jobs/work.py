@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.auditing import frontier
 from fairwise.auditing import held_out as measure_held_out
-from fairwise.auditing.curves import certified_row, followed_row
+from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import status_counts
 from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
