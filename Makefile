@@ -17,7 +17,7 @@ test: .venv/.ready
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
     cli/test_bots.py cli/test_check.py cli/test_fit.py cli/test_parsing.py cli/test_plan.py \
-    elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py \
+    bots/test_bots.py archive/test_bundles.py study/test_settings.py web/participant/test_pairs.py \
     security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/blocks/test_many_passes.py \
     learning/test_lazy_imports.py learning/test_regression_game.py learning/test_scikit_learn.py
@@ -82,7 +82,7 @@ defences: .venv/.ready
 
 # Every field, header and kind of file gets ten thousand bytes of the worst, then a million: time per byte must not grow.
 work-per-byte: .venv/.ready
-	PYTHONPATH=.:tests/support $(BIN)/python -m tests.security.work_per_byte
+	PYTHONPATH=. $(BIN)/python -m tests.security.work_per_byte
 
 sbom: .venv/.ready
 	$(BIN)/python scripts/bill_of_materials.py docs/sbom.json docs/licences.md
@@ -109,7 +109,7 @@ $(OTHER)/.ready: requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(OTHER)
 	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(OTHER)/bin/uv pip install --quiet --system-certs --python $(OTHER)/bin/python --only-binary :all: \
-	    --constraint requirements-dev.lock --requirement pyproject.toml --extra dev
+	    --constraint requirements-dev.lock --requirement pyproject.toml --extra dev --extra bots
 	$(OTHER)/bin/uv pip install --quiet --python $(OTHER)/bin/python --no-deps --no-build-isolation --editable .
 	$(OTHER)/bin/python -m fairwise.learning.compile
 	@touch $@
@@ -119,7 +119,7 @@ lock: .venv/.installed
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --python-version 3.11 pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
-	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra trees \
+	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra bots --extra trees \
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:

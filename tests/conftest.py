@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tests.support.small_study import study_maker
+from tests.support.visits import Visit, visiting
 
 from fairwise.judgments import Judgments
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fairwise.study.folder import StudyFolder
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
@@ -97,9 +102,27 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hashes that take no time, where many passwords are tried and how slow that is does not matter."""
     from argon2 import PasswordHasher  # noqa: PLC0415 - few tests need it
 
-    from fairwise.elicitation.console import passwords  # noqa: PLC0415
+    from fairwise.web.console import passwords  # noqa: PLC0415
 
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     passwords._nobodys.cache_clear()
     yield
     passwords._nobodys.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyFolder]:
+    return study_maker(tmp_path_factory)
+
+
+@pytest.fixture
+def store(new_database: Callable[[], str | Path]) -> Any:
+    opened = Store.open(new_database(), "study")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def visit(make_study: Any, tmp_path: Path) -> Iterator[Visit]:
+    with visiting(make_study(), tmp_path / "study.sqlite") as opened:
+        yield opened

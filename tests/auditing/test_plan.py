@@ -12,17 +12,16 @@ import pytest
 from fairwise.auditing import judge_correlation, plan
 from fairwise.auditing.plan import PLANNING_MODEL, Cost, _seed, design_effect, simulate_answers, simulate_study
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.bots.panel import people_of
-from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.new_study import new_study
 from fairwise.errors import InputError
 from fairwise.judgments import krippendorff_alpha, repeat_consistency
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.study.folder import OUTCOME
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.5, 1.0])
@@ -135,7 +134,7 @@ def mixed(make: Callable[..., StudyFolder]) -> StudyFolder:
 
 
 def test_everyone_is_shown_the_pairs_of_the_study(mixed: StudyFolder) -> None:
-    frame = simulate_answers(mixed, people_of(mixed), 7, seed=2).frame
+    frame = simulate_answers(mixed, mixed.people(), 7, seed=2).frame
     for number, (_, rows) in enumerate(frame.groupby("judge", sort=True)):
         expected = [(pair.a, pair.b, pair.design) for pair in mixed.schedule(number + 1, number)]
         assert list(rows[["a", "b", "design"]].itertuples(index=False, name=None)) == expected
@@ -145,12 +144,12 @@ def test_everyone_is_shown_the_pairs_of_the_study(mixed: StudyFolder) -> None:
 
 def test_only_the_answers_that_the_study_offers(make: Callable[..., StudyFolder]) -> None:
     two, four = make(answers="two"), make(answers="four")
-    assert not simulate_answers(two, people_of(two), 10).has_ordered
-    assert simulate_answers(four, people_of(four), 10).has_ordered
+    assert not simulate_answers(two, two.people(), 10).has_ordered
+    assert simulate_answers(four, four.people(), 10).has_ordered
 
 
 def test_the_same_seed_gives_the_same_answers(mixed: StudyFolder) -> None:
-    people = people_of(mixed)
+    people = mixed.people()
     first, again, other = (simulate_answers(mixed, people, 6, seed=seed).frame for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert (first["answer"] != other["answer"]).any()
@@ -158,7 +157,7 @@ def test_the_same_seed_gives_the_same_answers(mixed: StudyFolder) -> None:
 
 
 def test_numbers_are_averages_of_what_single_studies_show(mixed: StudyFolder) -> None:
-    people = people_of(mixed)
+    people = mixed.people()
     [row] = simulate_study(mixed, people, [9], n_studies=3, confidence=0.9, seed=4).panels.to_dict("records")
     played = [simulate_answers(mixed, people, 9, seed=_seed(4, repetition)) for repetition in range(3)]
     alphas = [krippendorff_alpha(said, confidence=0.9) for said in played]
@@ -173,13 +172,13 @@ def test_numbers_are_averages_of_what_single_studies_show(mixed: StudyFolder) ->
 
 
 def test_more_judges_know_agreement_better(mixed: StudyFolder) -> None:
-    widths = simulate_study(mixed, people_of(mixed), [10, 40], n_studies=4).panels["half_width"]
+    widths = simulate_study(mixed, mixed.people(), [10, 40], n_studies=4).panels["half_width"]
     assert widths[1] < 0.7 * widths[0]
 
 
 def test_without_shared_pairs_there_is_no_agreement(make: Callable[..., StudyFolder]) -> None:
     study = make(pairs=5)
-    [row] = simulate_study(study, people_of(study), [5], n_studies=2).panels.to_dict("records")
+    [row] = simulate_study(study, study.people(), [5], n_studies=2).panels.to_dict("records")
     assert (row["shared_pairs"], row["measured"], row["repeated"]) == (0, 0, 0)
     assert np.isnan([row["alpha"], row["half_width"], row["same_again"], row["error"]]).all()
 
@@ -187,13 +186,13 @@ def test_without_shared_pairs_there_is_no_agreement(make: Callable[..., StudyFol
 def test_outcomes_are_left_alone_unless_asked_for(make: Callable[..., StudyFolder]) -> None:
     study = make(design=MIXED)
     (study.path / OUTCOME).unlink()
-    found = simulate_study(study, people_of(study), [4], n_studies=1)
+    found = simulate_study(study, study.people(), [4], n_studies=1)
     assert found.n_fits == 0
     assert np.isnan(found.error_without_judgments)
 
 
 def test_cost_is_that_of_fits_to_the_first_studies(mixed: StudyFolder) -> None:
-    people, outcome = people_of(mixed), mixed.outcome()
+    people, outcome = mixed.people(), mixed.outcome()
     cost = Cost(outcome, gamma=0.2, eta=0.01, favorable_label=0, n_fits=2)
     found = simulate_study(mixed, people, [5, 8], cost=cost, n_studies=3, seed=6)
     for row in found.panels.to_dict("records"):
@@ -211,7 +210,7 @@ def test_cost_is_that_of_fits_to_the_first_studies(mixed: StudyFolder) -> None:
 
 def test_what_asks_for_nothing_costs_nothing(mixed: StudyFolder) -> None:
     cost = Cost(mixed.outcome(), gamma=1.0, favorable_label=0, n_fits=9)
-    found = simulate_study(mixed, people_of(mixed), [4], cost=cost, n_studies=2)
+    found = simulate_study(mixed, mixed.people(), [4], cost=cost, n_studies=2)
     assert found.n_fits == 2
     assert found.panels["error"].item() == pytest.approx(found.error_without_judgments)
 
@@ -219,17 +218,17 @@ def test_what_asks_for_nothing_costs_nothing(mixed: StudyFolder) -> None:
 def test_progress_is_told(mixed: StudyFolder) -> None:
     told: list[tuple[str, int, int]] = []
     cost = Cost(mixed.outcome(), favorable_label=0, n_fits=1)
-    simulate_study(mixed, people_of(mixed), [2, 3], cost=cost, n_studies=2, progress=lambda *step: told.append(step))
+    simulate_study(mixed, mixed.people(), [2, 3], cost=cost, n_studies=2, progress=lambda *step: told.append(step))
     assert [(done, total) for _, done, total in told] == [(1, 4), (2, 4), (3, 4), (4, 4), (1, 2), (2, 2)]
 
 
 def test_pairs_that_nobody_knows_beforehand_are_not_passed_over(mixed: StudyFolder) -> None:
     more = replace(mixed, settings=mixed.settings.model_copy(update={"pairs": 20}))
     with pytest.raises(InputError, match="only 14 of the 20 pairs"):
-        simulate_answers(more, people_of(mixed), 3)
+        simulate_answers(more, mixed.people(), 3)
 
 
 @pytest.mark.parametrize("asked", [{"judges": [0]}, {"n_studies": 0}])
 def test_refused(mixed: StudyFolder, asked: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="not allowed"):
-        simulate_study(mixed, people_of(mixed), **{"judges": [3], "n_studies": 1, **asked})
+        simulate_study(mixed, mixed.people(), **{"judges": [3], "n_studies": 1, **asked})

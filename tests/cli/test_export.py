@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.store import Store
 from fairwise.judgments import Answer, Judgments
+from fairwise.store import pairs, participants
+from fairwise.store.store import Store
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

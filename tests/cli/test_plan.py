@@ -10,9 +10,8 @@ import pytest
 from fairwise.auditing import plan
 from fairwise.auditing.plan import Cost, simulate_study
 from fairwise.cli.plan import SimulationOptions
-from fairwise.elicitation.bots.panel import people_of
-from fairwise.elicitation.folder import StudyFolder
 from fairwise.simulation.respondent import USUAL_SECONDS, minutes_for
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +45,7 @@ def test_numbers_are_those_of_python(mixed: Path, answer: Callable[..., dict[str
     printed = answer("plan", "--simulate", mixed, *QUICK, *COST, *options)
     study = StudyFolder.open(mixed)
     cost = Cost(study.outcome(), 0.2, 0.01, 1, 1)
-    expected = simulate_study(study, people_of(study), [9, 14], cost=cost, n_studies=2, confidence=0.9, seed=3)
+    expected = simulate_study(study, study.people(), [9, 14], cost=cost, n_studies=2, confidence=0.9, seed=3)
     assert printed["simulated"] is True
     assert printed["panels"] == expected.panels.to_dict("records")
     assert printed["cost"]["error_without_judgments"] == expected.error_without_judgments

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from accessible import axe_on
-from operating import PASSWORD
 from playwright.sync_api import expect
-from served import browsing, press
+from tests.support.accessible import axe_on
+from tests.support.operating import PASSWORD
+from tests.support.served import browsing, press
 
-from fairwise.elicitation.bots.address import checked_address
-from fairwise.elicitation.bots.panel import people_of, play
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.bots.browser import checked_address
+from fairwise.bots.panel import play
 from fairwise.simulation import draw_respondents
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
         open_it(page)
         own = answered(phone, address)
         study = StudyFolder.open(folder)
-        bots = draw_respondents(people_of(study), BOTS, seed=0)
+        bots = draw_respondents(study.people(), BOTS, seed=0)
         with ThreadPoolExecutor(1) as thread:  # the browser has this one
             thread.submit(lambda: asyncio.run(play(study, checked_address(address), bots))).result()
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from tests.faults.test_backups import at, change, fairwise
-from visits import visiting
+from tests.support.visits import visiting
 
-from fairwise.elicitation.backups import archive
-from fairwise.elicitation.backups.archive import MANIFEST, checked_backup
-from fairwise.elicitation.store.engine import database_url, writing_engine
+from fairwise.archive.backups import archive
+from fairwise.archive.backups.archive import MANIFEST, checked_backup
+from fairwise.store.engine import database_url, writing_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
     NewDatabase = Callable[[], str | Path]
 

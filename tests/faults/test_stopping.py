@@ -14,16 +14,16 @@ import httpx2
 import psutil
 import pytest
 from faults.ledger import kept
-from fitting import answered, job_of, study_of, submitted, until
-from served_process import served
-from visits import hidden
+from tests.support.fitting import answered, job_of, study_of, submitted, until
+from tests.support.served_process import served
+from tests.support.visits import hidden
 
-from fairwise.elicitation.store.store import Store
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 def first_pair(client: httpx2.Client) -> httpx2.Response:

@@ -16,9 +16,12 @@ import pandas as pd
 import psutil
 import pytest
 import sqlalchemy as sa
-from fitting import ended, job_of, killed, submitted, until, working
+from tests.support.fitting import ended, job_of, killed, submitted, until, working
 
-from fairwise.elicitation.job_files import (
+from fairwise.errors import InputError
+from fairwise.jobs.dask_cluster import DaskCluster
+from fairwise.store import jobs
+from fairwise.store.job_files import (
     FRONTIER,
     MODEL,
     PRICES,
@@ -28,10 +31,7 @@ from fairwise.elicitation.job_files import (
     read_json,
     unfinished_folder,
 )
-from fairwise.elicitation.store import jobs
-from fairwise.elicitation.store.tables import jobs as table
-from fairwise.errors import InputError
-from fairwise.jobs.dask_cluster import DaskCluster
+from fairwise.store.tables import jobs as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

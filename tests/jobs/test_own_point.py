@@ -12,15 +12,15 @@ import pytest
 
 from fairwise import Judgments
 from fairwise.constraints.status import status_counts
-from fairwise.elicitation.fit_settings import FitSettings
-from fairwise.elicitation.fitted import Fitted
-from fairwise.elicitation.job_files import MODEL, PRICES, job_folder
-from fairwise.elicitation.store.jobs import Job
-from fairwise.elicitation.treatment import Status, Treatment
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.store.fit_files import Fitted
+from fairwise.store.job_files import MODEL, PRICES, job_folder
+from fairwise.store.jobs import Job
+from fairwise.study.fit_settings import FitSettings
+from fairwise.web.shared.treatment import Status, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

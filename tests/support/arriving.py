@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
-from fairwise.elicitation.store.roster import roster
+from fairwise.store.roster import roster
 
 if TYPE_CHECKING:
     from httpx2 import Response

@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
-from fairwise.elicitation.bundles.archive import MANIFEST
+from fairwise.archive.bundles.archive import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PAIRS = 6
 

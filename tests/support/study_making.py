@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.elicitation.store import identity
+from fairwise.store import identity
 
 if TYPE_CHECKING:
     from httpx2 import Response
-    from operating import Operating
+    from tests.support.operating import Operating
 
 PEOPLE = 30
 OUTCOME = np.random.default_rng(0).integers(0, 2, PEOPLE)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fairwise.constraints.pairs import FloatArray
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
     Study = Callable[[int, int, np.random.Generator], float]
     Progress = Callable[[str, int, int], None]

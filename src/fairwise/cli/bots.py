@@ -34,15 +34,15 @@ def bots(
     """
     import asyncio
 
-    from fairwise.elicitation.bots.address import checked_address
-    from fairwise.elicitation.bots.panel import people_of, play
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.bots.browser import checked_address
+    from fairwise.bots.panel import play
     from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
+    from fairwise.study.folder import StudyFolder
 
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)
-    respondents = draw_respondents(people_of(study), count, seed=seed)
+    respondents = draw_respondents(study.people(), count, seed=seed)
     with counting("Simulated answers") as progress:
         played = asyncio.run(
             play(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +22,8 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.jobs import Job
+    from fairwise.store.jobs import Job
+    from fairwise.study.folder import StudyFolder
 
 _PEOPLE = 43
 _DESIGN = {"anchors": 8, "repeats": 4, "checks": 2}
@@ -52,6 +52,8 @@ def demo(
 
     fairwise demo --out my-demo --no-serve
     """
+    from fairwise.bots.panel import play  # noqa: F401 - says at once if the extra is missing
+
     limit = behind("--eta", budget, eta).limit
     if out is not None:
         check_folder(out.parent if str(out.parent) else Path())
@@ -83,7 +85,7 @@ def demo(
 def _make_study(home: Path, seed: int) -> StudyFolder:
     from fairwise.datasets import load_compas
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.elicitation.new_study import new_study
+    from fairwise.study.new_study import new_study
 
     people, outcome = load_compas()
     with working("Making the study"), tempfile.TemporaryDirectory() as folder:
@@ -141,14 +143,16 @@ def _free_port(wanted: int) -> int:
 
 
 def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    import httpx2
+    from http.client import HTTPConnection, HTTPException
 
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and server.poll() is None:
         try:
-            if httpx2.get(f"{address}/health", timeout=1, trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
+            with closing(HTTPConnection(address.removeprefix("http://"), timeout=1)) as connection:
+                connection.request("GET", "/health")
+                if connection.getresponse().status == 200:
+                    return
+        except (OSError, HTTPException):
             time.sleep(0.1)
     raise InputError(f"The server did not start; {log} says why")
 
@@ -158,8 +162,8 @@ def _account(study: StudyFolder) -> str:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.elicitation.console.passwords import hashed
-    from fairwise.elicitation.store.operators import add_operator
+    from fairwise.store.operators import add_operator
+    from fairwise.web.console.passwords import hashed
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)
@@ -168,8 +172,8 @@ def _account(study: StudyFolder) -> str:
 
 
 def _changed(study: StudyFolder, change: Any) -> Any:
-    from fairwise.elicitation.store.store import Store
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.store.store import Store
+    from fairwise.web.server import DATABASE_FILE
 
     store = Store.open(study.path / DATABASE_FILE, study.fingerprint)
     try:
@@ -181,12 +185,12 @@ def _changed(study: StudyFolder, change: Any) -> Any:
 def _ask(study: StudyFolder, address: str, seed: int) -> None:
     import asyncio
 
-    from fairwise.elicitation.bots.address import checked_address
-    from fairwise.elicitation.bots.panel import people_of, play
+    from fairwise.bots.browser import checked_address
+    from fairwise.bots.panel import play
     from fairwise.simulation import draw_respondents
 
     heading("2. Simulated people (no real people are asked)")
-    respondents = draw_respondents(people_of(study), _PEOPLE, seed=seed)
+    respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
     with counting("Simulated answers") as progress:
         site = checked_address(address)
         played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
@@ -197,10 +201,10 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _tell_agreement(study: StudyFolder) -> None:
-    from fairwise.elicitation.export import judgments
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import DATABASE_FILE
     from fairwise.judgments.agreement import krippendorff_alpha
+    from fairwise.store.export import judgments
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import DATABASE_FILE
 
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
@@ -212,8 +216,8 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.elicitation.fit_settings import FitSettings
-    from fairwise.elicitation.store.jobs import submit
+    from fairwise.store.jobs import submit
+    from fairwise.study.fit_settings import FitSettings
 
     settings = FitSettings.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
@@ -222,9 +226,9 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
 
 def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
     """Let the server's runner do a fit, as the console would."""
-    from fairwise.elicitation.store.jobs import find_job
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.store.jobs import find_job
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import DATABASE_FILE
 
     heading("4. The fit")
     job_id = _submit(study, asked)

@@ -47,12 +47,12 @@ def export(
 
     fairwise export my-study --out judgments.csv
     """
-    from fairwise.elicitation.bundles.archive import write_bundle
-    from fairwise.elicitation.export import defused, judges, judgments, taken, texts
-    from fairwise.elicitation.folder import OUTCOME, PEOPLE, StudyFolder
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.archive.bundles.archive import write_bundle
     from fairwise.reporting.words import counted
+    from fairwise.store.export import defused, judges, judgments, taken, texts
+    from fairwise.store.snapshot import snapshot
+    from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
+    from fairwise.web.server import database_of
 
     _check_coarse(coarse, bundle)
     study = StudyFolder.open(folder)

@@ -14,8 +14,8 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing.plan import Cost, SimulatedPlan
-    from fairwise.elicitation.folder import StudyFolder
     from fairwise.simulation.respondent import Minutes
+    from fairwise.study.folder import StudyFolder
 
 _HEADINGS = {
     "judges": "judges",
@@ -86,8 +86,8 @@ class SimulationOptions:
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.plan import Cost
         from fairwise.datasets.people_file import label_written
-        from fairwise.elicitation.folder import OUTCOME
         from fairwise.judgments.source import Source
+        from fairwise.study.folder import OUTCOME
 
         if self.fits == 0:
             return None
@@ -230,16 +230,15 @@ def _plan_played(
     """Play the study and print what that shows."""
     from fairwise.auditing.plan import simulate_study
     from fairwise.cli.plan_words import show
-    from fairwise.elicitation.bots.panel import people_of
-    from fairwise.elicitation.folder import StudyFolder
     from fairwise.simulation.respondent import minutes_for
+    from fairwise.study.folder import StudyFolder
 
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, typed)
     minutes = minutes_for(study.settings.pairs, options.seconds, seed=seed)
     asked: dict[str, Any] = {"n_studies": studies, "confidence": confidence, "seed": seed}
     with stages() as progress:
-        plan = simulate_study(study, people_of(study), panels, cost=cost, progress=progress, **asked)
+        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
     if as_json:
         print_json(_as_json(study, plan, cost, minutes, options.seconds, confidence, seed))
         return

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from threading import Event, Thread
 
-from fairwise.elicitation.store.store import Store
 from fairwise.errors import InputError
 from fairwise.jobs.runner import Runner
 from fairwise.jobs.supervisor import DATABASE
+from fairwise.store.store import Store
 
 _TIMEOUT_SECONDS = 6.0
 

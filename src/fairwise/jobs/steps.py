@@ -7,14 +7,14 @@ import shutil
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.store.jobs import Job
     from fairwise.jobs.fit_data import FitData
+    from fairwise.store.jobs import Job
 
     Tell = Callable[[float, str], None]
 

@@ -20,11 +20,11 @@ from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import status_counts
-from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.plain_json import json_text
 from fairwise.reporting import findings, write_report
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,0 +1,59 @@
+"""Back to the people: how the chosen model treats the pairs that a participant judged, once an operator shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi.responses import HTMLResponse, Response
+
+from fairwise.store.errors import NotYet
+from fairwise.store.jobs import find_job
+from fairwise.store.study_state import standing
+from fairwise.study.folder import OUTCOME
+from fairwise.web.participant.base import Asking
+from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.result import result_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+
+    from fairwise.web.shared.views import Result
+
+
+class ResultPages(Asking):
+    """A page for everyone who has answered, and for nobody else."""
+
+    routes = (("GET", "/p/{token}/result", "result"),)
+    always = frozenset({"result"})
+
+    async def result(self, request: Request) -> Response:
+        """Those who still answer are led back to where they are: what others said is no help for that."""
+        who, store = await self._who(request), self._store(request)
+        stands = await store.read(standing)
+        if not stands.result_shown or (who.stage != "finished" and stands.state != "closed"):
+            raise NotYet
+        chosen, language = stands.chosen_job_id, language_of(request.scope)
+
+        def found(connection: Connection) -> Result | None:
+            job = None if chosen is None else find_job(connection, chosen)
+            if job is None:
+                return None
+            return result_of(connection, self._folder, job, who.number, language, who.finished_at)
+
+        result = await store.read(found)
+        if result is None:
+            raise NotYet
+        return HTMLResponse(self._in(request).result(self._me(request), result))
+
+
+async def announced(request: Request, study: Path) -> str:
+    """Say what the last page tells about the result: that it can be seen now, perhaps later, or never."""
+    stands = await request.app.state.store.read(standing)
+    if stands.result_shown and stands.chosen_job_id is not None:
+        return "now"
+    # Without outcomes there is never a model, and without a console nobody could choose one.
+    possible = (study / OUTCOME).exists() and hasattr(request.app.state, "host")
+    return "later" if possible else "never"
