@@ -1,4 +1,4 @@
-"""Audit any model from its scores alone: how far it is from what people said."""
+"""Audit any model from its scores alone: how far it is from what people said, in numbers and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether it holds for pairs, people and judges that the model was not fitted to."""
+"""How a model does on pairs, people and judges that it was not fitted to."""
 
 from __future__ import annotations
 

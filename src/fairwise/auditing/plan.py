@@ -1,4 +1,4 @@
-"""How many judges and pairs a study needs for an interval of a wanted width."""
+"""How many judges and pairs a study needs: by a formula, or by playing the study with simulated people."""
 
 from __future__ import annotations
 

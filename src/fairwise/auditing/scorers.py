@@ -1,4 +1,4 @@
-"""Scores for choosing among models: how far each is from the judgments, and how often it errs."""
+"""What a classifier of any make gives people, and scores for choosing among several."""
 
 from __future__ import annotations
 

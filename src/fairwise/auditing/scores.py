@@ -1,4 +1,4 @@
-"""Numbers and groups by person id, from anywhere, matched to the people who were judged."""
+"""Scores, outcomes and groups by person id, in memory or read in blocks, matched to the people who were judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holding out part of what people said: by pair, by person or by judge."""
+"""Holding out part of what people said, by pair, by person or by judge, and measuring both sides."""
 
 from __future__ import annotations
 
@@ -127,7 +127,14 @@ _CHOSEN = [AVERAGES.index(name) for name in METRICS[1:]]
 
 @dataclass(frozen=True, eq=False)
 class SplitSide:
-    """``(4,)`` numbers for each of `METRICS`, and what they were measured on."""
+    """``(4,)`` numbers for each of `METRICS`, with the honest number of independent units behind each.
+
+    *By judge* the units are judges, *by pair* distinct pairs, each with the weight it has in the average: units of
+    weights ``u`` are worth ``(sum u)^2 / sum u^2`` equal ones (Kish). *By person*, pairs that share a person are not
+    independent. With at most ``D`` pairs to a person, the pairs fall into ``D + 1`` classes in which nobody occurs
+    twice (Vizing), and averages over them concentrate as if there were ``D + 1`` times fewer (Janson, 2004); with
+    ``D = 1`` none is lost. For error the units are people.
+    """
 
     value: FloatArray
     low: FloatArray

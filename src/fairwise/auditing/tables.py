@@ -1,4 +1,4 @@
-"""An audit's tables: one line per judge, per pair, per value of a judge attribute."""
+"""An audit's tables: one line per judge, per pair, per value of a judge attribute, per group of people."""
 
 from __future__ import annotations
 

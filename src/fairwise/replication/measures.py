@@ -1,4 +1,4 @@
-"""What section 5 reads off its curves: difficulty, correlations, spread, group rates, the panel's trade-off."""
+"""What section 5 reads off its curves, and why the paper's algorithm ends above the default solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study as files: one page, its figures, its numbers; and the same as Markdown, for a site or a repository."""
+"""The study as files: its numbers beside the paper's, one page, figures and tables; and the same as Markdown."""
 
 from __future__ import annotations
 

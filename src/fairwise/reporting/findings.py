@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
+from fairwise.auditing.frontier_slice import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
 from fairwise.constraints.status import PRECISION
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
-from fairwise.reporting.curve import Curve
 from fairwise.reporting.words import Labels
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The page: templates filled in, with one style, one script, and a policy that allows nothing else."""
+"""The report as files: templates filled in, with one style, one script, and a policy that allows nothing else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 # Longer tables are folded on the screen, and open on paper.
 LONG_TABLE = 15
-
+_FILTERS = (
+    *("percent", "points", "points_above", "largest_difference", "decimal", "counted", "interval", "listed"),
+    *("coefficient", "setting", "capitalised", "shown"),
+)
 
 SECTIONS = (
     ("summary", "Summary"),
@@ -103,24 +106,12 @@ def _environment(package: str) -> Environment:
         autoescape=True,  # names of judges, people and columns are anybody's text
         undefined=StrictUndefined,
     )
-    environment.filters |= {
-        "percent": words.percent,
-        "points": words.points,
-        "points_above": words.points_above,
+    environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
-        "largest_difference": words.largest_difference,
-        "decimal": words.decimal,
-        "counted": words.counted,
-        "interval": words.interval,
-        "listed": words.listed,
         "answer": words.answer_words,
         "design": words.design_words,
-        "coefficient": words.coefficient,
         "price": words.wrong_per_ten_thousand,
-        "setting": words.setting,
         "breakable": _breakable,
-        "capitalised": words.capitalised,
-        "shown": words.shown,
         "records": _records,
         "by_knob": _by_knob,
         "knob_value": lambda value, symbol: f"{symbol} = {value:g}",

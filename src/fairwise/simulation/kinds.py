@@ -1,4 +1,4 @@
-"""Named kinds of simulated people."""
+"""Named kinds of simulated people, and drawing one of a kind with numbers that suit the people to be judged."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A panel of simulated people, and their judgments."""
+"""A panel of simulated people, the pairs they are shown, and their judgments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""How a simulated person sees a table of people, column by column."""
+"""What a simulated person sees of two people, when they are close enough to be the same, and which comes first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

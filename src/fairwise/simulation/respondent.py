@@ -1,4 +1,4 @@
-"""One simulated person: a rule for any two people, and the human weaknesses on top of it."""
+"""One simulated person: a rule for any two people, human weaknesses on top of it, and how long they take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

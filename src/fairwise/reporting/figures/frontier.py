@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fairwise.reporting.curve import Curve
+    from fairwise.auditing.frontier_slice import Curve
     from fairwise.reporting.findings import Findings
 
 _KNOB = {

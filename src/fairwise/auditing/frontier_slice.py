@@ -1,4 +1,4 @@
-"""The frontier as one curve: which of the two knobs varies, and where the chosen point is on it."""
+"""A frontier as one curve: which of gamma and eta varies, and where the chosen point is on it."""
 
 from __future__ import annotations
 
