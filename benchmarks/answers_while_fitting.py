@@ -22,7 +22,7 @@ from benchmarks.lean_client import ANSWERS, LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import served
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.jobs.keeping import started
+from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import jobs, pairs, participants
 from fairwise.store.store import Store
@@ -98,7 +98,7 @@ def _answered(study: StudyFolder, store: Store) -> None:
 
 @contextmanager
 def _runner(study: StudyFolder, database: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = started(study.path, database, None)
+    process = start_jobs(study.path, database, None)
     try:
         yield process
     finally:

@@ -12,7 +12,7 @@ from benchmarks import compas, large_file, log_axis
 from benchmarks.row import Row, busy_seconds, table
 from fairwise import LargeTable, PairwiseFairClassifier, frontier
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def run() -> Row:
 def figure(curves: dict[str, Curve]) -> Drawing:
     """Both axes logarithmic, so that a power is a line and its exponent the slope."""
 
-    def paint(canvas: Figure) -> list[Point]:
+    def paint(canvas: Figure) -> list[Tooltip]:
         for axes, (name, (sizes, times)) in zip(canvas.subplots(2, 2).flat, curves.items(), strict=True):
             exponent, offset = _line(sizes, times)
             axes.set_xscale("log")

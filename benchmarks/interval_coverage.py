@@ -17,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks import compas
 from benchmarks.row import Row, table
-from fairwise.auditing.estimates import AVERAGES, Averages
-from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS, interval
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, AnswerMeans, interval
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented
 from fairwise.simulation import draw_pairs, draw_respondents
@@ -134,7 +133,7 @@ def audit_cells(everyone: Population) -> Iterator[Cell]:
                     yield Cell(own, n_judges, n_pairs, *name, *shares)
 
 
-def _measured(panels: Iterator[Averages], truth: Floats) -> tuple[Floats, Floats]:
+def _measured(panels: Iterator[AnswerMeans], truth: Floats) -> tuple[Floats, Floats]:
     """``(16,)`` shares of panels; more panels where a share comes near a limit."""
     held, marked, n = np.zeros(len(truth)), np.zeros(len(truth)), 0
     for wanted in _PANELS:
@@ -151,11 +150,11 @@ def _measured(panels: Iterator[Averages], truth: Floats) -> tuple[Floats, Floats
 
 def _panel(
     numerator: Floats, denominator: Floats, n_judges: int, n_pairs: int, own: bool, rng: np.random.Generator
-) -> Averages:
+) -> AnswerMeans:
     judge = rng.integers(len(numerator), size=(n_judges, 1))
     pair = rng.integers(numerator.shape[1], size=(n_judges if own else 1, n_pairs))
     size, n_models = n_judges * n_pairs, numerator.shape[-1] // len(AVERAGES)
-    return Averages(
+    return AnswerMeans(
         numerator[judge, pair].reshape(size, -1),
         denominator[judge, pair].reshape(size, -1),
         celled=np.tile([False, False, True, False], n_models),

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from benchmarks import log_axis
 from benchmarks.rivals import median_times_faster
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def figure(rows: dict[str, tuple[Duel, ...]]) -> Drawing:
     """Seconds and error of every problem, a line from theirs to ours; down and to the left is better."""
 
-    def paint(canvas: Figure) -> list[Point]:
+    def paint(canvas: Figure) -> list[Tooltip]:
         axes = np.ravel(canvas.subplots(-(-len(rows) // 2), 2, squeeze=False))
         for beyond in axes[len(rows) :]:
             beyond.remove()

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairwise.auditing.frontier_slice import ChosenPoint
 from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.proportions import Share
 from fairwise.learning.certificate import Certificate
 from fairwise.replication.measures import Correlation
-from fairwise.reporting.curve import ChosenPoint
 
 
 @pytest.mark.parametrize("kind", [Agreement, Certificate, ChosenPoint, Correlation, Share])

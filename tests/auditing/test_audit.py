@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Panel = Callable[..., tuple[Judgments, pd.Series]]
     Said = Callable[..., Judgments]
 
+
 VALUES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_kept"]
 seeds = st.integers(0, 10_000)
 
@@ -236,3 +237,70 @@ def test_what_the_learner_keeps_to_its_tolerance_is_honoured(said: Said) -> None
     judgments = said(("u", 1, 2, "same"))
     assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-7}), judgments, 0.1).judgments["status"].tolist() == ["honoured"]
     assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-6}), judgments, 0.1).judgments["status"].tolist() == ["given up"]
+
+
+GOOD_LABEL = pd.Series({"Williams": 0.5, "Blake": 0.8, "McEnroe": 0.9})
+
+
+def test_80_percent_against_50_at_gamma_one_tenth(said: Callable[..., Judgments]) -> None:
+    result = audit(GOOD_LABEL, said(("u", "Williams", "Blake", "a_at_least_b")), gamma=0.1, favorable_label=1)
+    assert result.overall["max_violation"]["value"] == pytest.approx(0.3)
+    assert result.judgments["excess"].tolist() == pytest.approx([0.2])
+    assert result.worst() == ["Person Williams was to be treated at least as well as Blake, but gets 0.50 against 0.80"]
+
+
+def test_half_and_seventy_percent_of_stakeholders_break_eta_007(said: Callable[..., Judgments]) -> None:
+    shown = []
+    for judge in range(10):
+        shown += [
+            (judge, "Williams", "Blake", "a_at_least_b" if judge < 5 else "no_constraint"),
+            (judge, "Williams", "McEnroe", "a_at_least_b" if judge < 7 else "no_constraint"),
+            (judge, "Blake", "McEnroe", "no_constraint"),
+        ]
+    result = audit(GOOD_LABEL, said(*shown), gamma=0, favorable_label=1)
+    expected = (0.5 * 0.3 + 0.7 * 0.4) / 6
+    assert result.overall["fairness_loss"]["value"] == pytest.approx(expected)
+    assert result.overall["mean_excess"]["value"] == pytest.approx(expected)  # all judges saw the same pairs
+    assert result.overall["share_kept"]["value"] == 0.0
+
+
+def test_where_the_label_is_bad_the_debt_turns_round(said: Callable[..., Judgments]) -> None:
+    judgments = said(("u", "Williams", "Blake", "a_at_least_b"))
+    assert audit(GOOD_LABEL, judgments, favorable_label=0).overall["max_violation"]["value"] == 0.0
+    assert audit(1 - GOOD_LABEL, judgments, favorable_label=0).overall["max_violation"]["value"] == pytest.approx(0.3)
+
+
+def test_an_ordered_pair_in_probabilities_of_the_good_outcome(said: Said) -> None:
+    judgments = said((1, 6432, 6000, "a_at_least_b"))
+    result = audit(pd.Series({6432: 0.69, 6000: 0.26}), judgments, favorable_label=0)
+    assert result.worst() == ["Person 6432 was to be treated at least as well as 6000, but gets 0.31 against 0.74"]
+
+
+def test_the_debt_is_named_from_the_other_side_too(said: Said) -> None:
+    judgments = said((1, "x", "y", "b_at_least_a"))
+    assert audit(pd.Series({"x": 0.9, "y": 0.2}), judgments, favorable_label=1).worst() == [
+        "Person y was to be treated at least as well as x, but gets 0.20 against 0.90"
+    ]
+
+
+def test_same_names_the_one_who_gets_less_first(said: Said) -> None:
+    judgments = said((1, "x", "y", "same"))
+    assert audit(pd.Series({"x": 0.9, "y": 0.2}), judgments).worst() == [
+        "Person y was to be treated the same as x, but gets 0.20 against 0.90"
+    ]
+
+
+def test_worst_first_at_most_n_and_none_within_gamma(said: Said) -> None:
+    judgments = said((1, 1, 2, "same"), (1, 1, 3, "same"), (1, 1, 4, "same"))
+    result = audit(pd.Series({1: 0.0, 2: 0.05, 3: 0.4, 4: 0.9}), judgments, 0.1)
+    assert [sentence.split(",")[0].rsplit(" ", 1)[1] for sentence in result.worst()] == ["4", "3"]
+    assert result.worst(1) == result.worst()[:1]
+
+
+def test_the_summary_holds_the_numbers(said: Said) -> None:
+    judgments = said((1, 1, 2, "same"), (2, 1, 3, "no_constraint"), (3, 2, 3, "same"))
+    text = str(audit(pd.Series({1: 0.0, 2: 0.5, 3: 0.5}), judgments, 0.1))
+    assert "3 answers of 3 judges about 3 pairs of 3 people" in text
+    assert "2 ask for something; 1 of these are broken by more than 0.1" in text
+    assert "0.2500" in text  # mean violation
+    assert " to " in text  # an interval

@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import t as student
 
 from fairwise.auditing import audit
-from fairwise.auditing.estimates import AVERAGES, Averages
-from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS, Units, ends, interval
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, AnswerMeans, Units, ends, interval
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Population:
         self.denominator = np.stack([same, twice, twice, same], axis=-1).astype(float)
         self.truth = self.numerator.mean(axis=(0, 1)) / self.denominator.mean(axis=(0, 1))
 
-    def panel(self, rng: np.random.Generator, n_judges: int, n_pairs: int, own: float = 0.0) -> Averages:
+    def panel(self, rng: np.random.Generator, n_judges: int, n_pairs: int, own: float = 0.0) -> AnswerMeans:
         """Judges and pairs drawn with replacement; ``own`` is the share of its pairs that no other judge answers."""
         n_own = round(own * n_pairs)
         judge = rng.integers(1000, size=(n_judges, 1))
@@ -56,7 +55,7 @@ class Population:
         pair = np.concatenate([common, rng.integers(1000, size=(n_judges, n_own))], axis=1)
         number = np.tile(np.arange(n_pairs), (n_judges, 1))
         number[:, n_pairs - n_own :] = n_pairs + np.arange(n_judges * n_own).reshape(n_judges, n_own)
-        return Averages(
+        return AnswerMeans(
             self.numerator[judge, pair].reshape(-1, 4),
             self.denominator[judge, pair].reshape(-1, 4),
             celled=np.array([False, False, True, False]),
@@ -93,7 +92,7 @@ def test_pairs_drawn_with_unequal_chances_and_weighed_back() -> None:
         judge = rng.integers(1000, size=(10, 1))
         pair = rng.choice(1000, size=(10, 30), p=chance / chance.sum())
         weight = 1 / chance[pair][..., None]
-        averages = Averages(
+        averages = AnswerMeans(
             (weight * population.numerator[judge, pair]).reshape(-1, 4),
             (weight * population.denominator[judge, pair]).reshape(-1, 4),
             celled=np.zeros(4, dtype=bool),

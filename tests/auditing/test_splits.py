@@ -9,24 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairwise.auditing.parts import _classes_of_disjoint_pairs
-from fairwise.auditing.splits import Asked, Split, splits
+from fairwise.auditing.intervals import AnswerMeans
+from fairwise.auditing.splits import AnswerIndex, Split, SplitSide, _classes_of_disjoint_pairs, measure_side, splits
+from fairwise.auditing.theorems import hoeffding
 
 if TYPE_CHECKING:
     from fairwise.auditing.splits import By
 
 
-def random_panel(seed: int, n_people: int = 60, n_judges: int = 8, n_answers: int = 50) -> Asked:
+def random_panel(seed: int, n_people: int = 60, n_judges: int = 8, n_answers: int = 50) -> AnswerIndex:
     rng = np.random.default_rng(seed)
     a = rng.integers(n_people, size=n_answers)
     b = (a + rng.integers(1, n_people, size=n_answers)) % n_people
     low, high = np.minimum(a, b), np.maximum(a, b)
     _, pair = np.unique(low * n_people + high, return_inverse=True)
     judge = rng.permutation(np.arange(n_answers) % n_judges)
-    return Asked(judge=judge, pair=pair, a=a, b=b, n_people=n_people - 5)  # five judged people are not in the table
+    # Five judged people are not in the table.
+    return AnswerIndex(judge=judge, pair=pair, a=a, b=b, n_people=n_people - 5)
 
 
-def made(asked: Asked, by: By, folds: int | None = None, seed: int = 0) -> list[Split]:
+def made(asked: AnswerIndex, by: By, folds: int | None = None, seed: int = 0) -> list[Split]:
     return list(splits(asked, by, test_size=0.3, folds=folds, n_repeats=3, seed=seed))
 
 
@@ -81,7 +83,7 @@ def test_parts_have_about_the_size_asked_for() -> None:
 def test_linked_people_stay_together_so_that_nothing_is_dropped() -> None:
     """100 pairs of people who are in no other pair."""
     a = np.arange(0, 200, 2)
-    asked = Asked(judge=a % 5, pair=np.arange(100), a=a, b=a + 1, n_people=300)
+    asked = AnswerIndex(judge=a % 5, pair=np.arange(100), a=a, b=a + 1, n_people=300)
     for split in made(asked, "person"):
         assert split.dropped == 0
         assert split.test.sum() == pytest.approx(30, abs=1)
@@ -89,7 +91,7 @@ def test_linked_people_stay_together_so_that_nothing_is_dropped() -> None:
 
 def test_where_everyone_is_linked_the_pairs_between_are_dropped_and_counted() -> None:
     a = np.arange(199)
-    asked = Asked(judge=a % 5, pair=a, a=a, b=a + 1, n_people=200)
+    asked = AnswerIndex(judge=a % 5, pair=a, a=a, b=a + 1, n_people=200)
     for split in made(asked, "person"):
         assert split.dropped > 0
         assert split.train.sum() + split.test.sum() + split.dropped == 199
@@ -101,3 +103,31 @@ def test_pairs_that_share_people_are_worth_fewer() -> None:
     assert _classes_of_disjoint_pairs(pair, np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4])) == 5
     again = np.array([0, 0, 0, 1])  # the same pair three times
     assert _classes_of_disjoint_pairs(again, np.array([0, 0, 0, 2]), np.array([1, 1, 1, 3])) == 1
+
+
+TRUTH = 1 / 3  # mean of |x - y| for uniform x and y
+
+
+def measured(rng: np.random.Generator, n_people: int, n_pairs: int) -> SplitSide:
+    """Random pairs of people with uniform scores, all asked to be treated the same."""
+    every = np.stack(np.triu_indices(n_people, k=1), axis=1)
+    a, b = rng.choice(every, n_pairs, replace=False).T
+    score = rng.random(n_people)
+    values = np.stack([np.abs(score[a] - score[b])] * 4, axis=1)
+    averages = AnswerMeans(values, np.ones_like(values), np.zeros(4, dtype=bool), np.zeros_like(a), np.arange(n_pairs))
+    asked = AnswerIndex(averages.judge, averages.pair, a, b, n_people)
+    chosen = np.ones(n_pairs, dtype=bool)
+    part = measure_side(averages, score, asked, "person", people=np.arange(n_people), answers=chosen)
+    return part.with_interval(0.95)
+
+
+@pytest.mark.parametrize(("n_people", "n_pairs"), [(20, 30), (60, 40), (30, 200)])
+def test_intervals_by_person_cover_about_as_often_as_they_say(n_people: int, n_pairs: int) -> None:
+    rng = np.random.default_rng(0)
+    parts = [measured(rng, n_people, n_pairs) for _ in range(300)]
+    covered = np.mean([part.low[1] <= TRUTH <= part.high[1] for part in parts])
+    assert 0.90 < covered < 0.99
+    guaranteed = [abs(part.value[1] - TRUTH) <= hoeffding(part.independent_units[1]) for part in parts]
+    assert np.mean(guaranteed) >= 0.95
+    errors = np.mean([part.low[0] <= 0.5 <= part.high[0] for part in parts])
+    assert 0.90 < errors < 0.99

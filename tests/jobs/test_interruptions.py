@@ -21,7 +21,16 @@ from tests.support.fitting import ended, job_of, killed, submitted, until, worki
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
 from fairwise.store import jobs
-from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
+from fairwise.store.job_files import (
+    FRONTIER,
+    MODEL,
+    PRICES,
+    SCORES,
+    SUMMARY,
+    job_folder,
+    read_json,
+    unfinished_folder,
+)
 from fairwise.store.tables import jobs as table
 
 if TYPE_CHECKING:
@@ -61,8 +70,11 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [one for one in processes if lives(one)]
 
 
-def points_kept(panel: Panel, job_id: int) -> list[str]:
-    return [file.name for file in unfinished_folder(panel.study.path, job_id, 0).glob("point *.skops")]
+def kept_files(panel: Panel, job_id: int) -> dict[str, int]:
+    """What an unfinished job has of its files, and since when."""
+    folder = unfinished_folder(panel.study.path, job_id, 0)
+    files = [folder / name for name in (MODEL, PRICES, FRONTIER)]
+    return {file.name: file.stat().st_mtime_ns for file in files if file.exists()}
 
 
 def test_a_running_fit_is_cancelled_within_seconds(larger_panel: Panel) -> None:
@@ -85,16 +97,14 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
     panel = larger_panel
     cut_short = submitted(panel.store, **LONG)
     with working(panel.study.path, panel.database) as process:
-        wait_for(lambda: points_kept(panel, cut_short))
+        traced = until(panel.store, cut_short, lambda job: job.message.startswith("Tracing") and job.progress > 0.2)
         below = computing(process)
         killed(process)
-    kept = points_kept(panel, cut_short)
-    assert 1 <= len(kept) < 10, "it was in the middle"
+    kept = kept_files(panel, cut_short)
+    assert set(kept) == {MODEL, PRICES}, "it was in the middle"
     wait_for(lambda: not alive(below), 10)
     left = job_of(panel.store, cut_short)
     assert left.state == "running", "nobody could say that it is not"
-    times = {name: (unfinished_folder(panel.study.path, cut_short, 0) / name).stat().st_mtime_ns for name in kept}
-    seen: dict[str, int] = {}
 
     def age(connection: sa.Connection) -> None:
         long_ago = datetime.now(UTC) - timedelta(minutes=5)
@@ -102,10 +112,9 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
 
     panel.store.change_now(age)
     with working(panel.study.path, panel.database):
-        until(panel.store, cut_short, lambda job: job.message.startswith("Tracing"))
-        for name in kept:
-            seen[name] = (unfinished_folder(panel.study.path, cut_short, 0) / name).stat().st_mtime_ns
-        assert seen == times, "what was finished is not done again"
+        again = until(panel.store, cut_short, lambda job: job.message.startswith("Tracing"))
+        assert kept_files(panel, cut_short) == kept, "what was finished is not done again"
+        assert again.progress >= traced.progress
         assert until(panel.store, cut_short, ended).state == "done"
         undisturbed = submitted(panel.store, **LONG)
         assert until(panel.store, undisturbed, ended).state == "done"
@@ -129,7 +138,7 @@ def test_stopped_in_order_it_is_put_back_and_taken_again_at_once(larger_panel: P
 SERVER = """
 import sys, time
 from pathlib import Path
-from fairwise.jobs.keeping import jobs_beside
+from fairwise.jobs.supervisor import jobs_beside
 with jobs_beside(Path(sys.argv[1]), Path(sys.argv[2]), None):
     print("up", flush=True)
     time.sleep(600)

@@ -7,13 +7,17 @@ import signal
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from fairwise.errors import InputError
 from fairwise.jobs.local_worker import LocalWorker
+from fairwise.jobs.steps import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Enough(Exception):  # noqa: N818
@@ -29,14 +33,19 @@ def kill_until(marks: str, most: int) -> int:
     return deaths
 
 
-def wait() -> None:
+def count_to(number: int, progress: Callable[[int, int], None]) -> int:
+    for done in range(number):
+        progress(done + 1, number)
+        time.sleep(0.1)
+    return number
+
+
+def wait(_share: float) -> None:
     time.sleep(0.01)
 
 
 def done(worker: LocalWorker, *call: Any) -> Any:
-    found: list[Any] = []
-    worker.do({"": call}, lambda _, result: found.append(result), wait)
-    return found[0]
+    return worker.result(call, wait)
 
 
 def test_results_errors_and_deaths(tmp_path: Path) -> None:
@@ -54,24 +63,37 @@ def test_results_errors_and_deaths(tmp_path: Path) -> None:
         assert done(worker, abs, -1) == 1
 
 
+def test_it_tells_how_far_a_call_is(tmp_path: Path) -> None:
+    shares: list[float] = []
+
+    def listen(share: float) -> None:
+        shares.append(share)
+        time.sleep(0.01)
+
+    with LocalWorker(tmp_path, equal=True) as worker:
+        assert worker.result((count_to, 4, progress), listen) == 4
+    assert shares == sorted(shares)
+    assert {0.0, 0.5, 1.0} <= set(shares)
+
+
 def test_stopped_in_the_middle_nothing_is_left(tmp_path: Path) -> None:
     with LocalWorker(tmp_path, equal=True) as worker:
         pid = done(worker, os.getpid)
         assert done(worker, tempfile.gettempdir) == str(tmp_path), "where what it leaves is deleted"
 
-        def enough() -> None:
+        def enough(_share: float) -> None:
             raise Enough
 
         with pytest.raises(Enough):
-            worker.do({"": (time.sleep, 600)}, lambda *_: None, enough)
+            worker.result((time.sleep, 600), enough)
     assert not psutil.pid_exists(pid)
 
 
 def test_who_waits_is_asked_also_while_it_starts(tmp_path: Path) -> None:
     """However much is to be sent, stopping need not wait until it is read."""
 
-    def enough() -> None:
+    def enough(_share: float) -> None:
         raise Enough
 
     with pytest.raises(Enough), LocalWorker(tmp_path, equal=False) as worker:
-        worker.do({"": (len, b"\0" * (1 << 24))}, lambda *_: None, enough)
+        worker.result((len, b"\0" * (1 << 24)), enough)

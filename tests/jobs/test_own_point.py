@@ -12,8 +12,8 @@ import pytest
 
 from fairwise import Judgments
 from fairwise.constraints.status import status_counts
-from fairwise.jobs.steps import JobHome, perform
-from fairwise.jobs.task import Task
+from fairwise.jobs.fit_data import FitData
+from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.fit_files import Fitted
@@ -23,7 +23,7 @@ from fairwise.study.fit_settings import FitSettings
 from fairwise.web.shared.treatment import Status, Treatment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -34,13 +34,13 @@ JOB = Job(1, datetime.now(UTC), "Ada", {}, "running", 0.0, "", False, None, None
 class Here:
     """Does what workers do, in this process."""
 
-    def do(self, calls: Mapping[str, Any], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
-        del wait
-        for name, (function, *given) in calls.items():
-            done(name, function(*given))
+    def result(self, call: tuple[Any, ...], wait: Callable[[float], None]) -> Any:
+        wait(0.0)
+        function, *arguments = call
+        return function(*arguments)
 
 
-def task_of(seed: int, **settings: Any) -> Task:
+def data_of(seed: int, **settings: Any) -> FitData:
     """Some people with few different records, about whom many optimal mixtures say different things."""
     rng = np.random.default_rng(seed)
     people = pd.DataFrame(
@@ -56,7 +56,9 @@ def task_of(seed: int, **settings: Any) -> Task:
             rows.append({"judge": f"p{judge:05d}", "a": a, "b": b, "answer": answer})
     asked = {"name": "One", "estimator": "tree", "gamma": 0.05, "eta": 0.02, "favorable_label": "1", **settings}
     said = Judgments(rows, people=people)
-    return Task(FitSettings.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True)
+    return FitData(
+        FitSettings.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True
+    )
 
 
 def asked() -> list[Any]:
@@ -76,10 +78,10 @@ def asked() -> list[Any]:
 @pytest.mark.filterwarnings("ignore:A rule that gives everyone the same label")
 @pytest.mark.parametrize(("seed", "settings"), asked())
 def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any], tmp_path: Path) -> None:
-    task, home = task_of(seed, **settings), JobHome(tmp_path, JOB)
-    home.open()
-    perform(task, home, Here(), lambda _share, _words: None)
-    home.publish()
+    data, folder = data_of(seed, **settings), JobFolder(tmp_path, JOB)
+    folder.open()
+    perform(data, folder, Here(), lambda _share, _words: None)
+    folder.publish()
     fitted = Fitted.of(tmp_path, 1)
     assert fitted is not None
     place = fitted.own_place
@@ -95,7 +97,7 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     counts = status_counts(model.prices_["status"])
     assert (summary.honoured, summary.given_up) == (counts["honoured"], counts["given_up"])
     # What participants are told rests on the scores of the same model.
-    good, said = fitted.good, task.judgments.counted()
+    good, said = fitted.good, data.judgments.counted()
     told = [
         Treatment(Answer(answer), good[a], good[b], summary.gamma).status
         for a, b, answer in said[["a", "b", "answer"]].itertuples(index=False, name=None)

@@ -20,7 +20,7 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.archive.backups.taking import take_backup
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.jobs.runner import Runner, _Stopping
-from fairwise.jobs.steps import JobHome
+from fairwise.jobs.steps import JobFolder
 from fairwise.learning import persistence
 from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase
@@ -153,7 +153,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], None]], 
 def test_a_run_that_was_published_and_then_not_said_to_be_done_is_published_again(panel: Panel) -> None:
     """The machine stopped between the two; the second time, files of the first are in the way."""
     submitted(panel.store)
-    home = JobHome(panel.study.path, replace(panel.taken(), restarts=1))
+    home = JobFolder(panel.study.path, replace(panel.taken(), restarts=1))
     home.open()
     for _ in range(3):
         home.finish(dict.fromkeys(FILES, b""))

@@ -17,20 +17,18 @@ from tests.support.replicated_page import check_page
 from fairwise import Judgments
 from fairwise.datasets import make_people
 from fairwise.replication import compare, run_study, write_markdown, write_study
-from fairwise.replication.excess import (
-    PARTS,
-    excess_by_game,
-    excess_by_oracle,
-    excess_by_rounds,
-    excess_in_parts,
-    panel_by_bounds,
-)
 from fairwise.replication.measures import (
+    PARTS,
     beside_the_paper,
     constraint_counts,
     correlation,
     difficulty,
+    excess_by_game,
+    excess_by_oracle,
+    excess_by_rounds,
+    excess_in_parts,
     lowest_error,
+    panel_by_bounds,
     panel_curve,
     panel_violation_at,
     rate_correlations,

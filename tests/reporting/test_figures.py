@@ -10,8 +10,8 @@ import matplotlib as mpl
 import pytest
 
 from fairwise.reporting.figures import draw_figures
+from fairwise.reporting.figures.drawing import Mark, inline_svg
 from fairwise.reporting.figures.palette import ROLES
-from fairwise.reporting.figures.svg import Mark, inline_svg
 
 if TYPE_CHECKING:
     from fairwise.reporting import Findings

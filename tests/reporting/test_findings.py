@@ -10,12 +10,12 @@ import pytest
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import honoured_by_pair
+from fairwise.auditing.prices import expensive_pairs
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.reporting import Findings, findings, write_report
-from fairwise.reporting.dearest import dearest_pairs
-from fairwise.reporting.labels import Labels
 from fairwise.reporting.page import render
+from fairwise.reporting.words import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ def test_answers_are_told_as_seen_from_the_first_person() -> None:
     prices = prices.assign(violation=0.5, excess=0.4, status="given up")
     by_pair = pd.DataFrame({"a": [3], "b": [1], "favorable_a": [0.75], "favorable_b": [0.25]})
     people = pd.DataFrame({"age": [20, 30]}, index=pd.Index(["1", "3"]))  # ids as text are the same people
-    (pair,) = dearest_pairs(honoured_by_pair(prices), prices, by_pair, people, 5)
+    (pair,) = expensive_pairs(honoured_by_pair(prices), prices, by_pair, people, 5)
     told = {str(answer): judges for answer, judges in pair.said}
     assert told == {"a_at_least_b": ("ann",), "b_at_least_a": ("bea",), "same": ("cal",)}
     assert (pair.a, pair.b, pair.gets_a, pair.gets_b) == ("1", "3", 0.25, 0.75)

@@ -423,7 +423,7 @@ DEFENCES = (
         "web/shared/metrics.py", "route, seconds = _pattern(app, scope),", 'route, seconds = scope["path"],'),
     # Other users of the machine
     one("fits listen nowhere", "security/test_listening.py::test_fits_listen_nowhere",
-        "jobs/runner.py", "            return LocalWorker(home.unfinished, equal=self._equal)\n",
+        "jobs/runner.py", "            return LocalWorker(folder.unfinished, equal=self._equal)\n",
         "            from distributed import LocalCluster\n\n"
         "            self._cluster = LocalCluster(n_workers=1, threads_per_worker=1)\n"
         "            self._address = self._cluster.scheduler_address\n"),

@@ -7,7 +7,7 @@ import pytest
 
 from fairwise.bots import participant
 from fairwise.errors import InputError
-from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD, minutes_for
+from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD, minutes_for
 
 
 def test_half_of_all_single_thoughts_take_less_than_the_usual_one() -> None:

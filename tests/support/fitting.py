@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.jobs.keeping import started
+from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import jobs, pairs, participants
 from fairwise.study.new_study import new_study
@@ -96,7 +96,7 @@ def working(
     folder: Path, database: str | Path, dask_address: str | None = None, *, equal: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The process that does the jobs, until the block ends or it is killed; other tests do not keep it waiting."""
-    process = started(folder, database, dask_address, equal=equal)
+    process = start_jobs(folder, database, dask_address, equal=equal)
     try:
         yield process
     finally:

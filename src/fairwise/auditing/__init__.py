@@ -1,8 +1,8 @@
 """How far models are from what people said, and how much of that holds beyond the people asked."""
 
 from fairwise.auditing.audit import Audit, audit
-from fairwise.auditing.curves import frontier
-from fairwise.auditing.generalization import HeldOut, held_out
+from fairwise.auditing.frontier import frontier
+from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,

@@ -1,4 +1,4 @@
-"""Audit any model from its scores alone: how far it is from what people said."""
+"""Audit any model from its scores alone: how far it is from what people said, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import checks, matching, tables, wording
-from fairwise.auditing.estimates import AVERAGES, averages_of, has_design_weights
-from fairwise.auditing.intervals import interval
-from fairwise.auditing.large_scores import judged_scores, scores_in_blocks
+from fairwise.auditing import checks, tables
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
+from fairwise.auditing.scores import (
+    checked_groups,
+    checked_outcome,
+    checked_scores,
+    judged_scores,
+    located,
+    scores_in_blocks,
+    two_classes,
+)
 from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.estimates import Averages
-    from fairwise.auditing.intervals import Interval
+    from fairwise.auditing.intervals import AnswerMeans, Interval
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import Weighting
 
@@ -76,11 +82,11 @@ class Audit:
 
     def worst(self, n: int = 10) -> list[str]:
         """The ``n`` pairs with the largest excess in plain words; numbers are probabilities of the good outcome."""
-        return wording.worst_pairs(self.by_pair, n)
+        return worst_pairs(self.by_pair, n)
 
     def __str__(self) -> str:
-        note = f"\n{wording.NOT_WEIGHTED}" if self.selection_probability == "ignored" else ""
-        return wording.summary(self.overall, self.by_pair, self.gamma, self.confidence) + note
+        note = f"\n{NOT_WEIGHTED}" if self.selection_probability == "ignored" else ""
+        return summary(self.overall, self.by_pair, self.gamma, self.confidence) + note
 
     __repr__ = __str__
 
@@ -142,7 +148,7 @@ def audit(
     """
     judgments = checks.some_judgments(judgments)
     gamma = checks.fraction("gamma", gamma)
-    labels = matching.two_classes(classes, outcome)
+    labels = two_classes(classes, outcome)
     unnamed = classes is None and outcome is None
     checks.direction(favorable_label, labels, judgments, ", or name the two labels: classes=" if unnamed else "")
     checks.one_of("weighting", weighting, ("answers", "panel"))
@@ -155,8 +161,8 @@ def audit(
         given = judged_scores(in_blocks, judgments, client)
         of_label_1 = given.to_numpy()
     else:
-        given = matching.checked_scores(scores, judgments)
-        of_label_1 = given.to_numpy()[matching.located(given.index, judged, "scores")]
+        given = checked_scores(scores, judgments)
+        of_label_1 = given.to_numpy()[located(given.index, judged, "scores")]
     first_is_good = favorable_label is not None and favorable_label == labels[0]
     favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)
     if outcome is not None and groups is None and (classes is not None or labels == (0, 1)):
@@ -164,7 +170,7 @@ def audit(
     by_group, group_gaps = _group_tables(given, groups, outcome, labels)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
-    averages = averages_of(measured, weighting)
+    averages = answer_means(measured, weighting)
     of_panel = partial(interval, confidence=confidence)
     return Audit(
         overall=_overall(measured, averages, len(judged), of_panel(averages)),
@@ -183,7 +189,7 @@ def audit(
     )
 
 
-def _overall(measured: Measured, averages: Averages, n_people: int, ends: Interval) -> pd.DataFrame:
+def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
     table = measured.table
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
@@ -212,7 +218,61 @@ def _group_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
     if groups is None:
         return None, None
-    from fairwise.auditing.groups import group_tables
+    labels = None if outcome is None else checked_outcome(outcome, scores.index, classes)
+    return tables.group_tables(scores.to_numpy(dtype=float), checked_groups(groups, scores.index), labels)
 
-    labels = None if outcome is None else matching.checked_outcome(outcome, scores.index, classes)
-    return group_tables(scores.to_numpy(dtype=float), matching.checked_groups(groups, scores.index), labels)
+
+_LINES = {
+    "max_violation": "Largest violation of a pair",
+    "mean_violation": "Mean violation of 'same'",
+    "mean_excess": "Mean excess over gamma",
+    "fairness_loss": "Fairness loss (the paper's)",
+    "share_kept": "Judgments kept within gamma",
+}
+
+NOT_COVERED = (
+    f"* a rough guide only: fewer than {LEAST_JUDGES} judges, or fewer than {LEAST_PAIRS} pairs with a violation (or "
+    "without one)"
+)
+"""What to say below intervals that are not `covered`."""
+
+
+NOT_WEIGHTED = "These numbers are about the answers given; selection_probability is not used (held_out weights by it)."
+
+
+def worst_pairs(by_pair: pd.DataFrame, n: int) -> list[str]:
+    """Say what was asked and what happens, for the ``n`` pairs with the largest excess; only those that have any."""
+    broken = by_pair[by_pair["excess"] > 0].head(n)
+    return [_sentence(line) for line in broken.to_dict("records")]
+
+
+def _sentence(line: Mapping[Any, Any]) -> str:
+    worse, better = ("a", "b") if line["favorable_a"] < line["favorable_b"] else ("b", "a")
+    gets = [f"{line[f'favorable_{side}']:.2f}" for side in (worse, better)]
+    if line[str(Answer.A_AT_LEAST_B if worse == "a" else Answer.B_AT_LEAST_A)]:
+        return (
+            f"Person {line[worse]} was to be treated at least as well as {line[better]}, "
+            f"but gets {gets[0]} against {gets[1]}"
+        )
+    return f"Person {line[worse]} was to be treated the same as {line[better]}, but gets {gets[0]} against {gets[1]}"
+
+
+def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
+    """A few lines for reading."""
+    value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
+    counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "given_up")}
+    about = f"{counts['pairs']} pairs of {counts['people']} people"
+    lines = [
+        f"{counts['answers']} answers of {counts['judges']} judges about {about}",
+        f"{counts['in_force']} ask for something; {counts['given_up']} of these are broken by more than {gamma:g}",
+        f"{'':30}{'value':>7}   {confidence:.0%} interval",
+    ]
+    marked = False
+    for name, words in _LINES.items():
+        known = name != "max_violation" and not np.isnan(low[name])
+        ends = f"   {low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if known else ""
+        lines.append(f"{words:30}{value[name]:7.4f}{ends}")
+        marked |= known and not covered[name]
+    if marked:
+        lines.append(NOT_COVERED)
+    return "\n".join([*lines, *worst_pairs(by_pair, 3)])

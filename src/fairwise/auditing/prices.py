@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing.scores import located
+from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.status import STATUS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.learning.prices import price_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,6 +127,19 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
+def plain_error(model: PairwiseFairClassifier, people: Any, outcome: Any) -> float:
+    """Least error of the same kind of model that listens to nobody.
+
+    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
+    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
+    """
+    error = model.certificate_.plain_error
+    if np.isnan(error):
+        plain = _cloned(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
+        error = plain.fit(people, np.asarray(outcome)).certificate_.plain_error
+    return float(error)
+
+
 def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
     """With a column for the two people, in one order whichever side they stood on."""
     pairs = [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(prices["a"], prices["b"], strict=True)]
@@ -142,18 +159,19 @@ def _without(
     pairs: list[Any],
     fit_params: dict[str, Any],
 ) -> PairwiseFairClassifier:
-    from sklearn.base import clone
-
     kept = judgments.giving_up(pairs)
-    fitted: PairwiseFairClassifier = clone(model).fit(people, outcome, judgments=kept, **fit_params)
-    return fitted
+    return _cloned(model).fit(people, outcome, judgments=kept, **fit_params)
+
+
+def _cloned(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
+    from sklearn.base import clone  # who only audits scores does without scikit-learn
+
+    twin: PairwiseFairClassifier = clone(model)
+    return twin
 
 
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
     """The violations of all judgments under another model (its prices are of no interest here)."""
-    from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.prices import price_table
-
     rows = PairRows.from_judgments(judgments)
     known = judgments if judgments.people is not None else judgments.about(people)
     if not len(rows):  # nothing is asked of anyone
@@ -161,3 +179,74 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
     of_label_1 = model.predict_proba(known.people_rows(rows.people))[:, 1]
     favorable = 1.0 - of_label_1 if model.favorable_label_ == model.classes_[0] else of_label_1
     return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))
+
+
+# A price below this is a solver's rounding.
+_NO_PRICE = 1e-6
+# Prices closer than this are one price: under a budget all pairs given up cost the same.
+_ONE_PRICE = 9
+
+
+@dataclass(frozen=True)
+class ExpensivePair:
+    """Two people, what was said about them and by whom, what they get, and what that costs.
+
+    ``features`` has ``(name, value of a, value of b)``; ``gets_a`` and ``gets_b`` are their probabilities of the
+    outcome that is compared. ``said`` has each answer with the judges who gave it.
+    """
+
+    a: str
+    b: str
+    features: tuple[tuple[str, Any, Any], ...]
+    said: tuple[tuple[Answer, tuple[str, ...]], ...]
+    gets_a: float
+    gets_b: float
+    price: float
+    violation: float
+    excess: float
+    given_up: bool
+
+
+def expensive_pairs(
+    pairs: pd.DataFrame, prices: pd.DataFrame, by_pair: pd.DataFrame, people: pd.DataFrame, n: int
+) -> tuple[ExpensivePair, ...]:
+    """The ``n`` pairs of the highest price above zero; of equal prices, the most disappointed first."""
+    costly = pairs[pairs["price"] > _NO_PRICE]
+    order = costly.assign(rank=costly["price"].round(_ONE_PRICE)).sort_values(
+        ["rank", "excess"], ascending=False, kind="stable"
+    )
+    gets = {
+        frozenset((str(a), str(b))): {str(a): float(of_a), str(b): float(of_b)}
+        for a, b, of_a, of_b in by_pair[["a", "b", "favorable_a", "favorable_b"]].itertuples(index=False, name=None)
+    }
+    dear = []
+    for (a, b), line in zip(order.index, order.head(n).to_dict("records"), strict=False):
+        at_a, at_b = located(people.index, pd.Index([a, b]), "people")
+        each = gets[frozenset((str(a), str(b)))]
+        dear.append(
+            ExpensivePair(
+                a=str(a),
+                b=str(b),
+                features=tuple((str(name), row.iloc[at_a], row.iloc[at_b]) for name, row in people.items()),
+                said=_said(prices, a, b),
+                gets_a=each[str(a)],
+                gets_b=each[str(b)],
+                price=float(line["price"]),
+                violation=float(line["violation"]),
+                excess=float(line["excess"]),
+                given_up=bool(line["given_up"]),
+            )
+        )
+    return tuple(dear)
+
+
+def _said(prices: pd.DataFrame, a: Any, b: Any) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
+    """Each answer about the two as if ``a`` had stood on the left, and who gave it."""
+    as_shown = prices[(prices["a"] == a) & (prices["b"] == b)]
+    turned = prices[(prices["a"] == b) & (prices["b"] == a)]
+    who: dict[Answer, list[str]] = {answer: [] for answer in Answer}
+    for judge, answer in zip(as_shown["judge"], as_shown["answer"], strict=True):
+        who[Answer(answer)].append(str(judge))
+    for judge, answer in zip(turned["judge"], turned["answer"], strict=True):
+        who[Answer(answer).swapped()].append(str(judge))
+    return tuple((answer, tuple(judges)) for answer, judges in who.items() if judges)

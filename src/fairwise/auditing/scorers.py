@@ -1,4 +1,4 @@
-"""Scores for choosing among models: how far each is from the judgments, and how often it errs."""
+"""What a classifier of any make gives people, and scores for choosing among several."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 
-from fairwise.auditing import checks, probabilities
+from fairwise.auditing import checks
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from fairwise.constraints.pairs import Weighting
+    from fairwise.constraints.pairs import FloatArray, Weighting
     from fairwise.judgments import Judgments
+
 
 Metric = Literal["mean_violation", "max_violation", "mean_excess"]
 
@@ -35,9 +37,9 @@ class ViolationScorer:
         rows = self.rows
         if not len(rows):  # nothing is asked of anyone
             return 0.0
-        given = probabilities.second_class_probability(model, probabilities.judged_rows(self.judgments, rows.people, X))
-        classes = probabilities.binary_classes(model)
-        second = probabilities.favorable_is_second(self.favorable_label, classes, self.judgments)
+        given = second_class_probability(model, judged_rows(self.judgments, rows.people, X))
+        classes = binary_classes(model)
+        second = favorable_is_second(self.favorable_label, classes, self.judgments)
         favorable = given if second else 1.0 - given
         if self.metric == "mean_violation":
             return -rows.mean_violation(favorable)
@@ -82,6 +84,41 @@ def violation_scorer(
 
 def expected_accuracy(model: Any, X: Any, y: Any) -> float:
     """A scorer for mixtures: the probability of a right label, without the noise of a single draw per person."""
-    of_second = probabilities.second_class_probability(model, X)
-    is_second = np.asarray(y) == probabilities.binary_classes(model)[1]
+    of_second = second_class_probability(model, X)
+    is_second = np.asarray(y) == binary_classes(model)[1]
     return float(np.mean(np.where(is_second, of_second, 1.0 - of_second)))
+
+
+def second_class_probability(model: Any, rows: Any) -> FloatArray:
+    """``predict_proba`` of the second class where there is one, else 1 where ``predict`` says so."""
+    classes = binary_classes(model)
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows), dtype=float)[:, 1]
+    return np.asarray(model.predict(rows) == classes[1], dtype=float)
+
+
+def binary_classes(model: Any) -> list[Any]:
+    """The two labels, in the model's own order."""
+    classes: list[Any] = np.asarray(getattr(model, "classes_", [])).tolist()
+    if len(classes) != 2:
+        raise InputError(f"{type(model).__name__}: a fitted classifier with two classes is needed; it has {classes!r}")
+    return classes
+
+
+def favorable_is_second(favorable_label: Any, classes: list[Any], judgments: Judgments) -> bool:
+    """Whether the second class is the good one; answers that are all the same do not notice."""
+    checks.direction(favorable_label, classes, judgments)
+    return favorable_label is None or bool(favorable_label == classes[1])
+
+
+def judged_rows(judgments: Judgments, ids: pd.Index, like: Any) -> Any:
+    """The judged people's rows, with the columns of the table ``like``."""
+    if judgments.people is None:
+        raise InputError("judgments: made without people=, so nobody's row is known; use judgments.about(people)")
+    rows = judgments.people_rows(ids)
+    if isinstance(rows, pd.DataFrame) and isinstance(like, pd.DataFrame):
+        missing = [column for column in like.columns if column not in rows.columns]
+        if missing:
+            raise InputError(f"judgments: the judged people's table has no column {missing[0]!r}")
+        return rows[list(like.columns)]
+    return rows

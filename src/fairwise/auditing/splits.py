@@ -1,24 +1,30 @@
-"""Holding out part of what people said: by pair, by person or by judge."""
+"""Holding out part of what people said, by pair, by person or by judge, and measuring both sides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, Units, ends, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from fairwise.auditing.intervals import AnswerMeans
     from fairwise.constraints.pairs import FloatArray, IntArray
+
 
 By = Literal["pair", "person", "judge"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AnswerIndex:
     """Who answered about whom, as numbers: ``(N,)`` judges, pairs and people a and b.
 
     People are numbered as in the table of ``n_people``; judged people who are not in it follow after.
@@ -46,7 +52,9 @@ class Split:
         return int((~self.train & ~self.test).sum())
 
 
-def splits(asked: Asked, by: By, *, test_size: float, folds: int | None, n_repeats: int, seed: int) -> Iterator[Split]:
+def splits(
+    index: AnswerIndex, by: By, *, test_size: float, folds: int | None, n_repeats: int, seed: int
+) -> Iterator[Split]:
     """``n_repeats`` random splits, or ``folds`` parts of which each is held out once.
 
     People are split as well, because error is about people. By judge and by pair that is a split of its own; by person
@@ -55,13 +63,13 @@ def splits(asked: Asked, by: By, *, test_size: float, folds: int | None, n_repea
     shares = np.array([1 - test_size, test_size]) if folds is None else np.full(folds, 1 / folds)
     for repeat in range(n_repeats if folds is None else 1):
         rng = np.random.default_rng([seed, repeat])
-        person = _person_parts(asked, by, shares, rng)
+        person = _person_parts(index, by, shares, rng)
         if by == "person":
-            side_a, side_b = person[asked.a], person[asked.b]
+            side_a, side_b = person[index.a], person[index.b]
         else:
-            unit = asked.judge if by == "judge" else asked.pair
+            unit = index.judge if by == "judge" else index.pair
             side_a = side_b = _parts(np.ones(int(unit.max(initial=-1)) + 1), shares, rng)[unit]
-        of_people = person[: asked.n_people]
+        of_people = person[: index.n_people]
         for held_out in [1] if folds is None else range(folds):
             yield Split(
                 train_people=np.flatnonzero(of_people != held_out),
@@ -71,14 +79,14 @@ def splits(asked: Asked, by: By, *, test_size: float, folds: int | None, n_repea
             )
 
 
-def _person_parts(asked: Asked, by: By, shares: FloatArray, rng: np.random.Generator) -> IntArray:
+def _person_parts(index: AnswerIndex, by: By, shares: FloatArray, rng: np.random.Generator) -> IntArray:
     """A part for each person; people linked by answers stay together as long as there are few enough of them."""
-    n_nodes = max(asked.n_people, int(max(asked.a.max(initial=-1), asked.b.max(initial=-1))) + 1)
+    n_nodes = max(index.n_people, int(max(index.a.max(initial=-1), index.b.max(initial=-1))) + 1)
     if by != "person":
         return _parts(np.ones(n_nodes), shares, rng)
     judged = np.zeros(n_nodes, dtype=bool)
-    judged[asked.a] = judged[asked.b] = True
-    block = _linked(asked.a, asked.b, n_nodes)
+    judged[index.a] = judged[index.b] = True
+    block = _linked(index.a, index.b, n_nodes)
     # Too many to be held out together: these people are split one by one, which drops the answers between.
     crowded = (np.bincount(block) > shares.min() * judged.sum())[block]
     block[crowded] = block.max() + 1 + np.arange(int(crowded.sum()))
@@ -109,8 +117,128 @@ def _parts(sizes: FloatArray, shares: FloatArray, rng: np.random.Generator) -> I
 
 def _linked(a: IntArray, b: IntArray, n_nodes: int) -> IntArray:
     """The number of each person's component in the graph of judged pairs."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(n_nodes, n_nodes)).tocsr()
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+
+
+METRICS = ("error", "mean_violation", "mean_excess", "share_kept")
+_CHOSEN = [AVERAGES.index(name) for name in METRICS[1:]]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitSide:
+    """``(4,)`` numbers for each of `METRICS`, with the honest number of independent units behind each.
+
+    *By judge* the units are judges, *by pair* distinct pairs, each with the weight it has in the average: units of
+    weights ``u`` are worth ``(sum u)^2 / sum u^2`` equal ones (Kish). *By person*, pairs that share a person are not
+    independent. With at most ``D`` pairs to a person, the pairs fall into ``D + 1`` classes in which nobody occurs
+    twice (Vizing), and averages over them concentrate as if there were ``D + 1`` times fewer (Janson, 2004); with
+    ``D = 1`` none is lost. For error the units are people.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    units: IntArray
+    independent_units: FloatArray
+    covered: NDArray[np.bool_]
+    averages: AnswerMeans
+    errors: FloatArray
+    ends: tuple[IntArray, IntArray] | None
+    by: By
+
+    def line(self) -> dict[str, float | int]:
+        """Values and counts by name."""
+        values = dict(zip(METRICS, self.value.tolist(), strict=True))
+        counts = {"people": len(self.errors), "judges": self.averages.n_judges, "pairs": self.averages.n_pairs}
+        return values | counts | {"answers": len(self.averages.judge)}
+
+    def with_interval(self, confidence: float) -> SplitSide:
+        """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
+        everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)), np.ones(1))
+        of_error = _varied(everyone, everyone)
+        pairs = _units(self.averages, self.averages.pair)
+        if self.ends is not None:
+            of_answers = _of_people(self.averages, self.ends, pairs)
+        else:
+            of_answers = _varied(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
+        varied = _Varied(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
+        largest = np.concatenate([[1.0], self.averages.largest[_CHOSEN]])
+        low, high = ends(np.nan_to_num(self.value), varied.variance, varied.degrees, varied.units, largest, confidence)
+        nothing = varied.units < 2
+        covered = ~nothing & (varied.differing >= LEAST_PAIRS)
+        if self.by == "judge":
+            covered[1:] &= varied.units[1:] >= LEAST_JUDGES
+        return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
+
+
+class _Varied(NamedTuple):
+    """``(k,)`` of each average: its variance, degrees of freedom, units, and pairs (or people) on the rarer side."""
+
+    variance: FloatArray
+    degrees: FloatArray
+    units: IntArray
+    differing: IntArray
+
+
+def measure_side(
+    averages: AnswerMeans,
+    errors: FloatArray,
+    index: AnswerIndex,
+    by: By,
+    *,
+    people: IntArray,
+    answers: NDArray[np.bool_],
+) -> SplitSide:
+    """Measure these people's errors and these answers."""
+    chosen = averages.where(answers)
+    ends = (index.a[answers], index.b[answers]) if by == "person" else None
+    unit = chosen.judge if by == "judge" else chosen.pair
+    masses = _units(chosen, unit).denominator
+    independent = np.nan_to_num(ratio(masses.sum(axis=0) ** 2, (masses**2).sum(axis=0)))
+    if ends is not None:
+        independent = independent / _classes_of_disjoint_pairs(chosen.pair, *ends)
+    own_errors = errors[people]
+    nothing = np.full(len(METRICS), np.nan)
+    return SplitSide(
+        value=np.concatenate([[own_errors.mean() if len(people) else np.nan], chosen.value()[_CHOSEN]]),
+        low=nothing,
+        high=nothing,
+        units=np.array([len(people), *(masses > 0).sum(axis=0).tolist()]),
+        independent_units=np.array([float(len(people)), *independent.tolist()]),
+        covered=np.zeros(len(METRICS), dtype=bool),
+        averages=chosen,
+        errors=own_errors,
+        ends=ends,
+        by=by,
+    )
+
+
+def _classes_of_disjoint_pairs(pair: IntArray, a: IntArray, b: IntArray) -> int:
+    """Into how many classes, each without a repeated person, the distinct pairs certainly fall."""
+    _, first = np.unique(pair, return_index=True)
+    most = int(np.bincount(np.concatenate([a[first], b[first]])).max(initial=0))
+    return 1 if most <= 1 else most + 1
+
+
+def _units(averages: AnswerMeans, unit: IntArray) -> Units:
+    every = Units.of(averages, unit)
+    return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
+
+
+def _varied(units: Units, pairs: Units) -> _Varied:
+    total = units.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(units.numerator.sum(axis=0), total))
+    return _Varied(units.variance(value, total, units.counts), units.degrees, units.counts, pairs.differing)
+
+
+def _of_people(averages: AnswerMeans, ends: tuple[IntArray, IntArray], pairs: Units) -> _Varied:
+    """Pairs that share people: ``V_people - V_pairs``, at least ``V_pairs``; each answer counts for both its people."""
+    of_pairs = _varied(pairs, pairs)
+    total = pairs.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(pairs.numerator.sum(axis=0), total))
+    both = averages.where(np.arange(len(averages.judge)).repeat(2))
+    people = _units(both, np.stack(ends, axis=1).ravel())
+    variance = np.maximum(people.variance(value, total, people.counts) - of_pairs.variance, of_pairs.variance)
+    degrees = np.minimum(people.degrees / 2, of_pairs.degrees).clip(1.0)
+    return _Varied(variance, degrees, np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)

@@ -1,4 +1,4 @@
-"""An audit's tables: one line per judge, per pair, per value of a judge attribute."""
+"""An audit's tables: one line per judge, per pair, per value of a judge attribute, per group of people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.estimates import AVERAGES, ratio
+from fairwise.auditing.intervals import AVERAGES, ratio
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairwise.auditing.estimates import Averages
-    from fairwise.auditing.intervals import Interval
+    from fairwise.auditing.intervals import AnswerMeans, Interval
     from fairwise.auditing.violations import Measured
     from fairwise.constraints.pairs import FloatArray, IntArray
 
-    Intervals = Callable[[Averages], Interval]
+    Intervals = Callable[[AnswerMeans], Interval]
 
 
-def judge_table(measured: Measured, averages: Averages, judges: list[object]) -> pd.DataFrame:
+def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object]) -> pd.DataFrame:
     """One line per judge, also those of whose answers none counts.
 
     ``mean_excess`` is what a judge's own budget bounds: the excess over the ordered pairs they put in force, divided by
@@ -73,7 +72,7 @@ def pair_table(measured: Measured) -> pd.DataFrame:
 
 
 def attribute_table(
-    measured: Measured, averages: Averages, attributes: pd.DataFrame, interval: Intervals
+    measured: Measured, averages: AnswerMeans, attributes: pd.DataFrame, interval: Intervals
 ) -> pd.DataFrame:
     """One line per value of each judge attribute: the audit of those judges alone. A missing value is one too."""
     lines = []
@@ -94,7 +93,7 @@ _PART = [
 
 
 def _part(
-    measured: Measured, averages: Averages, chosen: NDArray[np.bool_], interval: Intervals
+    measured: Measured, averages: AnswerMeans, chosen: NDArray[np.bool_], interval: Intervals
 ) -> dict[str, float | int]:
     part = averages.where(chosen)
     line: dict[str, float | int] = {
@@ -125,3 +124,43 @@ def _distinct(unit: IntArray, other: IntArray, n: int) -> IntArray:
     """How many different ``other`` each unit meets."""
     width = int(other.max(initial=0)) + 1
     return np.bincount(pd.unique(unit * width + other) // width, minlength=n).astype(np.intp)
+
+
+def group_tables(
+    scores: FloatArray, groups: pd.DataFrame, outcome: FloatArray | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rates of each group, and the largest difference between two groups, for each column of ``groups``.
+
+    Rates are those of draws with these probabilities ``p`` of label 1, whatever label is favourable: ``selection_rate``
+    is the mean of ``p``; with outcomes ``y``, ``error`` is the mean of ``|y - p|``, ``false_positive_rate`` the mean of
+    ``p`` where ``y = 0`` and ``true_positive_rate`` where ``y = 1`` (NaN where nobody is).
+    """
+    from fairlearn.metrics import MetricFrame, count
+
+    rates_of: dict[str, Callable[..., float]] = {"people": count, "selection_rate": lambda _, p: _mean(p)}
+    if outcome is not None:
+        rates_of |= {
+            "base_rate": lambda y, _: _mean(y),
+            "error": lambda y, p: _mean(np.abs(np.asarray(y) - np.asarray(p))),
+            "false_positive_rate": lambda y, p: _mean(np.asarray(p)[np.asarray(y) == 0]),
+            "true_positive_rate": lambda y, p: _mean(np.asarray(p)[np.asarray(y) == 1]),
+        }
+    rates, gaps = [], []
+    for name in groups.columns:
+        frame = MetricFrame(
+            metrics=rates_of,
+            y_true=np.zeros_like(scores) if outcome is None else outcome,
+            y_pred=scores,
+            sensitive_features=groups[name].astype(str).to_numpy(),
+        )
+        of_group = frame.by_group.rename_axis("group").reset_index()
+        of_group["people"] = of_group["people"].astype(int)
+        rates.append(of_group.assign(attribute=name))
+        gaps.append(frame.difference().drop("people").rename(name))
+    rate_table = pd.concat(rates, ignore_index=True)
+    gap_table = pd.DataFrame(gaps).rename_axis("attribute").reset_index()
+    return rate_table[["attribute", "group", *rates_of]], gap_table
+
+
+def _mean(values: FloatArray) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from math import e, exp, floor, inf, isfinite, log, sqrt
 from typing import TYPE_CHECKING, Literal
 
+import pandas as pd
+
 from fairwise.auditing import checks
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
 
 _MOST = 10**18  # people, pairs or dimensions: more than a formula in floats can tell apart
 Version = Literal["stated", "corrected", "sharper"]
@@ -173,8 +174,6 @@ def theorems(n: int, m: int, d: int, delta: float = 0.05) -> pd.DataFrame:
     delta : float
         With which probability the bounds may fail.
     """
-    import pandas as pd
-
     bounds = [
         stated_error(n, d, delta),
         corrected_error(n, d, delta),

@@ -103,7 +103,7 @@ def audit(
     if out is not None:
         check_target(out, TABLES, [scores, judgments.judgments, people])
     from fairwise.auditing import audit as audited
-    from fairwise.auditing.matching import located
+    from fairwise.auditing.scores import located
 
     large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
     said, account = judgments.read()
@@ -170,7 +170,7 @@ def _groups(
     scored: "pd.Index", path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None
 ) -> dict[str, Any]:
     """Return everyone's groups, and outcomes; everyone who has a score must be there."""
-    from fairwise.auditing.matching import located
+    from fairwise.auditing.scores import located
     from fairwise.datasets.people_file import PeopleFile
 
     file = PeopleFile.read(path, id_column, *columns)
@@ -182,7 +182,7 @@ def _groups(
 
 
 def _show(result: "Audit") -> None:
-    from fairwise.auditing.wording import NOT_COVERED
+    from fairwise.auditing.audit import NOT_COVERED
 
     overall = str(result).splitlines()
     say("\n".join(line for line in overall if not line.startswith("Person ")))

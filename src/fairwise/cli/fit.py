@@ -189,7 +189,7 @@ _METRICS = {
 
 
 def _in_words(measured: "HeldOut") -> str:
-    from fairwise.auditing.wording import NOT_COVERED
+    from fairwise.auditing.audit import NOT_COVERED
 
     count = measured.by_split["split"].nunique()
     lines = [f"{'':31}{'training':>8}  {'held out':>8}   {measured.confidence:.0%} interval"]

@@ -1,21 +1,21 @@
 """``fairwise plan``: how many people to ask about how many pairs, by a formula or by playing the study."""
 
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fairwise.cli.expanded import expanded
 from fairwise.cli.output import print_json
-from fairwise.cli.parsing import behind, fraction, sizes
-from fairwise.cli.plan_simulated import (
-    ABOUT_COST,
-    DEFAULT_JUDGES,
-    DEFAULT_STUDIES,
-    SimulationOptions,
-    option,
-    plan_simulated,
-)
-from fairwise.cli.screen import Json, print_frame, say
+from fairwise.cli.parsing import Budget, behind, budget, fraction, sizes
+from fairwise.cli.screen import Json, print_frame, say, stages
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from fairwise.auditing.plan import Cost, SimulatedPlan
+    from fairwise.simulation.respondent import Minutes
+    from fairwise.study.folder import StudyFolder
 
 _HEADINGS = {
     "judges": "judges",
@@ -27,8 +27,89 @@ _HEADINGS = {
     "judges_needed": "needed",
     "enough": "enough",
 }
-_SIMULATIONS = 2000
-_BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*ABOUT_COST, "seconds")
+_SIMULATIONS, _DEFAULT_JUDGES, _DEFAULT_STUDIES = 2000, (43,), 20
+_ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
+_BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*_ABOUT_COST, "seconds")
+_PANEL = "Playing a study"
+_NO_EXCESS = Budget(0.0)
+_NUMBER: dict[str, Any] = {"parser": fraction, "metavar": "NUMBER"}
+_PLAYED: dict[str, Any] = {"rich_help_panel": _PANEL}
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """What is asked about a study that is played; of these, only a folder makes it so."""
+
+    simulate: Annotated[
+        Path | None,
+        typer.Option(
+            "--simulate", help="Play the study in this folder with simulated people.", metavar="DIR", **_PLAYED
+        ),
+    ] = None
+    favorable_label: Annotated[
+        str | None,
+        typer.Option(
+            "--favorable-label",
+            help="The good outcome, as written in the file; needed where answers can be ordered.",
+            metavar="LABEL",
+            **_PLAYED,
+        ),
+    ] = None
+    gamma: Annotated[
+        float,
+        typer.Option(
+            "--gamma",
+            help="How far two people's chances may differ against a judgment, 0 to 1.",
+            **_NUMBER,
+            **_PLAYED,
+        ),
+    ] = 0.1
+    eta: Annotated[
+        Budget,
+        typer.Option(
+            "--eta",
+            help="How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit.",
+            parser=budget,
+            metavar="NUMBER|none",
+            **_PLAYED,
+        ),
+    ] = _NO_EXCESS
+    fits: Annotated[
+        int, typer.Option("--fits", help="Simulated studies to learn from; 0 for none.", min=0, **_PLAYED)
+    ] = 5
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER", **_PLAYED),
+    ] = 10.0
+
+    def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
+        """Return what to learn; none without outcomes, which is an error if something about it was asked."""
+        from fairwise.auditing.plan import Cost
+        from fairwise.datasets.people_file import label_written
+        from fairwise.judgments.source import Source
+        from fairwise.study.folder import OUTCOME
+
+        if self.fits == 0:
+            return None
+        asked = [name for name in _ABOUT_COST if name in typed]
+        file = study.path / OUTCOME
+        if not file.exists() and not asked:
+            return None
+        if not file.exists():
+            raise InputError(
+                f"{_option(asked[0])}: {study.path} was made without --outcome, so what judgments cost cannot be told"
+            )
+        outcome = study.outcome()
+        if self.favorable_label is None and study.settings.answers == "four":
+            labels = " or ".join(str(label) for label in sorted(outcome.unique().tolist(), key=str))
+            raise InputError(
+                f"answers of this study can be ordered ('A at least as well as B'), so it must be known which outcome "
+                f"is the good one: give --favorable-label {labels}, or --fits 0 to leave out what judgments cost"
+            )
+        label = None
+        if self.favorable_label is not None:
+            label = label_written(self.favorable_label, outcome, Source(str(file)), str(outcome.name))
+        return Cost(outcome, self.gamma, self.eta.limit, label, self.fits)
 
 
 @expanded
@@ -46,19 +127,13 @@ def plan(
     pairs: Annotated[
         str, typer.Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")
     ] = "50",
-    wanted: Annotated[
-        float, typer.Option("--wanted", help="Half-width to reach.", parser=fraction, metavar="NUMBER")
-    ] = 0.05,
+    wanted: Annotated[float, typer.Option("--wanted", help="Half-width to reach.", **_NUMBER)] = 0.05,
     correlation: Annotated[
         float,
-        typer.Option("--correlation", help="How alike answers of one judge are.", parser=fraction, metavar="NUMBER"),
+        typer.Option("--correlation", help="How alike answers of one judge are.", **_NUMBER),
     ] = 0.1,
-    rate: Annotated[
-        float, typer.Option("--rate", help="The average expected; 0.5 is cautious.", parser=fraction, metavar="NUMBER")
-    ] = 0.25,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Of the interval.", parser=fraction, metavar="NUMBER")
-    ] = 0.95,
+    rate: Annotated[float, typer.Option("--rate", help="The average expected; 0.5 is cautious.", **_NUMBER)] = 0.25,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the interval.", **_NUMBER)] = 0.95,
     simulations: Annotated[
         int | None,
         typer.Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0),
@@ -76,18 +151,18 @@ def plan(
 
     fairwise plan --simulate my-study --judges 20,43 --favorable-label 0
     """
-    given = _given(context)
-    _refuse_what_does_not_go_together(given)
+    typed = _typed(context)
+    _refuse_what_does_not_go_together(typed)
     panel = None if judges is None else behind("--judges", sizes, judges)
     if simulation.simulate is not None:
         if simulations == 0:
             raise typer.BadParameter("0 studies cannot be played; give 1 or more.", param_hint="'--simulations'")
-        plan_simulated(
+        _plan_played(
             simulation,
             simulation.simulate,
-            given,
-            panel or DEFAULT_JUDGES,
-            studies=simulations or DEFAULT_STUDIES,
+            typed,
+            panel or _DEFAULT_JUDGES,
+            studies=simulations or _DEFAULT_STUDIES,
             confidence=confidence,
             seed=seed,
             as_json=as_json,
@@ -119,18 +194,89 @@ def plan(
     )
 
 
-def _given(context: typer.Context) -> frozenset[str]:
+def _typed(context: typer.Context) -> frozenset[str]:
     """Return the names of the options that were typed."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
 
 
-def _refuse_what_does_not_go_together(given: frozenset[str]) -> None:
+def _refuse_what_does_not_go_together(typed: frozenset[str]) -> None:
     """The formula and a played study have different options."""
-    if "simulate" in given:
-        for name in (name for name in _BY_FORMULA if name in given):
+    if "simulate" in typed:
+        for name in (name for name in _BY_FORMULA if name in typed):
             why = "the study says how many pairs there are" if name == "pairs" else "it belongs to the formula"
-            raise typer.BadParameter(f"does not go with --simulate: {why}.", param_hint=f"'{option(name)}'")
+            raise typer.BadParameter(f"does not go with --simulate: {why}.", param_hint=f"'{_option(name)}'")
         return
-    for name in (name for name in _BY_PLAYING if name in given):
-        raise typer.BadParameter("needs a study to play: add --simulate DIR.", param_hint=f"'{option(name)}'")
+    for name in (name for name in _BY_PLAYING if name in typed):
+        raise typer.BadParameter("needs a study to play: add --simulate DIR.", param_hint=f"'{_option(name)}'")
+
+
+def _option(name: str) -> str:
+    """A parameter's name as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _plan_played(
+    options: SimulationOptions,
+    folder: Path,
+    typed: frozenset[str],
+    panels: tuple[int, ...],
+    *,
+    studies: int,
+    confidence: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Play the study and print what that shows."""
+    from fairwise.auditing.plan import simulate_study
+    from fairwise.cli.plan_words import show
+    from fairwise.simulation.respondent import minutes_for
+    from fairwise.study.folder import StudyFolder
+
+    study = StudyFolder.open(folder)
+    cost = options.cost_of(study, typed)
+    minutes = minutes_for(study.settings.pairs, options.seconds, seed=seed)
+    asked: dict[str, Any] = {"n_studies": studies, "confidence": confidence, "seed": seed}
+    with stages() as progress:
+        plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
+    if as_json:
+        print_json(_as_json(study, plan, cost, minutes, options.seconds, confidence, seed))
+        return
+    show(study, plan, cost, minutes, options.seconds, confidence)
+
+
+def _as_json(
+    study: "StudyFolder",
+    plan: "SimulatedPlan",
+    cost: "Cost | None",
+    minutes: "Minutes",
+    seconds: float,
+    confidence: float,
+    seed: int,
+) -> dict[str, Any]:
+    from fairwise.auditing.plan import PLANNING_WORDS
+
+    learned = None
+    if cost is not None:
+        learned = {
+            "gamma": cost.gamma,
+            "eta": cost.eta,
+            "favorable_label": cost.favorable_label,
+            "model": PLANNING_WORDS,
+            "fits": plan.n_fits,
+            "error_without_judgments": plan.error_without_judgments,
+            "error_of_one_label": plan.error_of_one_label,
+        }
+    return {
+        "simulated": True,
+        "study": study.path,
+        "people": len(study.cards),
+        "pairs": study.settings.pairs,
+        "design": study.settings.mixture,
+        "studies": plan.n_studies,
+        "confidence": confidence,
+        "seed": seed,
+        "panels": plan.panels,
+        "cost": learned,
+        "minutes": asdict(minutes) | {"usual_seconds": seconds},
+    }

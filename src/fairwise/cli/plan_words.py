@@ -3,19 +3,19 @@
 from math import exp, isnan
 from typing import TYPE_CHECKING
 
-from fairwise.auditing.simulated_study import PLANNING_WORDS
+from fairwise.auditing.plan import PLANNING_WORDS
 from fairwise.cli.screen import heading, print_frame, say
 from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference
-from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD
+from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD
 from fairwise.study.folder import OUTCOME
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairwise.auditing.simulated_study import Cost, SimulatedPlan
-    from fairwise.simulation.pace import Minutes
+    from fairwise.auditing.plan import Cost, SimulatedPlan
+    from fairwise.simulation.respondent import Minutes
     from fairwise.study.folder import StudyFolder
 
 _ONE_IN_TWENTY = 1.645  # standard deviations above the middle of a normal distribution
@@ -24,26 +24,26 @@ _FEW_MINUTES = 5
 
 def show(
     study: "StudyFolder",
-    found: "SimulatedPlan",
+    plan: "SimulatedPlan",
     cost: "Cost | None",
     minutes: "Minutes",
     seconds: float,
     confidence: float,
 ) -> None:
     """Print what the simulated studies showed, one question after the other."""
-    _show_study(study, found)
-    _show_agreement(study, found, confidence)
+    _show_study(study, plan)
+    _show_agreement(study, plan, confidence)
     if study.settings.design.repeats:
-        _show_repeats(found.panels, confidence)
-    _show_cost(study, found, cost)
+        _show_repeats(plan.panels, confidence)
+    _show_cost(study, plan, cost)
     _show_time(study, minutes, seconds)
 
 
-def _show_study(study: "StudyFolder", found: "SimulatedPlan") -> None:
+def _show_study(study: "StudyFolder", plan: "SimulatedPlan") -> None:
     settings = study.settings
     kinds = ", ".join(f"{number} {kind}" for kind, number in settings.mixture.items())
     say(
-        f"Simulated: no real people were asked. {counted(found.n_studies, 'study', 'studies')} for each number of "
+        f"Simulated: no real people were asked. {counted(plan.n_studies, 'study', 'studies')} for each number of "
         "judges, each time with other made-up people.\n"
         f"{study.path}: {counted(settings.pairs, 'pair')} for each judge ({kinds}), from {counted(len(study.cards))} "
         "people; the same pairs that real participants will be shown.\n"
@@ -52,8 +52,8 @@ def _show_study(study: "StudyFolder", found: "SimulatedPlan") -> None:
     )
 
 
-def _show_agreement(study: "StudyFolder", found: "SimulatedPlan", confidence: float) -> None:
-    panels = found.panels
+def _show_agreement(study: "StudyFolder", plan: "SimulatedPlan", confidence: float) -> None:
+    panels = plan.panels
     heading("How well will agreement be known?")
     by_design = study.settings.design.fixed or study.settings.design.anchors
     if not by_design and not panels["shared_pairs"].any():
@@ -82,9 +82,9 @@ def _show_agreement(study: "StudyFolder", found: "SimulatedPlan", confidence: fl
         say(f"With fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} shared pairs the interval is a rough guide only.")
     if panels["alpha_low"].isna().any():
         say("none: cannot be told from so few answers about the same pairs.")
-    for row in panels[(panels["measured"] > 0) & (panels["measured"] < found.n_studies)].to_dict("records"):
+    for row in panels[(panels["measured"] > 0) & (panels["measured"] < plan.n_studies)].to_dict("records"):
         say(
-            f"With {counted(row['judges'], 'judge')}, only {row['measured']} of {found.n_studies} simulated studies "
+            f"With {counted(row['judges'], 'judge')}, only {row['measured']} of {plan.n_studies} simulated studies "
             "have an interval at all: ask more people, or show them more of the same pairs."
         )
     if not by_design:
@@ -117,7 +117,7 @@ def _show_repeats(panels: "pd.DataFrame", confidence: float) -> None:
     say("\nHow steady simulated people are was decided beforehand; plan with the width of the interval.")
 
 
-def _show_cost(study: "StudyFolder", found: "SimulatedPlan", cost: "Cost | None") -> None:
+def _show_cost(study: "StudyFolder", plan: "SimulatedPlan", cost: "Cost | None") -> None:
     heading("What will the judgments cost in error?")
     if cost is None:
         say(
@@ -126,15 +126,15 @@ def _show_cost(study: "StudyFolder", found: "SimulatedPlan", cost: "Cost | None"
             else "Not told: this study was made without --outcome, so there is nothing to predict."
         )
         return
-    plain = found.error_without_judgments
+    plain = plan.error_without_judgments
     names = {"judges": "judges", "error": "error", "error_lowest": "lowest", "error_highest": "highest", "cost": "cost"}
-    above = [float(difference(error, plain, 4)) for error in found.panels["error"]]
-    print_frame(found.panels.assign(cost=above), names)
+    above = [float(difference(error, plain, 4)) for error in plan.panels["error"]]
+    print_frame(plan.panels.assign(cost=above), names)
     say(
         "\nerror: the share of the study's people who are predicted wrongly (0.25 is 25 in 100), on average over "
-        f"{counted(found.n_fits, 'simulated study', 'simulated studies')}; lowest, highest: in one of them.\n"
+        f"{counted(plan.n_fits, 'simulated study', 'simulated studies')}; lowest, highest: in one of them.\n"
         f"cost: how much that is above {plain:.4f}, the error without judgments. Predicting the more frequent outcome "
-        f"for everyone has an error of {found.error_of_one_label:.4f}.\n"
+        f"for everyone has an error of {plan.error_of_one_label:.4f}.\n"
         f"Learnt from the columns shown, with gamma {setting(cost.gamma)} and eta {setting(cost.eta)}: "
         f"{PLANNING_WORDS}. On new people, with another model and with real answers the numbers will differ. A larger "
         "--gamma or --eta asks for less and so costs no more."

@@ -143,7 +143,7 @@ def _curves(path: Path) -> "pd.DataFrame":
 
 def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task: Task, source: str) -> None:
     """Refuse curves of other people, judgments or settings than the model's, and those that do not say."""
-    from fairwise.auditing.made_from import COLUMN, MadeFrom, refuse_other_origin
+    from fairwise.auditing.provenance import COLUMN, Provenance, refuse_other_origin
 
     if COLUMN not in curves or curves[COLUMN].isna().any():
         raise InputError(
@@ -152,7 +152,7 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
         )
     known = getattr(model, "feature_names_in_", task.people.features.columns)
     people = task.people.columns(tuple(map(str, known)))
-    made_from = MadeFrom.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
+    made_from = Provenance.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
     refuse_other_origin(curves, made_from, source)
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 from fairwise.errors import InputError
-from fairwise.jobs.keeping import DATABASE
 from fairwise.jobs.runner import Runner
+from fairwise.jobs.supervisor import DATABASE
 from fairwise.store.store import Store
 
-_PATIENCE_SECONDS = 6.0
+_TIMEOUT_SECONDS = 6.0
 
 
 def main() -> None:
@@ -27,26 +27,26 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler; without it one process on this machine")
     parser.add_argument("--equal", action="store_true", help="do not let everything else on this machine come first")
-    given = parser.parse_args()
+    options = parser.parse_args()
     stopping = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    Thread(target=_notice_the_end, args=(stopping,), daemon=True).start()
+    Thread(target=_stop_at_end_of_input, args=(stopping,), daemon=True).start()
     database = os.environ[DATABASE]
     try:
-        store = Store.open(database if "://" in database else Path(database), None, given.folder)
+        store = Store.open(database if "://" in database else Path(database), None, options.folder)
     except InputError as error:
         sys.exit(str(error))
-    Runner(given.folder, store, stopping, given.dask, equal=given.equal).work()
+    Runner(options.folder, store, stopping, options.dask, equal=options.equal).work()
     store.close()
 
 
-def _notice_the_end(stopping: Event) -> None:
+def _stop_at_end_of_input(stopping: Event) -> None:
     while os.read(0, 4096):
         pass
     stopping.set()
     # Whatever hangs then: nothing is left behind.
-    Event().wait(_PATIENCE_SECONDS)
+    Event().wait(_TIMEOUT_SECONDS)
     os._exit(1)
 
 

@@ -15,7 +15,7 @@ from fairwise import __version__
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import TracebackType
 
     from distributed import Future
@@ -31,7 +31,7 @@ class DaskCluster:
     def __init__(self, address: str) -> None:
         self._address = address
         self._client: Client | None = None
-        self._futures: dict[str, Future[Any]] = {}
+        self._future: Future[Any] | None = None
 
     def __enter__(self) -> Self:
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
@@ -63,24 +63,21 @@ class DaskCluster:
         assert self._client is not None
         return self._client
 
-    def do(self, calls: Mapping[str, Call], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
-        """Make calls, as many at once as there are workers; `wait` is called again and again, and may raise."""
-        self._futures = {name: self.client.submit(*call, pure=False) for name, call in calls.items()}
-        while self._futures:
-            for name, future in list(self._futures.items()):
-                if future.done():
-                    done(name, _result(future))
-                    del self._futures[name]
-            wait()
+    def result(self, call: Call, wait: Callable[[float], None]) -> Any:
+        """Make the call; `wait` is called again and again, and may raise."""
+        self._future = self.client.submit(*call, pure=False)
+        while not self._future.done():
+            wait(0.0)
+        result, self._future = _result(self._future), None
+        return result
 
     def _stop(self) -> None:
         """End what runs: a fit cannot be asked to stop, so the process that computes it is restarted."""
-        if not self._futures:
+        if self._future is None:
             return
         with suppress(Exception):  # the cluster may be gone
-            ours = {future.key for future in self._futures.values()}
-            busy = [worker for worker, keys in self.client.processing().items() if ours & set(keys)]
-            self.client.cancel(list(self._futures.values()), force=True)
+            busy = [worker for worker, keys in self.client.processing().items() if self._future.key in keys]
+            self.client.cancel(self._future, force=True)
             if busy:
                 self.client.restart_workers(busy, timeout=_CLOSING_SECONDS, raise_for_error=False)
 

@@ -10,6 +10,7 @@ import os
 import tempfile
 import traceback
 from contextlib import suppress
+from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -17,9 +18,10 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from fairwise.errors import InputError
+from fairwise.jobs.steps import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from multiprocessing.connection import Connection
     from types import TracebackType
 
@@ -55,35 +57,33 @@ class LocalWorker:
     ) -> None:
         self._end()
 
-    def do(self, calls: Mapping[str, Call], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
-        """Make the calls; `wait` is called again and again, and may raise."""
-        for name, call in calls.items():
-            done(name, self._result(call, wait))
-            wait()
-
-    def _result(self, call: Call, wait: Callable[[], None]) -> Any:
+    def result(self, call: Call, wait: Callable[[float], None]) -> Any:
+        """Make the call; `wait` is called again and again with the share that is done, and may raise."""
         for _ in range(_DEATHS):
             try:
-                self._heard(wait)  # that it is ready: it takes its time to start, and who sends waits until all is read
-                self._asked(self._pipe.send, call)
-                value, error = self._heard(wait)
+                self._received(partial(wait, 0.0))  # ready: until it reads, a sender waits
+                self._guarded(self._pipe.send, call)
+                share = 0.0
+                while isinstance(reply := self._received(partial(wait, share)), float):
+                    share = reply
             except _Died:
                 self._end()
                 self._start()
                 continue
+            value, error = reply
             if error is not None:
                 raise error
             return value
         raise InputError("The fit was ended from outside several times, perhaps for want of memory.")
 
-    def _heard(self, wait: Callable[[], None]) -> Any:
-        while not self._asked(self._pipe.poll):
+    def _received(self, wait: Callable[[], None]) -> Any:
+        while not self._guarded(self._pipe.poll):
             wait()
-        return self._asked(self._pipe.recv)
+        return self._guarded(self._pipe.recv)
 
-    def _asked(self, question: Callable[..., Any], *given: Any) -> Any:
+    def _guarded(self, action: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            return question(*given)
+            return action(*arguments)
         except (EOFError, OSError) as error:  # the latter in the middle of a result
             raise _Died from error
 
@@ -107,14 +107,19 @@ def _compute(pipe: Connection, folder: Path, equal: bool) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     if not equal:
         _let_others_go_first()
+
+    def tell(done: int, total: int) -> None:
+        pipe.send(done / total)
+
     while True:
         pipe.send("ready")
         try:
-            function, *given = pipe.recv()
+            function, *arguments = pipe.recv()
         except EOFError:
             return
         try:
-            pipe.send((function(*given), None))
+            own = [tell if argument is progress else argument for argument in arguments]
+            pipe.send((function(*own), None))
         except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
             error.add_note(traceback.format_exc())  # which does not travel by itself
             pipe.send((None, error))

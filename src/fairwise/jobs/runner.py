@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import FairwiseError
 from fairwise.jobs.local_worker import LocalWorker
-from fairwise.jobs.steps import JobHome, perform
+from fairwise.jobs.steps import JobFolder, perform
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.store.failures import NO_ROOM
@@ -70,10 +70,10 @@ class Runner:
                 self._do(job)
 
     def _do(self, job: Job) -> None:
-        home = JobHome(self._folder, job)
+        folder = JobFolder(self._folder, job)
         try:
-            self._perform(job, home)
-            self._publish(job, home)
+            self._perform(job, folder)
+            self._publish(job, folder)
         except _Stopping:
             self._insist(lambda connection: jobs.put_back(connection, job))
             return
@@ -92,15 +92,15 @@ class Runner:
                 _log.exception("Job %s failed", job.id)
             full = isinstance(error, OSError) and error.errno in NO_ROOM
             self._end(job, "failed", _FULL if full else _UNEXPECTED)
-        home.clear()
+        folder.clear()
 
-    def _publish(self, job: Job, home: JobHome) -> None:
+    def _publish(self, job: Job, folder: JobFolder) -> None:
         """In the transaction that says that it is done: nobody whose answers it has withdraws in between."""
 
         def publish(connection: Connection) -> bool:
             if not jobs.end(connection, job, "done", "", datetime.now(UTC)):
                 return False
-            home.publish()
+            folder.publish()
             return True
 
         done = self._insist(publish)
@@ -115,22 +115,22 @@ class Runner:
 
         self._insist(end)
 
-    def _perform(self, job: Job, home: JobHome) -> None:
+    def _perform(self, job: Job, folder: JobFolder) -> None:
         if job.cancel_wanted:
             raise _Cancelled
-        tell = _Telling(job, self._store, self._stopping)
+        tell = _Progress(job, self._store, self._stopping)
         tell(job.progress, "Reading the answers")
         # Heavy imports wait until there is something to do.
-        from fairwise.jobs.task import read_task
+        from fairwise.jobs.fit_data import read_fit_data
 
-        home.open()
-        task = read_task(job, self._folder, self._store, home.unfinished)
-        with self._workers(home) as workers:
-            perform(task, home, workers, tell)
+        folder.open()
+        data = read_fit_data(job, self._folder, self._store, folder.unfinished)
+        with self._workers(folder) as workers:
+            perform(data, folder, workers, tell)
 
-    def _workers(self, home: JobHome) -> AbstractContextManager[Workers]:
+    def _workers(self, folder: JobFolder) -> AbstractContextManager[Workers]:
         if self._address is None:
-            return LocalWorker(home.unfinished, equal=self._equal)
+            return LocalWorker(folder.unfinished, equal=self._equal)
         from fairwise.jobs.dask_cluster import DaskCluster
 
         return DaskCluster(self._address)
@@ -145,18 +145,18 @@ class Runner:
                     return None
 
 
-class _Telling:
+class _Progress:
     """Says every two seconds, and whenever the words change, that the job is being done; asks whether to stop."""
 
     def __init__(self, job: Job, store: Store, stopping: Event) -> None:
         self._job, self._store, self._stopping = job, store, stopping
-        self._said, self._at = "", 0.0
+        self._message, self._at = "", 0.0
         self._reached = job.progress
 
     def __call__(self, progress: float, message: str) -> None:
         self._reached = max(progress, self._reached)  # what an earlier try had reached is not taken back
-        if message != self._said or time.monotonic() - self._at > _TELLING_SECONDS:
-            self._said, self._at = message, time.monotonic()
+        if message != self._message or time.monotonic() - self._at > _TELLING_SECONDS:
+            self._message, self._at = message, time.monotonic()
             try:
                 wanted = self._store.change_now(
                     lambda connection: jobs.tell(connection, self._job, self._reached, message, datetime.now(UTC))

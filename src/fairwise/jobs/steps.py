@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.jobs import work
-from fairwise.jobs.artefacts import artefacts
-from fairwise.store.job_files import job_folder, unfinished_folder
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.jobs.task import Task
+    from fairwise.jobs.fit_data import FitData
     from fairwise.store.jobs import Job
 
     Tell = Callable[[float, str], None]
 
 Call = tuple[Any, ...]
-"""A function and what it is given."""
+"""A function and its arguments."""
+
+_CURVE_WEIGHT = 6
+"""To trace a frontier takes about as long as so many fits."""
 
 
 class Workers(Protocol):
     """Those who compute: a process of our own, or a cluster of dask."""
 
-    def do(self, calls: Mapping[str, Call], done: Callable[[str, Any], None], wait: Callable[[], None]) -> None:
-        """Make calls, and hand on each result by its name; `wait` is called again and again, and may raise."""
+    def result(self, call: Call, wait: Callable[[float], None]) -> Any:
+        """Make a call; `wait` is called again and again with the share that is known to be done, and may raise."""
 
 
-class JobHome:
+class JobFolder:
     """Where a job keeps what it has, until all of it is there."""
 
     def __init__(self, study: Path, job: Job) -> None:
@@ -46,14 +48,18 @@ class JobHome:
     def clear(self) -> None:
         shutil.rmtree(self.unfinished, ignore_errors=True)
 
-    def kept(self, name: str) -> bytes | None:
-        file = self.unfinished / name
-        return file.read_bytes() if file.exists() else None
+    def kept(self, names: tuple[str, ...]) -> dict[str, bytes] | None:
+        """The files of an earlier try, if all of these are there."""
+        files = {name: self.unfinished / name for name in names}
+        if not all(file.exists() for file in files.values()):
+            return None
+        return {name: file.read_bytes() for name, file in files.items()}
 
-    def keep(self, name: str, content: bytes) -> None:
-        """Whole or not at all, also if the machine stops now."""
-        _write(self.unfinished / f"{name}.part", content)
-        (self.unfinished / f"{name}.part").replace(self.unfinished / name)
+    def keep(self, files: dict[str, bytes]) -> None:
+        """Each whole or not at all, also if the machine stops now."""
+        for name, content in files.items():
+            _write(self.unfinished / f"{name}.part", content)
+            (self.unfinished / f"{name}.part").replace(self.unfinished / name)
 
     def finish(self, files: dict[str, bytes]) -> None:
         """Write all files down, to be published."""
@@ -72,66 +78,50 @@ class JobHome:
             self._whole.rename(self._done)
 
 
-def perform(task: Task, home: JobHome, workers: Workers, tell: Tell) -> None:
+def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> None:
     """Fit, trace the frontier if it is asked for, and finish the files; `tell` is called often, and may raise."""
-    asked = task.settings
-    steps = _Steps(home, workers, tell, total=4 + (work.STEPS + 2 if asked.frontier else 0))
-    first: dict[str, Call] = {"own": (work.fit, task, asked.eta)}
-    if asked.frontier:
-        first["loosest"] = (work.fit, task, work.LOOSEST)
-    fits = steps.fits(first, "Fitting the model")
-    curve = None
-    if asked.frontier:
-        at = steps.one((work.etas, task, fits["own"], fits["loosest"]), "Fitting the model")
-        own = work.own_place(asked.eta, at)
-        known = {at[-1]: fits["loosest"]} | {at[own]: fits["own"]}
-        others = {f"point {eta!r}": (work.fit, task, eta) for eta in at if eta not in known}
-        found = steps.fits(others, "Tracing the frontier")
-        models = [known[eta] if eta in known else found[f"point {eta!r}"] for eta in at]
-        curve = steps.one((work.frontier, task, at, models, own), "Joining the points of the frontier")
-    held_out = steps.one((work.held_out, task), "Measuring on people left out")
-    home.finish(steps.one((artefacts, task, fits["own"], curve, held_out), "Writing the report"))
+    weight = _CURVE_WEIGHT if data.settings.frontier else 0
+    steps = _Steps(folder, workers, tell, total=3 + weight)
+    files = steps.files((MODEL, PRICES), "Fitting the model", 1, "fit", data)
+    if data.settings.frontier:
+        files |= steps.files((FRONTIER,), "Tracing the frontier", weight, "trace", data, files, progress)
+    held_out = steps.result("Measuring on people left out", 1, "held_out", data)
+    folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out))
+
+
+def compute(name: str, *arguments: Any) -> Any:
+    """Call a function of `work`, which is imported only where it runs: it brings along all that a fit needs."""
+    return getattr(import_module("fairwise.jobs.work"), name)(*arguments)
+
+
+def progress(_done: int, _total: int) -> None:
+    """An argument that stands for the progress of a call: a worker that can tell it puts its own in its place."""
 
 
 class _Steps:
-    """Counts what is done."""
+    """Counts what is done, by weight."""
 
-    def __init__(self, home: JobHome, workers: Workers, tell: Tell, total: int) -> None:
-        self._home, self._workers, self._tell = home, workers, tell
-        self._total, self._count = total, 0
+    def __init__(self, folder: JobFolder, workers: Workers, tell: Tell, total: int) -> None:
+        self._folder, self._workers, self._tell = folder, workers, tell
+        self._total, self._done = total, 0
 
-    def fits(self, calls: dict[str, Call], words: str) -> dict[str, work.FitFiles]:
-        """Files of fits by name; those of an earlier try are taken as they are."""
-        found = {name: files for name in calls if (files := self._kept(name)) is not None}
-        self._count += len(found)
+    def files(self, names: tuple[str, ...], words: str, weight: int, *call: Any) -> dict[str, bytes]:
+        """Files with these names; those of an earlier try are taken as they are."""
+        files = self._folder.kept(names)
+        if files is None:
+            files = self.result(words, weight, *call)
+            self._folder.keep(files)
+        else:
+            self._done += weight
+        return files
 
-        def done(name: str, files: work.FitFiles) -> None:
-            self._home.keep(f"{name}.parquet", files.prices)
-            self._home.keep(f"{name}.skops", files.model)  # comes last: with it, both are there
-            found[name] = files
-            self._count += 1
+    def result(self, words: str, weight: int, *call: Any) -> Any:
+        def wait(share: float) -> None:
+            self._tell(min((self._done + share * weight) / self._total, 0.99), words)
 
-        def wait() -> None:
-            of = f": {len(found)} of {len(calls)}" if len(calls) > 2 else ""
-            self._tell(self._share, f"{words}{of}")
-
-        self._workers.do({name: call for name, call in calls.items() if name not in found}, done, wait)
-        return found
-
-    def _kept(self, name: str) -> work.FitFiles | None:
-        model, prices = self._home.kept(f"{name}.skops"), self._home.kept(f"{name}.parquet")
-        return None if model is None or prices is None else work.FitFiles(model, prices)
-
-    def one(self, call: Call, words: str) -> Any:
-        """The result of a single call."""
-        results: list[Any] = []
-        self._workers.do({"": call}, lambda _, result: results.append(result), lambda: self._tell(self._share, words))
-        self._count += 1
-        return results[0]
-
-    @property
-    def _share(self) -> float:
-        return min(self._count / self._total, 0.99)
+        result = self._workers.result((compute, *call), wait)
+        self._done += weight
+        return result
 
 
 def _write(file: Path, content: bytes) -> None:

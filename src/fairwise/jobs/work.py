@@ -1,34 +1,39 @@
-"""The computing of fits. Every function takes and returns all that it needs.
-
-They run in another process, perhaps on a worker of dask.
-"""
+"""The computing of a fit: each function takes and returns all that it needs, perhaps on a worker of dask."""
 
 from __future__ import annotations
 
+import json
 import tempfile
-from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
+from fairwise.auditing import frontier
+from fairwise.auditing import held_out as measure_held_out
+from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.constraints.parities import parity
-from fairwise.constraints.status import GIVEN_UP, status_counts
+from fairwise.constraints.status import status_counts
 from fairwise.errors import InputError
-from fairwise.store.job_files import MODEL, PRICES
+from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.plain_json import json_text
+from fairwise.reporting import findings, write_report
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pandas as pd
+    from collections.abc import Callable, Mapping
 
     from fairwise.auditing import HeldOut
-    from fairwise.jobs.task import Task
-    from fairwise.learning.certificate import Certificate
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.jobs.fit_data import FitData
+    from fairwise.reporting import Findings
 
-LOOSEST = 1.0
-"""No panel suffers more than this, so that it limits nothing."""
+    Files = dict[str, bytes]
 
 STEPS = 10
 SPLITS = 3
@@ -36,140 +41,143 @@ SPLITS = 3
 
 _MOST_GIVEN_UP = 50
 _CLOSE = 1e-6
+_CURVE = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_excess", "lower_bound")
+
+# The same numbers on any machine, and no core more than the one that was given.
+_one_thread = partial(threadpool_limits, 1)
 
 
-class FitFiles(NamedTuple):
-    """A model file, and beside it the file of what each answer costs."""
-
-    model: bytes
-    prices: bytes
-
-    def opened(self) -> PairwiseFairClassifier:
-        """Return the model, with its prices."""
-        from fairwise.learning.estimator import PairwiseFairClassifier
-
-        with tempfile.TemporaryDirectory() as folder:
-            model, prices = Path(folder) / MODEL, Path(folder) / PRICES
-            model.write_bytes(self.model)
-            prices.write_bytes(self.prices)
-            return PairwiseFairClassifier.load(model, prices=prices)
+def fit(data: FitData) -> Files:
+    """The model and, beside it, what each answer costs."""
+    with _one_thread(), tempfile.TemporaryDirectory() as folder:
+        model = _model(data).fit(data.people, data.outcome, judgments=data.judgments, sensitive_features=data.groups)
+        model.save(Path(folder, MODEL), prices=Path(folder, PRICES))
+        return _contents(folder)
 
 
-def fit(task: Task, eta: float | None) -> FitFiles:
-    """Return the files of the fit at this eta."""
-    model = _model(task, eta)
-    with one_thread():
-        model.fit(task.people, task.outcome, judgments=task.judgments, sensitive_features=task.groups)
-    with tempfile.TemporaryDirectory() as folder:
-        files = Path(folder) / MODEL, Path(folder) / PRICES
-        model.save(files[0], prices=files[1])
-        return FitFiles(*(file.read_bytes() for file in files))
-
-
-def held_out(task: Task) -> HeldOut | None:
-    """Return how such a model does on people it was not made from; None where there are too few answers to part."""
-    from fairwise.auditing import held_out as measured
-
-    settings: dict[str, Any] = {} if task.groups is None else {"fit_params": {"sensitive_features": task.groups}}
-    model = _model(task, task.settings.eta)
+def held_out(data: FitData) -> HeldOut | None:
+    """How such a model does on people it was not made from; None where there are too few answers to split."""
+    more: dict[str, Any] = {} if data.groups is None else {"fit_params": {"sensitive_features": data.groups}}
     try:
-        with one_thread():
-            return measured(model, task.people, task.outcome, task.judgments, n_repeats=SPLITS, **settings)
+        with _one_thread():
+            return measure_held_out(_model(data), data.people, data.outcome, data.judgments, n_repeats=SPLITS, **more)
     except InputError:
         return None
 
 
-def etas(task: Task, own: FitFiles, loosest: FitFiles) -> list[float]:
-    """Return where to look: from 0 to what the panel suffers if nobody listens, and what was asked for.
-
-    Where what was asked for limits nothing, the fit itself is one that listens to nobody, and the last point.
-    """
-    asked, end = task.settings.eta, loosest.opened().certificate_.mean_excess
-    if asked is None or asked >= end:
-        end = own.opened().certificate_.mean_excess
-    if end < _CLOSE:
-        return [0.0]
-    found = [float(f"{eta:.4g}") for eta in np.linspace(0.0, end, STEPS + 1)]
-    if asked is not None and asked < found[-1]:
-        found = [eta for eta in found if abs(asked - eta) > _CLOSE] + [asked]
-    return sorted(found)
-
-
-def own_place(eta: float | None, at: list[float]) -> int:
-    """Return which point is the fit itself; beyond the last one, more budget changes nothing."""
-    return len(at) - 1 if eta is None or eta >= at[-1] else at.index(eta)
-
-
-def frontier(task: Task, at: list[float], models: list[FitFiles], own: int) -> list[dict[str, Any]]:
-    """Make one curve of fits that were made apart, of which one is the fit that was asked for.
+def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
+    """The frontier from all followed to nothing gained, through the fit itself, which is one of its points.
 
     Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
     itself are its own.
     """
-    from fairwise.learning.curve import join_points
-    from fairwise.learning.measuring import Measured
-    from fairwise.learning.preparation import prepare
+    model, asked = _opened(fitted), data.settings
+    settings = _model(data).get_params(deep=False)
+    del settings["gamma"], settings["eta"]  # what varies
+    curve = partial(
+        frontier,
+        *(data.people, data.outcome, data.judgments),
+        gammas=[asked.gamma],
+        sensitive_features=data.groups,
+        **settings,
+    )
+    with _one_thread():
+        own_excess = model.certificate_.mean_excess
+        loosest = own_excess if asked.eta is None else float(curve(etas=[None])["mean_excess"].iloc[0])
+        etas, own = frontier_etas(asked.eta, loosest, own_excess)
+        table = curve(etas=etas, start=model, n_given_up=_MOST_GIVEN_UP, progress=progress)
+    itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_GIVEN_UP)
+    rows = table[list(itself)].itertuples(index=False, name=None)
+    points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]
+    points[own] = itself | {"eta": etas[own], "own": True}
+    return {FRONTIER: _json({"points": points})}
 
-    settings = _model(task, LOOSEST).get_params(deep=False)
-    points = [(task.settings.gamma, eta) for eta in at]
-    fits = [model.opened() for model in models]
-    with one_thread():
-        prepared = prepare(settings, task.people, task.outcome, task.judgments, None, task.groups)
-        found = [model.classifiers_ for model in fits]
-        bounds = [model.certificate_.oracle_bound for model in fits]
-        solutions = join_points(prepared, points, found, bounds, settings)
-        measured = [Measured(prepared, solution) for solution in solutions]
-    lines = [
-        _point(one.certificate(*point, "answers"), one.prices(point[0]), *point)
-        for one, point in zip(measured, points, strict=True)
-    ]
-    lines[own] = _point(fits[own].certificate_, fits[own].prices_, *points[own], own=True)
-    return lines
+
+def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list[float], int]:
+    """Where to look, from 0 to what the panel suffers if nobody listens, and which point is the fit itself.
+
+    ``loosest`` is the mean excess of a model without a budget, ``own`` that of the fit. Where what was asked for limits
+    nothing, the fit itself is one that listens to nobody, and the last point.
+    """
+    end = own if asked is None or asked >= loosest else loosest
+    if end < _CLOSE:
+        return [0.0], 0
+    etas = [float(f"{eta:.4g}") for eta in np.linspace(0.0, end, STEPS + 1)]
+    if asked is None or asked >= etas[-1]:
+        return etas, len(etas) - 1
+    etas = sorted([*(eta for eta in etas if abs(asked - eta) > _CLOSE), asked])
+    return etas, etas.index(asked)
 
 
-def _model(task: Task, eta: float | None) -> PairwiseFairClassifier:
-    from fairwise.learning.estimator import PairwiseFairClassifier
+def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
+    """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
+    model, curve = _opened(files), None
+    if FRONTIER in files:
+        points = json.loads(files[FRONTIER])["points"]
+        curve = pd.DataFrame([{name: point[name] for name in _CURVE} for point in points]).assign(judge="panel")
+    with _one_thread():
+        found = findings(
+            model,
+            data.people,
+            data.judgments,
+            outcome=data.outcome,
+            frontier=curve,
+            groups=None if data.groups is None else list(data.groups.columns),
+            question=data.question,
+            title=f"{data.title}: {data.settings.name}",
+            date=f"{data.begun:%Y-%m-%d}",
+            simulated=data.simulated,
+            held_out=held_out,
+        )
+        good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]
+    with tempfile.TemporaryDirectory() as folder:
+        write_report(found, Path(folder, REPORT))
+        pd.DataFrame({"id": data.people.index, "good": good}).to_parquet(Path(folder, SCORES), index=False)
+        return {SUMMARY: _json(_summary(data, model, found)), **_contents(folder)}
 
-    asked = task.settings
-    estimator: Any = asked.estimator
-    if estimator == "logistic":
-        from sklearn.linear_model import LogisticRegression
 
-        estimator = LogisticRegression(max_iter=1000)
+def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> dict[str, Any]:
+    return {
+        "settings": data.settings.model_dump(mode="json"),
+        "judges": data.judgments.n_judges,
+        "answers": len(data.judgments.counted()),
+        "people": len(data.people),
+        "certificate": asdict(model.certificate_),
+        "error_without_judgments": found.plain_error,
+        "error_of_guessing": found.guess_error,
+        "held_out": None if found.held_out is None else asdict(found.held_out),
+        **status_counts(model.prices_["status"]),
+        "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
+        "labels": [str(label) for label in model.classes_.tolist()],
+        "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
+    }
+
+
+def _model(data: FitData) -> PairwiseFairClassifier:
+    asked = data.settings
     return PairwiseFairClassifier(
-        estimator,
+        LogisticRegression(max_iter=1000) if asked.estimator == "logistic" else asked.estimator,
         max_depth=asked.max_depth,
         gamma=asked.gamma,
-        eta=eta,
-        favorable_label=task.favorable_label,
+        eta=asked.eta,
+        favorable_label=data.favorable_label,
         group_constraints=[parity(rule.rate, rule.bound) for rule in asked.group_rules] or None,
         judge_budgets=asked.judge_budget,
         random_state=0,
     )
 
 
-def _point(
-    certificate: Certificate, prices: pd.DataFrame, gamma: float, eta: float, *, own: bool = False
-) -> dict[str, Any]:
-    given_up = prices[prices["status"] == GIVEN_UP]
-    counts = status_counts(prices["status"])
-    dearest = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(_MOST_GIVEN_UP)
-    shown = ["judge", "a", "b", "answer", "violation"]
-    told = ("error", "lower_bound", "kind", "mean_excess", "mean_violation", "max_violation")
-    return {
-        "gamma": gamma,
-        "eta": eta,
-        "own": own,
-        **{name: getattr(certificate, name) for name in told},
-        **{name: counts[name] for name in ("honoured", "given_up")},
-        "judgments": dearest[shown].to_dict("records"),
-    }
+def _opened(files: Mapping[str, bytes]) -> PairwiseFairClassifier:
+    """The model, with its prices."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (MODEL, PRICES):
+            Path(folder, name).write_bytes(files[name])
+        return PairwiseFairClassifier.load(Path(folder, MODEL), prices=Path(folder, PRICES))
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """The same numbers on any machine, and no core more than the one that was given."""
-    from threadpoolctl import threadpool_limits
+def _contents(folder: str) -> Files:
+    return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
-    with threadpool_limits(1):
-        yield
+
+def _json(content: Any) -> bytes:
+    return json_text(content, indent=1).encode()

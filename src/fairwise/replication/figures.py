@@ -1,4 +1,4 @@
-"""The paper's figures (a) to (e), and the panel's curve; those about the dynamics are in ``dynamics_figures``."""
+"""The figures of section 5: the paper's (a) to (e), what its dynamics do, and the panel's curve."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.replication import measures
-from fairwise.replication.dynamics_figures import dynamics_figures
-from fairwise.replication.sensitivity import AT_GAMMA, PAPER_ROUNDS
-from fairwise.replication.study import METHOD_NAMES, PANEL_METHODS
+from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from fairwise.replication.study import Study
+
 
 _VIOLATION = "Largest violation of a pair"
 _ERROR = "Error"
@@ -50,7 +51,7 @@ def draw_main_figures(study: Study) -> dict[str, Drawing]:
 def trajectory_figure(study: Study) -> Drawing:
     """(a): error against violation of the running average, round by round, at several gammas."""
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         ends = []
         gamma: Any
@@ -59,19 +60,10 @@ def trajectory_figure(study: Study) -> Drawing:
             axes.plot(rounds["error"], rounds["max_violation"], color=palette.ACCENT, linewidth=1.1, alpha=0.9)
             last = rounds.iloc[-1]
             axes.plot([last["error"]], [last["max_violation"]], marker="o", color=palette.WARM, markersize=6, zorder=4)
-            axes.annotate(
-                f"γ = {gamma:g}",
-                (0, gamma),
-                xycoords=("axes fraction", "data"),
-                xytext=(3, 3),
-                textcoords="offset points",
-                color=palette.MUTED,
-                fontsize=9.5,
-            )
-            where = f"error {last['error']:.3f}, violation {last['max_violation']:.2f}"
-            ends.append(
-                Point(axes, last["error"], last["max_violation"], f"γ = {gamma:g}, round {last['round']:.0f}: {where}")
-            )
+            place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "fontsize": 9.5}
+            annotate(axes, f"γ = {gamma:g}", (0, gamma), (3, 3), palette.MUTED, **place)
+            text = f"γ = {gamma:g}, round {last['round']:.0f}: error {last['error']:.3f}, violation "
+            ends.append(Tooltip(axes, last["error"], last["max_violation"], f"{text}{last['max_violation']:.2f}"))
         axes.set_xlabel(_ERROR)
         axes.set_title(_VIOLATION, color=palette.MUTED)
         return ends
@@ -97,23 +89,17 @@ def pareto_figure(study: Study, method: str) -> Drawing:
     curves = study.curves[study.curves["method"] == method]
     worst, lowest = measures.worst_error(study), measures.lowest_error(study, method)
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         points = []
         for judge, curve in curves.groupby("judge", sort=False):
             axes.plot(curve["max_violation"], curve["error"], color=palette.ACCENT, linewidth=0.9, alpha=0.55)
             points += [
-                Point(axes, violation, error, f"{judge}: error {error:.3f} at violation {violation:.2f}")
+                Tooltip(axes, violation, error, f"{judge}: error {error:.3f} at violation {violation:.2f}")
                 for violation, error in zip(curve["max_violation"], curve["error"], strict=True)
             ]
         axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=(0, (4, 3)))
-        axes.annotate(
-            "worst case: mixing with a constant",
-            (0, worst),
-            xytext=(16, 5),
-            textcoords="offset points",
-            color=palette.WARM,
-        )
+        annotate(axes, "worst case: mixing with a constant", (0, worst), (16, 5), palette.WARM)
         axes.set_xlabel(_VIOLATION)
         axes.set_title(_ERROR, color=palette.MUTED)
         axes.set_xlim(-0.02, 1.02)
@@ -140,8 +126,8 @@ def scatter_figure(study: Study, column: str) -> Drawing:
     words = {"constraints": "constraints", "opposing": "constraints between people whose true labels differ"}[column]
     found = {method: _correlation(table, method, column) for method in _SIDE_BY_SIDE}
 
-    def paint(figure: Figure) -> list[Point]:
-        points: list[Point] = []
+    def paint(figure: Figure) -> list[Tooltip]:
+        points: list[Tooltip] = []
         axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
         for at, method in zip(axes, _SIDE_BY_SIDE, strict=True):
             points += _scatter(at, table[table["method"] == method], column)
@@ -169,21 +155,13 @@ def _correlation(table: pd.DataFrame, method: str, column: str) -> measures.Corr
     return measures.correlation(mine[column], mine["error"])
 
 
-def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Point]:
+def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Tooltip]:
     if column == "constraints":
         axes.axvspan(*measures.ABOUT_16, color=palette.RULE, alpha=0.5, linewidth=0)
-    axes.plot(
-        table[column],
-        table["error"],
-        linestyle="none",
-        marker="o",
-        markersize=5,
-        color=palette.ACCENT,
-        alpha=0.75,
-        markeredgecolor=palette.PAPER,
-    )
+    dots: dict[str, Any] = {"color": palette.ACCENT, "alpha": 0.75, "markeredgecolor": palette.PAPER}
+    axes.plot(table[column], table["error"], linestyle="none", marker="o", markersize=5, **dots)
     return [
-        Point(axes, row[column], row["error"], f"{row['judge']}: {row[column]} constraints, error {row['error']:.3f}")
+        Tooltip(axes, row[column], row["error"], f"{row['judge']}: {row[column]} constraints, error {row['error']:.3f}")
         for row in table.to_dict("records")
     ]
 
@@ -193,7 +171,7 @@ def rates_figure(study: Study, method: str) -> Drawing:
     cells = measures.rate_correlations(study, method)
     groups = sorted({*cells["group"], *cells["other"]}, key=str)
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         points = []
         for row in cells.to_dict("records"):
@@ -222,28 +200,19 @@ def rates_figure(study: Study, method: str) -> Drawing:
     )
 
 
-def _cell(axes: Axes, x: int, y: int, row: dict[Any, Any]) -> Point:
+def _cell(axes: Axes, x: int, y: int, row: dict[Any, Any]) -> Tooltip:
     from matplotlib.patches import Rectangle
 
     r = row["correlation"]
     strength = 0.0 if np.isnan(r) else min(abs(r), 1.0)
     color = palette.ACCENT if not r < 0 else palette.WARM
-    axes.add_patch(
-        Rectangle(
-            (x - 0.48, y - 0.47),
-            0.96,
-            0.94,
-            facecolor=color,
-            alpha=0.06 + 0.34 * strength,
-            linewidth=0,
-        )
-    )
+    shade = Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=color, alpha=0.06 + 0.34 * strength, linewidth=0)
+    axes.add_patch(shade)
     text = decimal(r)
-    axes.text(
-        x, y, text + ("\nfew people" if row["few"] else ""), ha="center", va="center", fontsize=10, color=palette.INK
-    )
+    words = text + ("\nfew people" if row["few"] else "")
+    axes.text(x, y, words, ha="center", va="center", fontsize=10, color=palette.INK)
     behind = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
-    return Point(axes, x, y, f"{row['group']} and {row['other']}: {text}, {behind}")
+    return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {behind}")
 
 
 def _short(group: object) -> str:
@@ -253,57 +222,31 @@ def _short(group: object) -> str:
 def panel_figure(study: Study) -> Drawing:
     """The whole panel at gamma = 0 with eta varied: error against the mean violation of its "same" pairs."""
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         points = []
         others = study.panel_games[study.panel_games["rounds"] == PAPER_ROUNDS]
-        axes.plot(
-            others["mean_violation"],
-            others["error"],
-            linestyle="none",
-            marker="o",
-            markersize=3.5,
-            color=palette.WARM,
-            alpha=0.35,
-            markeredgewidth=0,
-            label="the same with other bounds",
-        )
+        dots: dict[str, Any] = {"linestyle": "none", "markersize": 3.5, "alpha": 0.35, "markeredgewidth": 0}
+        label = "the same with other bounds"
+        axes.plot(others["mean_violation"], others["error"], marker="o", color=palette.WARM, label=label, **dots)
         for method in PANEL_METHODS:
             curve = measures.panel_curve(study, method)
-            axes.plot(
-                curve["mean_violation"],
-                curve["error"],
-                color=_PANEL_COLORS[method],
-                marker="o",
-                markersize=4,
-                linewidth=1.8,
-                label=f"{_SHORT[method]}, C_λ = C_τ = 1" if method == "paper" else _SHORT[method],
-            )
+            label = f"{_SHORT[method]}, C_λ = C_τ = 1" if method == "paper" else _SHORT[method]
+            line: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 1.8, "label": label}
+            axes.plot(curve["mean_violation"], curve["error"], color=_PANEL_COLORS[method], **line)
             points += [
-                Point(axes, x, y, f"η = {eta:.3f}: error {y:.3f}, mean violation {x:.2f}")
+                Tooltip(axes, x, y, f"η = {eta:.3f}: error {y:.3f}, mean violation {x:.2f}")
                 for x, y, eta in zip(curve["mean_violation"], curve["error"], curve["eta"], strict=True)
             ]
         error = study.unconstrained["paper"]
         axes.axhline(error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-        axes.annotate(
-            f"no judgments, the paper's heuristic: {error:.3f}",
-            (0, error),
-            xytext=(2, -13),
-            textcoords="offset points",
-            color=palette.MUTED,
-        )
+        annotate(axes, f"no judgments, the paper's heuristic: {error:.3f}", (0, error), (2, -13), palette.MUTED)
         axes.set_xlabel("Mean violation of the panel's “same” pairs")
         axes.set_title(_ERROR, color=palette.MUTED)
         handles, labels = axes.get_legend_handles_labels()
         order = [1, 0, 2, 3]  # the paper's dots after its line
-        axes.legend(
-            [handles[i] for i in order],
-            [labels[i] for i in order],
-            frameon=False,
-            labelcolor=palette.MUTED,
-            fontsize=10,
-            loc="upper right",
-        )
+        style: dict[str, Any] = {"frameon": False, "labelcolor": palette.MUTED, "fontsize": 10, "loc": "upper right"}
+        axes.legend([handles[i] for i in order], [labels[i] for i in order], **style)
         return points
 
     at = measures.panel_violation_at(measures.panel_curve(study, "default"), study.unconstrained["paper"])
@@ -317,3 +260,105 @@ def panel_figure(study: Study) -> Drawing:
         simulated=study.simulated,
         paint=paint,
     )
+
+
+_DASHED = (0, (4, 3))
+
+
+def dynamics_figures(study: Study) -> list[Drawing]:
+    """Both figures, from the same table."""
+    table = measures.excess_by_rounds(study)
+    return [rounds_figure(table, simulated=study.simulated), regrets_figure(table, simulated=study.simulated)]
+
+
+def rounds_figure(table: pd.DataFrame, *, simulated: bool) -> Drawing:
+    """How far above the default solver the average, its classifiers and its heuristic are, against the rounds."""
+    levels = {
+        "average of the rounds (the paper)": (table["excess"], palette.WARM, "-"),
+        "best weights on the same classifiers": (table["excess"] - table["averaging"], palette.INK, "-"),
+        "its heuristic in column generation": (table["stronger_search"], palette.SOFT, _DASHED),
+    }
+
+    def paint(figure: Figure) -> list[Tooltip]:
+        points = _lines(figure, table, levels)
+        figure.axes[0].set_ylabel("Error above the default solver")
+        figure.axes[0].set_ylim(0, 1.12 * max(float(values.max()) for values, _, _ in levels.values()))
+        return points
+
+    first, last = _ends(table)
+    return draw(
+        "f-rounds",
+        "Error above the default solver at the same violation, against the number of rounds",
+        f"With C_λ = 1 the average is {first['excess']:.3f} above after {first['rounds']:,.0f} rounds and "
+        f"{last['excess']:.3f} after {last['rounds']:,.0f}.",
+        height=330,
+        simulated=simulated,
+        paint=paint,
+    )
+
+
+def regrets_figure(table: pd.DataFrame, *, simulated: bool) -> Drawing:
+    """Both players' average regret against the rounds, and what the theorem allows for the dual player's."""
+    lines = {
+        "the classifiers' regret (at least)": (table["primal_regret"], palette.WARM, "-"),
+        "the multipliers' regret": (table["dual_regret"], palette.ACCENT, "-"),
+        "what the theorem allows for the multipliers'": (table["promised"], palette.ACCENT, _DASHED),
+    }
+
+    def paint(figure: Figure) -> list[Tooltip]:
+        points = _lines(figure, table, lines)
+        figure.axes[0].set_ylabel("Regret, in units of error")
+        for axes in figure.axes:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.minorticks_off()
+        return points
+
+    first, last = _ends(table)
+    return draw(
+        "g-regrets",
+        "Average regret of both players against the number of rounds",
+        f"With C_λ = 1, from {first['rounds']:,.0f} to {last['rounds']:,.0f} rounds, that of the multipliers goes from "
+        f"{first['dual_regret']:.3f} to {last['dual_regret']:.3f}, that of the oracle from "
+        f"{first['primal_regret']:.3f} to {last['primal_regret']:.3f}.",
+        height=330,
+        simulated=simulated,
+        paint=paint,
+    )
+
+
+def _lines(figure: Figure, table: pd.DataFrame, lines: Mapping[str, tuple[pd.Series, str, Any]]) -> list[Tooltip]:
+    """One plot for each bound on lambda, side by side, with rounds on a logarithmic axis."""
+    bounds = sorted(table["lambda_bound"].unique())
+    side_by_side: list[Axes] = list(figure.subplots(1, len(bounds), sharey=True, squeeze=False)[0])
+    points = []
+    for axes, bound in zip(side_by_side, bounds, strict=True):
+        rows = table[table["lambda_bound"] == bound].sort_values("rounds")
+        for name, (values, color, style) in lines.items():
+            own = values.loc[rows.index]
+            axes.plot(
+                rows["rounds"], own, color=color, linestyle=style, marker="o", markersize=4, linewidth=1.8, label=name
+            )
+            points += [
+                Tooltip(axes, x, y, f"C_λ = {bound:g}, {x:,.0f} rounds, {name}: {y:.3f}")
+                for x, y in zip(rows["rounds"], own, strict=True)
+            ]
+        axes.set_title(f"C_λ = {bound:g}", color=palette.MUTED)
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(rows["rounds"], [_rounds(count) for count in rows["rounds"]])
+        axes.margins(x=0.14)
+    side_by_side[len(bounds) // 2].set_xlabel("Rounds")
+    handles, labels = side_by_side[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", frameon=False, labelcolor=palette.MUTED, fontsize=10)
+    return points
+
+
+def _rounds(count: int) -> str:
+    return f"{count // 1000}k" if count % 1000 == 0 else f"{count:,}"
+
+
+def _ends(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """The rows of the fewest and the most rounds at the paper's bound."""
+    own = table[table["lambda_bound"] == PAPER_BOUND].sort_values("rounds")
+    return own.iloc[0], own.iloc[-1]

@@ -2,29 +2,118 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
+import tempfile
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
-from fairwise.auditing.made_from import MadeFrom, refuse_other_origin
+from fairwise.auditing.frontier_slice import Curve
+from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
+from fairwise.auditing.provenance import Provenance, refuse_other_origin
 from fairwise.constraints.status import PRECISION
 from fairwise.errors import InputError
-from fairwise.reporting.curve import Curve
-from fairwise.reporting.dearest import DearPair, dearest_pairs
-from fairwise.reporting.labels import Labels
-from fairwise.reporting.panel import Panel
-from fairwise.reporting.recipe import Recipe
+from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+from fairwise.reporting.words import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
+    from fairwise.judgments.agreement import Agreement
+    from fairwise.judgments.conflicts import Conflicts
+    from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The judges as a group.
+
+    ``n_affected`` is None where nothing at all is known about the judges. ``designs`` counts rows by how their pair was
+    chosen; ``n_not_counted`` of the rows only measure reliability or were answered anew.
+    """
+
+    n_judges: int
+    n_rows: int
+    n_not_counted: int
+    designs: dict[str, int]
+    attributes: pd.DataFrame
+    affected: tuple[str, ...]
+    n_affected: int | None
+    agreement: Agreement
+    agreement_on_same: Agreement
+    conflicts: Conflicts
+    repeats: RepeatConsistency
+    sides: PositionBias
+    checks: CheckFailures
+
+    @classmethod
+    def of(cls, judgments: Judgments, affected: Sequence[str]) -> Panel:
+        attributes = judgments.judge_attributes
+        frame = judgments.frame
+        return cls(
+            n_judges=judgments.n_judges,
+            n_rows=len(frame),
+            n_not_counted=len(frame) - len(judgments.counted()),
+            designs={str(name): int(count) for name, count in frame["design"].value_counts().items()},
+            attributes=attributes,
+            affected=tuple(affected),
+            n_affected=_affected(attributes, affected),
+            agreement=krippendorff_alpha(judgments),
+            agreement_on_same=krippendorff_alpha(judgments, "same or not"),
+            conflicts=find_conflicts(judgments),
+            repeats=repeat_consistency(judgments),
+            sides=position_bias(judgments),
+            checks=check_failures(judgments),
+        )
+
+
+def _affected(attributes: pd.DataFrame, affected: Sequence[str]) -> int | None:
+    if attributes.isna().to_numpy().all():
+        return None
+    wanted = {value.casefold() for value in affected}
+    marked = attributes.astype(object).map(lambda value: str(value).casefold() in wanted)
+    return int(marked.any(axis="columns").sum())
+
+
+_PACKAGES = ("fairwise", "numpy", "pandas", "scipy", "scikit-learn", "highspy", "fairlearn")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Names and values, ready to be shown; a checksum is the SHA-256 of the table as a CSV file."""
+
+    settings: tuple[tuple[str, str], ...]
+    versions: tuple[tuple[str, str], ...]
+    judgments_checksum: str
+    people_checksum: str
+
+    @classmethod
+    def of(cls, model: PairwiseFairClassifier, judgments: Judgments, people: pd.DataFrame) -> Recipe:
+        settings = model.get_params(deep=False)
+        return cls(
+            settings=tuple((name, repr(value)) for name, value in sorted(settings.items())),
+            versions=(("Python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)),
+            judgments_checksum=_checksum_as_written(judgments),
+            people_checksum=hashlib.sha256(people.to_csv(lineterminator="\n").encode()).hexdigest(),
+        )
+
+
+def _checksum_as_written(judgments: Judgments) -> str:
+    """Of the very file that ``judgments.write("judgments.csv")`` makes, so that anyone can compare it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "judgments.csv"
+        judgments.write(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -104,7 +193,7 @@ class Findings:
     price_by_person: pd.Series[float]
     lorenz_excess: pd.DataFrame
     lorenz_price: pd.DataFrame
-    dearest: tuple[DearPair, ...]
+    dearest: tuple[ExpensivePair, ...]
     recipe: Recipe
 
     @property
@@ -174,7 +263,7 @@ def findings(
     by_groups = _group_columns(table, groups, labelled)
     known = _as_in_the_fit(model, people)
     if frontier is not None:
-        made_from = MadeFrom.of(pd.DataFrame(known), labelled, judgments, model.get_params(deep=False))
+        made_from = Provenance.of(pd.DataFrame(known), labelled, judgments, model.get_params(deep=False))
         refuse_other_origin(frontier, made_from)
     scores = pd.Series(model.predict_proba(known)[:, 1], index=table.index)
     result = audit(
@@ -189,6 +278,7 @@ def findings(
     prices = model.prices_
     pairs = honoured_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
+    least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = _shown_columns(model, table, outcome)
     return Findings(
         title=title or TITLE,
@@ -201,8 +291,8 @@ def findings(
         panel=Panel.of(judgments, affected),
         audit=result,
         certificate=model.certificate_,
-        plain_error=None if labelled is None else _plain_error(model, known, labelled, curve),
-        guess_error=None if labelled is None else _guess_error(labelled),
+        plain_error=None if labelled is None else min(plain_error(model, known, labelled), least_traced),
+        guess_error=None if labelled is None else float(min(labelled.mean(), 1 - labelled.mean())),
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
@@ -210,7 +300,7 @@ def findings(
         price_by_person=price_by_person(prices),
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),
-        dearest=dearest_pairs(pairs, prices, result.by_pair, table[shown], n_dearest),
+        dearest=expensive_pairs(pairs, prices, result.by_pair, table[shown], n_dearest),
         recipe=Recipe.of(model, judgments, table),
     )
 
@@ -268,29 +358,6 @@ def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome:
     return [name for name in used if name in people.columns and (hidden is None or name != hidden)]
 
 
-def _plain_error(model: PairwiseFairClassifier, people: Any, outcome: pd.Series[int], curve: Curve | None) -> float:
-    """Least error of the same kind of model that listens to nobody; where a search is heuristic, the better of two.
-
-    The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
-    chosen for other people and has a higher one. Models of version 0.1 do not tell it, and are fitted again.
-    """
-    from sklearn.base import clone
-
-    error = model.certificate_.plain_error
-    if np.isnan(error):
-        plain = clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
-        error = float(plain.fit(people, outcome.to_numpy()).certificate_.plain_error)
-    return error if curve is None else min(error, curve.unbound_error)
-
-
 def _above_noise(values: pd.Series) -> pd.Series:
     """What counts as more than nothing: a solver's rounding is not disappointment."""
     return values.where(values > PRECISION, 0.0)
-
-
-def _guess_error(outcome: pd.Series[int]) -> float:
-    """Error of always giving the commoner outcome."""
-    from sklearn.dummy import DummyClassifier
-
-    guess = DummyClassifier(strategy="most_frequent").fit(outcome.to_frame(), outcome)
-    return float(1.0 - guess.score(outcome.to_frame(), outcome))

@@ -1,4 +1,4 @@
-"""The page: templates filled in, with one style, one script, and a policy that allows nothing else."""
+"""The report as files: templates filled in, with one style, one script, and a policy that allows nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import hashlib
 import re
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
+from fairwise.errors import InputError
 from fairwise.reporting import words
 from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
@@ -19,17 +25,18 @@ from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
-    from jinja2 import Environment
-    from markupsafe import Markup
+    from os import PathLike
 
     from fairwise.reporting.figures.drawing import Drawing
     from fairwise.reporting.findings import Findings
 
+
 # Longer tables are folded on the screen, and open on paper.
 LONG_TABLE = 15
-
+_FILTERS = (
+    *("percent", "points", "points_above", "largest_difference", "decimal", "counted", "interval", "listed"),
+    *("coefficient", "setting", "capitalised", "shown"),
+)
 
 SECTIONS = (
     ("summary", "Summary"),
@@ -94,31 +101,17 @@ def content_security_policy(style: str, script: str) -> str:
 
 
 def _environment(package: str) -> Environment:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("fairwise.reporting")]),
         autoescape=True,  # names of judges, people and columns are anybody's text
         undefined=StrictUndefined,
     )
-    environment.filters |= {
-        "percent": words.percent,
-        "points": words.points,
-        "points_above": words.points_above,
+    environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
-        "largest_difference": words.largest_difference,
-        "decimal": words.decimal,
-        "counted": words.counted,
-        "interval": words.interval,
-        "listed": words.listed,
         "answer": words.answer_words,
         "design": words.design_words,
-        "coefficient": words.coefficient,
         "price": words.wrong_per_ten_thousand,
-        "setting": words.setting,
         "breakable": _breakable,
-        "capitalised": words.capitalised,
-        "shown": words.shown,
         "records": _records,
         "by_knob": _by_knob,
         "knob_value": lambda value, symbol: f"{symbol} = {value:g}",
@@ -140,8 +133,6 @@ def _environment(package: str) -> Environment:
 
 def _breakable(name: object) -> Markup:
     """A name that may be broken after an underscore and the like, rather than anywhere."""
-    from markupsafe import Markup, escape
-
     parts = re.split(r"(?<=[_./:-])(?=.)", str(name))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
@@ -165,3 +156,57 @@ def _resource(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def write_report(
+    findings: Findings, path: str | PathLike[str], figures: str | PathLike[str] | None = None
+) -> list[Path]:
+    """Write the report as one HTML file; with ``figures``, its figures (SVG) and numbers (CSV) to that folder, too.
+
+    The same findings give the same bytes. Returns the files written.
+    """
+    drawings = draw_figures(findings)
+    contents = {Path(path): render(findings, drawings)}
+    if figures is not None:
+        folder = Path(figures)
+        contents |= {folder / f"{name}.svg": drawing.standalone() for name, drawing in drawings.items()}
+        contents |= {folder / f"{name}.csv": csv_text(table) for name, table in tables(findings).items()}
+    return write_files(contents)
+
+
+def write_files(contents: dict[Path, str]) -> list[Path]:
+    """Write texts to files, in folders that are made where they are missing; returns the files."""
+    try:
+        for file, text in contents.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode("utf-8", errors="replace"))
+    except OSError as error:
+        where = error.filename or next(iter(contents))
+        raise InputError(f"{where}: cannot be written: {error.strerror or error}") from None
+    return list(contents)
+
+
+def tables(findings: Findings) -> dict[str, pd.DataFrame]:
+    """Every number of the report, one table a file; those that there are."""
+    audit = findings.audit
+    spread = {"price": findings.lorenz_price, "excess": findings.lorenz_excess}
+    found = {
+        "overall": audit.overall.T.rename_axis("measure").reset_index(),
+        "judges": audit.by_judge.merge(
+            findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
+        ),
+        "judge_attributes": audit.by_attribute,
+        "pairs": audit.by_pair,
+        "judgments": findings.prices,
+        "prices_by_person": findings.price_by_person.reset_index(),
+        "lorenz": pd.concat([curve.assign(of=name) for name, curve in spread.items()], ignore_index=True),
+        "groups": audit.by_group,
+        "group_gaps": audit.group_gaps,
+        "frontier": None if findings.curve is None else findings.curve.whole,
+    }
+    return {name: table for name, table in found.items() if table is not None and len(table)}
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """The table as a file for any program."""
+    return table.to_csv(index=False, lineterminator="\n")

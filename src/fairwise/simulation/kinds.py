@@ -1,9 +1,72 @@
-"""Named kinds of simulated people."""
+"""Named kinds of simulated people, and drawing one of a kind with numbers that suit the people to be judged."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
-from fairwise.simulation.roles import Roles
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairwise.simulation.preferences import (
+    ALWAYS,
+    NEVER,
+    Closeness,
+    Discount,
+    FirstNoticeable,
+    Floats,
+    Merit,
+    Points,
+    Step,
+    gap,
+    is_number,
+    need,
+    worth,
+)
+
+_DEMOGRAPHICS = ("sex", "age", "race")
+_MAJORITY = {"race": "Caucasian"}
+_CATEGORY_POINTS = {"c_charge_degree": {"M": 1.0}}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table of people stand for; what is left out is taken from COMPAS where it fits.
+
+    Parameters
+    ----------
+    demographics : columns, optional
+        What one is born with; by default those of sex, age and race that are there.
+    record : columns, optional
+        What one has done; by default every other column. More of a number is worse.
+    majority : {column: value}, optional
+        The group whose records nobody discounts; by default race Caucasian, if there is such a column.
+    category_points : {column: {value: points}}, optional
+        Which values of a category are better; by default a misdemeanour is better than a felony.
+    """
+
+    demographics: tuple[str, ...] | None = None
+    record: tuple[str, ...] | None = None
+    majority: Mapping[str, object] | None = None
+    category_points: Mapping[str, Mapping[str, float]] | None = None
+
+    def within(self, people: pd.DataFrame) -> "Roles":
+        """Return the same with nothing left out; columns that were named must be there."""
+        named = [*(self.demographics or ()), *(self.record or ()), *(self.majority or ())]
+        need([*named, *(self.category_points or ())], people)
+        demographics = self.demographics
+        if demographics is None:
+            free = set(people.columns).difference(self.record or ())
+            demographics = tuple(name for name in _DEMOGRAPHICS if name in free)
+        record = self.record
+        if record is None:
+            record = tuple(name for name in people.columns if name not in demographics)
+        majority, points = self.majority, self.category_points
+        if majority is None:
+            majority = {name: value for name, value in _MAJORITY.items() if name in people.columns}
+        if points is None:
+            points = {name: value for name, value in _CATEGORY_POINTS.items() if name in people.columns}
+        return Roles(demographics, record, majority, points)
 
 
 @dataclass(frozen=True)
@@ -67,3 +130,144 @@ KINDS: Mapping[str, Kind] = {
     "all-same": Kind(0.07, _everything, same_share=(1.0, 1.0)),
     "anything-goes": Kind(0.02, _everything, same_share=(0.0, 0.0), noise=0.08),
 }
+
+
+# How much two people of one kind differ in what matters to them: standard deviation of log weights.
+_TASTE = 0.5
+# Of the pairs that are seen in order to draw a person, how many are too even for an order.
+_TOO_EVEN = 0.3
+_COUNTED_OF_A_DISCOUNTED_RECORD = 0.5
+_TRIES = 8
+_CLOSE_ENOUGH = 0.02
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Whom a person is to judge: the roles of the columns, and random pairs of rows to get a feel for it."""
+
+    roles: Roles
+    left: pd.DataFrame
+    right: pd.DataFrame
+    deviations: Mapping[str, float]
+
+    @classmethod
+    def of(cls, people: pd.DataFrame, roles: Roles, pairs: NDArray[np.int64]) -> "Setting":
+        """Look at pairs of row positions of the table."""
+        left, right = (people.iloc[side].reset_index(drop=True) for side in pairs.T)
+        numbers = {str(name): column for name, column in people.items() if is_number(column)}
+        deviations = {name: float(column.std()) for name, column in numbers.items()}
+        varied = {name: deviation for name, deviation in deviations.items() if deviation > 0}
+        return cls(roles.within(people), left, right, varied)
+
+    def discount(self) -> Discount | None:
+        """Return the discount on minorities' records, if the table has both."""
+        records = tuple(name for name in self.roles.record or () if is_number(self.left[name]))
+        groups = list((self.roles.majority or {}).items())
+        return Discount(records, *groups[0], _COUNTED_OF_A_DISCOUNTED_RECORD) if records and groups else None
+
+    def has_room_for(self, kind: Kind) -> bool:
+        """Whether the table shows what people of this kind look at."""
+        return bool(kind.matters(self.roles)) and not (kind.discounts and self.discount() is None)
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What is drawn for one person."""
+
+    closeness: Closeness
+    order: Merit | FirstNoticeable | None
+    discount: Discount | None
+
+
+def draw_preferences(setting: Setting, kind: Kind, share: float, rng: np.random.Generator) -> Preferences:
+    """Return preferences that call about this share of random pairs the same, in the way of the kind.
+
+    Counts and categories allow only some shares: a person who misses theirs is drawn again, a few times.
+    """
+    discount = setting.discount() if kind.discounts else None
+    left, right = setting.left, setting.right
+    if discount is not None:
+        left, right = discount.applied(left), discount.applied(right)
+    misses: list[tuple[float, Closeness]] = []
+    while len(misses) < _TRIES and not (misses and misses[-1][0] <= _CLOSE_ENOUGH):
+        blank = _tastes(setting, kind, rng)
+        distances = blank.distance(left, right)
+        closeness = replace(blank, threshold=_threshold(distances, share))
+        misses.append((abs(float((distances <= closeness.threshold).mean()) - share), closeness))
+    _, closeness = min(misses, key=itemgetter(0))
+    order = _order(setting, kind, closeness, (left, right), rng) if 0 < share < 1 else None
+    return Preferences(closeness, order, discount)
+
+
+def _tastes(setting: Setting, kind: Kind, rng: np.random.Generator) -> Closeness:
+    """Return what matters to one person, and how much.
+
+    Weights are drawn on standardised columns and then kept per unit of each column, so that the answer about
+    two people does not depend on who else is in a table.
+    """
+    tastes = {name: np.exp(rng.normal(0, _TASTE)) for name in _noticed_columns(setting, kind, rng)}
+    columns = [str(name) for name in setting.left.columns]
+    return Closeness(
+        weights={name: float(tastes.get(name, 0.0)) / setting.deviations.get(name, 1.0) for name in columns},
+        threshold=NEVER,
+        combine="largest" if kind.first_difference else "sum",
+        categories=tuple(name for name in columns if not is_number(setting.left[name])),
+    )
+
+
+def _order(
+    setting: Setting,
+    kind: Kind,
+    closeness: Closeness,
+    pairs: tuple[pd.DataFrame, pd.DataFrame],
+    rng: np.random.Generator,
+) -> Merit | FirstNoticeable | None:
+    points = _points(setting, closeness.weights, rng)
+    if not points:
+        return None
+    if kind.first_difference:
+        columns = [str(name) for name in rng.permutation(list(points))]
+        return FirstNoticeable(tuple(Step(name, points[name], closeness.threshold) for name in columns))
+    left, right = pairs
+    ahead = [worth(left[name], each) - worth(right[name], each) for name, each in points.items()]
+    return Merit(points, margin=float(np.quantile(np.abs(np.sum(ahead, axis=0)), _TOO_EVEN)))
+
+
+def _noticed_columns(setting: Setting, kind: Kind, rng: np.random.Generator) -> tuple[str, ...]:
+    """Return the columns one person looks at: what tells people apart most often, then some others."""
+    columns = kind.matters(setting.roles)
+    if kind.attention is None or len(columns) <= 1:
+        return columns
+    telling = np.array([(gap(setting.left[name], setting.right[name]) > 0).mean() for name in columns])
+    luck = rng.random(len(columns)) ** (1 / np.maximum(telling, 1e-9))  # a draw without replacement, by weight
+    luck[telling.argmax()] = 1.0
+    # Who lets the first difference decide needs a second column for it to be the first.
+    how_many = rng.integers(1 + kind.first_difference, kind.attention + 1)
+    chosen = np.argsort(-luck, kind="stable")[:how_many]
+    return tuple(columns[position] for position in sorted(chosen))
+
+
+def _threshold(distances: Floats, share: float) -> float:
+    """Return a threshold that about this share of the distances stays below, well apart from all of them."""
+    if share >= 1:
+        return ALWAYS
+    if share <= 0:
+        return NEVER
+    reached = float(np.quantile(distances, share, method="inverted_cdf"))
+    beyond = distances[distances > reached + 1e-9]
+    return reached + min(1.0, float(beyond.min() - reached) / 2 if beyond.size else 1.0)
+
+
+def _points(setting: Setting, weights: Mapping[str, float], rng: np.random.Generator) -> dict[str, Points]:
+    """Return what each column that matters is worth: less of a record is better, of a trait either way."""
+    points: dict[str, Points] = {}
+    category_points = setting.roles.category_points or {}
+    for name, weight in weights.items():
+        if weight <= 0:
+            continue
+        if name in category_points:
+            points[name] = {value: weight * each for value, each in category_points[name].items()}
+        elif name in setting.deviations:
+            either_way = name in (setting.roles.demographics or ())
+            points[name] = weight * (rng.choice([-1.0, 1.0]) if either_way else -1.0)
+    return points

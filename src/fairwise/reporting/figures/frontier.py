@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.axes import percent_axis
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, annotate, draw, percent_axis
 from fairwise.reporting.words import interval, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fairwise.reporting.curve import Curve
+    from fairwise.auditing.frontier_slice import Curve
     from fairwise.reporting.findings import Findings
 
 _KNOB = {
@@ -29,7 +28,7 @@ def frontier_figure(findings: Findings) -> Drawing | None:
     if curve is None:
         return None
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         points = [*_judges(axes, curve), *_panel(axes, curve), *_chosen(axes, curve)]
         _plain_model(axes, findings)
@@ -43,7 +42,7 @@ def frontier_figure(findings: Findings) -> Drawing | None:
     return draw("frontier", title, _described(findings, curve), height=300, simulated=findings.simulated, paint=paint)
 
 
-def _panel(axes: Axes, curve: Curve) -> list[Point]:
+def _panel(axes: Axes, curve: Curve) -> list[Tooltip]:
     rows = curve.panel
     if rows.empty:
         return []
@@ -53,66 +52,46 @@ def _panel(axes: Axes, curve: Curve) -> list[Point]:
         )
     axes.plot(rows[curve.knob], rows["error"], color=palette.ACCENT, linewidth=2, marker="o", markersize=4)
     return [
-        Point(axes, at, error, f"{_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong{interval(low, high)}")
+        Tooltip(axes, at, error, f"{_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong{interval(low, high)}")
         for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
             index=False, name=None
         )
     ]
 
 
-def _judges(axes: Axes, curve: Curve) -> list[Point]:
+def _judges(axes: Axes, curve: Curve) -> list[Tooltip]:
     points = []
     for judge, rows in curve.judges.groupby("judge", sort=False):
         axes.plot(rows[curve.knob], rows["error"], color=palette.SOFT, linewidth=0.8, alpha=0.5)
         points += [
-            Point(axes, at, error, f"{judge} alone, {_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong")
+            Tooltip(axes, at, error, f"{judge} alone, {_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong")
             for at, error in zip(rows[curve.knob], rows["error"], strict=True)
         ]
     return points
 
 
-def _chosen(axes: Axes, curve: Curve) -> list[Point]:
+def _chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
     chosen = curve.chosen
     if chosen is None:
         return []
-    axes.plot(
-        [chosen.at],
-        [chosen.error],
-        marker="D",
-        markersize=9,
-        color=palette.WARM,
-        markeredgecolor=palette.PAPER,
-        markeredgewidth=1.5,
-        zorder=5,
-    )
+    diamond: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": palette.PAPER, "markeredgewidth": 1.5}
+    axes.plot([chosen.at], [chosen.error], color=palette.WARM, zorder=5, **diamond)
     low, high = axes.get_xlim()
     at_the_right = chosen.at > low + 0.6 * (high - low)
-    axes.annotate(
-        f"chosen: {percent(chosen.error)}",
-        (chosen.at, chosen.error),
-        xytext=(6, 13) if at_the_right else (9, 9),
-        textcoords="offset points",
-        ha="right" if at_the_right else "left",
-        color=palette.WARM,
-        bbox=_OVER_LINES if len(curve.judges) else None,
-        zorder=6,
-    )
+    over_lines = _OVER_LINES if len(curve.judges) else None
+    side = {"ha": "right" if at_the_right else "left", "bbox": over_lines, "zorder": 6}
+    offset = (6, 13) if at_the_right else (9, 9)
+    annotate(axes, f"chosen: {percent(chosen.error)}", (chosen.at, chosen.error), offset, palette.WARM, **side)
     words = f"chosen: {percent(chosen.error)} wrong{interval(chosen.low, chosen.high)}"
-    return [Point(axes, chosen.at, chosen.error, words)]
+    return [Tooltip(axes, chosen.at, chosen.error, words)]
 
 
 def _plain_model(axes: Axes, findings: Findings) -> None:
     if findings.plain_error is None:
         return
     axes.axhline(findings.plain_error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.annotate(
-        f"no judgments: {percent(findings.plain_error)}",
-        (0, findings.plain_error),
-        xycoords=("axes fraction", "data"),
-        xytext=(2, -13),
-        textcoords="offset points",
-        color=palette.MUTED,
-    )
+    text, at = f"no judgments: {percent(findings.plain_error)}", (0, findings.plain_error)
+    annotate(axes, text, at, (2, -13), palette.MUTED, xycoords=("axes fraction", "data"))
 
 
 def _described(findings: Findings, curve: Curve) -> str:

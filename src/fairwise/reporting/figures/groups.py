@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.axes import share_axis
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw, share_axis
 from fairwise.reporting.words import counted, percent, shortened
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def largest_groups(rows: pd.DataFrame) -> pd.DataFrame:
 def _figure(findings: Findings, attribute: str, rows: pd.DataFrame, number: int) -> Drawing:
     shown = largest_groups(rows)
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         points = []
         for axes, (rate, words) in zip(figure.subplots(1, len(_RATES), sharey=True), _RATES.items(), strict=True):
             for at, line in shown.iterrows():
@@ -54,7 +53,7 @@ def _figure(findings: Findings, attribute: str, rows: pd.DataFrame, number: int)
                 )
                 if line[rate] == line[rate]:  # nobody of a group may have had the outcome
                     said = f"{line['group']}: {words.lower()} {percent(line[rate])} of {counted(line['people'])} people"
-                    points.append(Point(axes, line[rate], int(str(at)), said))
+                    points.append(Tooltip(axes, line[rate], int(str(at)), said))
             axes.set_yticks(range(len(shown)), [shortened(group, 16) for group in shown["group"]])
             axes.set_ylim(len(shown) - 0.4, -0.6)
             axes.set_title(words)

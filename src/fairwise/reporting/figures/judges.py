@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.axes import share_axis
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw, share_axis
 from fairwise.reporting.words import decimal, percent, shortened
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def judges_figure(findings: Findings) -> Drawing | None:
         return None
     named = len(asking) <= MOST_NAMED
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         panels = figure.subplots(1, 2, sharey=True) if named else figure.subplots(2, 1, sharex=True)
         points = []
         for axes, (measure, words) in zip(panels, _MEASURES.items(), strict=True):
@@ -53,23 +52,23 @@ def in_order(by_judge: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Point]:
+def _named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
     places = range(len(judges))
     axes.plot(judges[measure], places, linestyle="none", marker="o", markersize=6, color=color)
     axes.set_yticks(places, [shortened(judge, 16) for judge in judges["judge"]])
     axes.set_ylim(len(judges) - 0.4, -0.6)
     _scale(axes, judges, measure, along="x")
-    return [Point(axes, value, at, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
+    return [Tooltip(axes, value, at, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
 
-def _ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Point]:
+def _ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
     places = range(1, len(judges) + 1)
     axes.plot(places, judges[measure], linestyle="none", marker="o", markersize=3.5, color=color)
     axes.set_xlim(0, len(judges) + 1)
     if measure == "mean_excess":
         axes.set_xlabel("Judges, the least honoured first")
     _scale(axes, judges, measure, along="y")
-    return [Point(axes, at + 1, value, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
+    return [Tooltip(axes, at + 1, value, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
 
 def _scale(axes: Axes, judges: pd.DataFrame, measure: str, along: Literal["x", "y"]) -> None:

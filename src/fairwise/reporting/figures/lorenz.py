@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.axes import percent_axis
-from fairwise.reporting.figures.drawing import Drawing, Point, draw
+from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw, percent_axis
 from fairwise.reporting.words import percent
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def lorenz_figure(findings: Findings) -> Drawing | None:
     if not spread:
         return None
 
-    def paint(figure: Figure) -> list[Point]:
+    def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], color=palette.SOFT, linewidth=1, linestyle=(0, (1, 2)))
         points = []
@@ -68,9 +67,9 @@ def at_share(curve: pd.DataFrame, share: float) -> float:
     return float(curve.loc[curve["share"] <= share + 1e-12, "total"].iloc[-1])
 
 
-def _points(axes: Axes, words: str, curve: pd.DataFrame) -> list[Point]:
+def _points(axes: Axes, words: str, curve: pd.DataFrame) -> list[Tooltip]:
     return [
-        Point(
+        Tooltip(
             axes,
             share,
             at_share(curve, share),

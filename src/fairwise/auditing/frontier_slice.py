@@ -1,4 +1,4 @@
-"""The frontier as one curve: which of the two knobs varies, and where the chosen point is on it."""
+"""A frontier as one curve: which of gamma and eta varies, and where the chosen point is on it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing.frontier import CERTIFIED, PANEL
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.proportions import wilson
@@ -16,11 +17,11 @@ from fairwise.learning.curve import NO_BUDGET
 if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-PANEL = "panel"
 _NEEDED = ("judge", "gamma", "eta", "error")
 _CONFIDENCE = 0.95
 _CLOSE = 1e-6
-_OPTIONAL = ("max_violation", "mean_violation", "mean_excess", "lower_bound", "error_low", "error_high")
+_CERTIFIED = tuple(name for name in CERTIFIED if name != "kind")
+_OPTIONAL = (*_CERTIFIED, "error_low", "error_high")
 
 Knob = Literal["gamma", "eta"]
 
@@ -120,7 +121,7 @@ def _with_own(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) 
     if rows.loc[moved, "error_low"].notna().any():
         low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
         rows.loc[moved, ["error_low", "error_high"]] = float(low), float(high)
-    for name in ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound"):
+    for name in _CERTIFIED:
         rows.loc[here, name] = getattr(certificate, name)
     return rows
 

@@ -1,4 +1,4 @@
-"""Whether it holds for pairs, people and judges that the model was not fitted to."""
+"""How a model does on pairs, people and judges that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import checks, probabilities
-from fairwise.auditing.estimates import averages_of, design_weights, has_design_weights
-from fairwise.auditing.parts import METRICS, Part, part_of
-from fairwise.auditing.splits import Asked, splits
+from fairwise.auditing import checks
+from fairwise.auditing.audit import NOT_COVERED
+from fairwise.auditing.intervals import answer_means, design_weights, has_design_weights
+from fairwise.auditing.scorers import binary_classes, favorable_is_second, judged_rows, second_class_probability
+from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
 from fairwise.auditing.theorems import hoeffding
 from fairwise.auditing.violations import measure
-from fairwise.auditing.wording import NOT_COVERED
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing.splits import By, Split
     from fairwise.constraints.pairs import FloatArray, IntArray
+
 
 UNITS = {"pair": "pairs", "person": "pairs of people, none counted twice", "judge": "judges"}
 
@@ -145,21 +146,21 @@ def held_out(
     checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), known)
     rows = PairRows.from_judgments(known)
     ids = known.person_ids()
-    judged = probabilities.judged_rows(known, ids, people)
+    judged = judged_rows(known, ids, people)
     weight = design_weights(known, rows.answers)
-    asked = _asked(known, rows, people, len(labels))
+    index = _answer_index(known, rows, people, len(labels))
     lines, parts, dropped = [], [], []
-    every = list(splits(asked, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
+    every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
     for split in every:
         _require_both_sides(split, by)
     refits = _refits((model, people, outcome, known if takes else None), every, fit_params or {}, client)
     for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
-        second = probabilities.favorable_is_second(favorable_label, probabilities.binary_classes(fitted), known)
-        given = probabilities.second_class_probability(fitted, judged)
+        second = favorable_is_second(favorable_label, binary_classes(fitted), known)
+        given = second_class_probability(fitted, judged)
         favorable = pd.Series(given if second else 1.0 - given, index=ids)
-        averages = averages_of(measure(rows, favorable, gamma), "answers", weight)
+        averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
         errors = _errors(fitted, people, labels)
-        measured = partial(part_of, averages=averages, errors=errors, asked=asked, by=by)
+        measured = partial(measure_side, averages=averages, errors=errors, index=index, by=by)
         sides = {
             "training": measured(people=split.train_people, answers=split.train),
             "held out": measured(people=split.test_people, answers=split.test),
@@ -177,7 +178,7 @@ def held_out(
     )
 
 
-def _overall(parts: list[tuple[Part, Part]], confidence: float) -> pd.DataFrame:
+def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.DataFrame:
     """Averages over the splits; by convexity the average of sub-Gaussian deviations is no wider than each of them."""
 
     def mean(values: list[FloatArray]) -> FloatArray:
@@ -252,11 +253,11 @@ def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     if isinstance(model, PairwiseFairClassifier):
-        return np.abs(labels - probabilities.second_class_probability(model, people))
+        return np.abs(labels - second_class_probability(model, people))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
 
 
-def _asked(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> Asked:
+def _answer_index(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> AnswerIndex:
     answers = rows.answers
     sides = [pd.Index(answers[side]) for side in ("a", "b")]
     if judgments.by == "id":
@@ -264,7 +265,7 @@ def _asked(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> 
             raise InputError("people: a DataFrame indexed by person id is needed, as the judgments name people by id")
         everyone = people.index.append(judgments.person_ids().difference(people.index, sort=False))
         sides = [pd.Index(everyone.get_indexer(side)) for side in sides]
-    return Asked(
+    return AnswerIndex(
         judge=pd.factorize(answers["judge"])[0].astype(np.intp),
         pair=pd.factorize(rows.answer_pair)[0].astype(np.intp),
         a=sides[0].to_numpy(dtype=np.intp),

@@ -1,4 +1,4 @@
-"""`fairwise plan --simulate`: a study played before anyone is asked, in words and as JSON."""
+"""`fairwise plan`: by a formula, or a study played before anyone is asked, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.auditing.simulated_study import Cost, simulate_study
-from fairwise.cli.plan_simulated import SimulationOptions
-from fairwise.simulation.pace import USUAL_SECONDS, minutes_for
+from fairwise.auditing import plan
+from fairwise.auditing.plan import Cost, simulate_study
+from fairwise.cli.plan import SimulationOptions
+from fairwise.simulation.respondent import USUAL_SECONDS, minutes_for
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
@@ -178,3 +179,25 @@ def test_what_cannot_be_done(mixed: Path, make: Callable[..., Path], run: Callab
     assert "--gamma: " in run("plan", "--simulate", bare, "--gamma", "0.2", code=1).stderr
     assert "there is no such folder" in run("plan", "--simulate", mixed.parent / "nothing", code=1).stderr
     assert "confidence" in run("plan", "--simulate", mixed, "--fits", 0, "--confidence", 1, code=1).stderr
+
+
+def test_plans_are_those_of_python(answer: Callable[..., dict[str, Any]], run: Callable[..., Result]) -> None:
+    printed = answer("plan", "--judges", "20,43", "--pairs", "10:30:10", "--simulations", "50")
+    expected = plan([20, 43], [10, 20, 30], n_simulations=50)
+    assert [row["judges_needed"] for row in printed["plans"]] == expected["judges_needed"].tolist()
+    assert [row["simulated_half_width"] for row in printed["plans"]] == expected["simulated_half_width"].tolist()
+    needed = plan(None, 50, n_simulations=0)["judges"].iloc[0]
+    said = run("plan", "--simulations", "0").stdout
+    assert any(line.split()[:2] == [str(needed), "50"] for line in said.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "part"),
+    [
+        (["--judges", "0"], 2, "'--judges': 0 is not a whole number"),
+        (["--pairs", "x"], 2, "'--pairs': 'x' in 'x' is not a number"),
+        (["--wanted", "0"], 1, "wanted=0.0 is not allowed"),
+    ],
+)
+def test_refused_plans(run: Callable[..., Result], options: list[str], code: int, part: str) -> None:
+    assert part in run("plan", *options, code=code).stderr

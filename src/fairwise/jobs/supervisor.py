@@ -1,4 +1,4 @@
-"""The process that does the jobs, kept beside a server: started with it, started again if it dies, ended with it."""
+"""The process that does the jobs beside a server: started with it, started again if it dies, ended with it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DATABASE = "FAIRWISE_JOBS_DATABASE"
 """In the environment: the URL of a database, or the path of one of SQLite."""
 
-_AGAIN_SECONDS = 5.0
-_PATIENCE_SECONDS = 8.0
+_RESTART_SECONDS = 5.0
+_TIMEOUT_SECONDS = 8.0
 # One core at most: libraries for matrices would take all there are.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
 _log = logging.getLogger("fairwise.jobs")
@@ -28,16 +28,16 @@ _log = logging.getLogger("fairwise.jobs")
 def jobs_beside(folder: Path, database: str | Path, dask: str | None) -> Iterator[None]:
     """Do the jobs of a study, in a process of its own, while the block lasts."""
     stopping = Event()
-    keeper = Thread(target=_keep, args=(folder, database, dask, stopping), name="fairwise-jobs", daemon=True)
-    keeper.start()
+    supervisor = Thread(target=_supervise, args=(folder, database, dask, stopping), name="fairwise-jobs", daemon=True)
+    supervisor.start()
     try:
         yield
     finally:
         stopping.set()
-        keeper.join(2 * _PATIENCE_SECONDS)
+        supervisor.join(2 * _TIMEOUT_SECONDS)
 
 
-def started(folder: Path, database: str | Path, dask: str | None, *, equal: bool = False) -> subprocess.Popen[bytes]:
+def start_jobs(folder: Path, database: str | Path, dask: str | None, *, equal: bool = False) -> subprocess.Popen[bytes]:
     """Start it, its worker with the lowest priority unless `equal`.
 
     It ends when the other end of its standard input is closed, which death does too.
@@ -53,23 +53,23 @@ def started(folder: Path, database: str | Path, dask: str | None, *, equal: bool
     )
 
 
-def _keep(folder: Path, database: str | Path, dask: str | None, stopping: Event) -> None:
+def _supervise(folder: Path, database: str | Path, dask: str | None, stopping: Event) -> None:
     while not stopping.is_set():
-        process = started(folder, database, dask)
+        process = start_jobs(folder, database, dask)
         while process.poll() is None and not stopping.wait(0.2):
             pass
         if stopping.is_set():
             _end(process)
         else:
             _log.error("The process for fits ended by itself (%s) and is started again.", process.returncode)
-            stopping.wait(_AGAIN_SECONDS)
+            stopping.wait(_RESTART_SECONDS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()
     try:
-        process.wait(_PATIENCE_SECONDS)
+        process.wait(_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

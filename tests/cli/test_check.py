@@ -1,3 +1,5 @@
+"""`fairwise check`: what the answers of a study say, in words and as JSON."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -6,7 +8,6 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments
-from fairwise.auditing import plan
 from fairwise.judgments import krippendorff_alpha
 
 if TYPE_CHECKING:
@@ -91,25 +92,3 @@ def test_what_does_not_fit_together(
 def test_rows_that_only_measure_are_no_answers(study: Study, run: Callable[..., Result]) -> None:
     study.judgments_frame().assign(design="repeat").to_csv(study.judgments, index=False)
     assert "not a single answer that counts" in run("check", *study.files, code=1).stderr
-
-
-def test_plans_are_those_of_python(answer: Callable[..., dict[str, Any]], run: Callable[..., Result]) -> None:
-    printed = answer("plan", "--judges", "20,43", "--pairs", "10:30:10", "--simulations", "50")
-    expected = plan([20, 43], [10, 20, 30], n_simulations=50)
-    assert [row["judges_needed"] for row in printed["plans"]] == expected["judges_needed"].tolist()
-    assert [row["simulated_half_width"] for row in printed["plans"]] == expected["simulated_half_width"].tolist()
-    needed = plan(None, 50, n_simulations=0)["judges"].iloc[0]
-    said = run("plan", "--simulations", "0").stdout
-    assert any(line.split()[:2] == [str(needed), "50"] for line in said.splitlines() if line.strip())
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "part"),
-    [
-        (["--judges", "0"], 2, "'--judges': 0 is not a whole number"),
-        (["--pairs", "x"], 2, "'--pairs': 'x' in 'x' is not a number"),
-        (["--wanted", "0"], 1, "wanted=0.0 is not allowed"),
-    ],
-)
-def test_refused_plans(run: Callable[..., Result], options: list[str], code: int, part: str) -> None:
-    assert part in run("plan", *options, code=code).stderr

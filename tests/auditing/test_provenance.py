@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.auditing.made_from import COLUMN, MadeFrom, refuse_other_origin
+from fairwise.auditing.provenance import COLUMN, Provenance, refuse_other_origin
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -52,8 +52,8 @@ def drawn(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series, pd.DataFra
     return people, outcome, pd.DataFrame(rows), chosen
 
 
-def made_from(people: pd.DataFrame, outcome: pd.Series, said: pd.DataFrame, chosen: dict[str, Any]) -> MadeFrom:
-    return MadeFrom.of(people, outcome, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
+def made_from(people: pd.DataFrame, outcome: pd.Series, said: pd.DataFrame, chosen: dict[str, Any]) -> Provenance:
+    return Provenance.of(people, outcome, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
 
 
 def test_order_plays_no_part_and_every_change_is_named() -> None:
@@ -61,7 +61,7 @@ def test_order_plays_no_part_and_every_change_is_named() -> None:
     for _ in range(TRIED):
         people, outcome, said, chosen = drawn(rng)
         own = made_from(people, outcome, said, chosen)
-        assert MadeFrom.read(str(own), "frontier") == own
+        assert Provenance.read(str(own), "frontier") == own
         order = rng.permutation(len(people))
         turned = people.iloc[order][rng.permutation(people.columns)]
         named = outcome.iloc[order].map({0: "no", 1: "yes"})
@@ -100,7 +100,7 @@ def test_order_plays_no_part_and_every_change_is_named() -> None:
 def test_what_is_not_known_is_not_compared_and_what_is_not_ours_is_refused() -> None:
     people, outcome, said, chosen = drawn(np.random.default_rng(1))
     own = made_from(people, outcome, said, chosen)
-    in_blocks = MadeFrom.of(None, None, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
+    in_blocks = Provenance.of(None, None, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
     assert in_blocks.differences(own) == []
     refuse_other_origin(pd.DataFrame({"error": [0.1]}), own)  # made by hand
     for text in ("panel", "{}", "[1]", "[" * 100_000, 3.0):

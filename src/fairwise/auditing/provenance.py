@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")
-_SAID = ("judge", "a", "b", "answer", "weight")
+_ANSWER_COLUMNS = ("judge", "a", "b", "answer", "weight")
 _DIGITS = 16
 _WHOLE = 10**6  # characters of a repr
 _WORDS = {
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class MadeFrom:
+class Provenance:
     """Checksums of the tables, None where one is not known, and the settings that are not the default.
 
     The order of rows and columns plays no part. Weights of people and groups for rules are not among them.
@@ -44,13 +44,13 @@ class MadeFrom:
     @classmethod
     def of(
         cls, people: pd.DataFrame | None, outcome: Any, judgments: Judgments, settings: Mapping[str, Any]
-    ) -> MadeFrom:
+    ) -> Provenance:
         """``outcome`` is in the order of ``people``; a table that is read in blocks has neither."""
         label = None
         if people is not None and outcome is not None:
             codes = np.unique(np.asarray(outcome), return_inverse=True)[1]
             label = _checksum(pd.DataFrame({"label": codes}, index=people.index), index=True)
-        said = judgments.counted()[list(_SAID)].astype(dict.fromkeys(_SAID[:-1], str))
+        said = judgments.counted()[list(_ANSWER_COLUMNS)].astype(dict.fromkeys(_ANSWER_COLUMNS[:-1], str))
         return cls(
             people=None if people is None else _checksum(people, index=True),
             outcome=label,
@@ -59,7 +59,7 @@ class MadeFrom:
         )
 
     @classmethod
-    def read(cls, text: Any, source: str) -> MadeFrom:
+    def read(cls, text: Any, source: str) -> Provenance:
         """Read what `str` wrote."""
         try:
             told = json.loads(text)
@@ -70,7 +70,7 @@ class MadeFrom:
     def __str__(self) -> str:
         return json.dumps(self.__dict__, sort_keys=True)
 
-    def differences(self, model: MadeFrom) -> list[str]:
+    def differences(self, model: Provenance) -> list[str]:
         """What this has that is not so of a model, in words; a table that either does not know is not compared."""
         both = ((getattr(self, name), getattr(model, name), words) for name, words in _WORDS.items())
         found = [words for mine, other, words in both if mine is not None and other is not None and mine != other]
@@ -82,10 +82,10 @@ class MadeFrom:
         return found
 
 
-def refuse_other_origin(frontier: pd.DataFrame, model: MadeFrom, source: str = "frontier") -> None:
+def refuse_other_origin(frontier: pd.DataFrame, model: Provenance, source: str = "frontier") -> None:
     """Refuse a curve that says it was made from something else than a model; one made by hand says nothing."""
     for text in frontier[COLUMN].dropna().unique() if COLUMN in frontier else ():
-        differences = MadeFrom.read(text, source).differences(model)
+        differences = Provenance.read(text, source).differences(model)
         if differences:
             raise InputError(
                 f"{source}: this curve is not the model's, but was made with {'; '.join(differences)}. Trace it again "

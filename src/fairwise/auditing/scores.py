@@ -1,18 +1,22 @@
-"""Numbers and groups by person id, from anywhere, matched to the people who were judged."""
+"""Scores, outcomes and groups by person id, in memory or read in blocks, matched to the people who were judged."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments.ids import PeopleIds, encode, some
+from fairwise.learning.blocks.table import LargeTable, large_table
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray
     from fairwise.judgments import Judgments
+    from fairwise.learning.blocks.learned import Wanted
+    from fairwise.learning.blocks.spans import Span
 
 
 def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
@@ -126,3 +130,54 @@ def _plain(value: Any) -> Any:
 
 def _more(count: int) -> str:
     return f" ({count - 1} more like it)" if count > 1 else ""
+
+
+SCORE = "score"
+
+
+def scores_in_blocks(scores: Any) -> LargeTable | None:
+    """Scores that are to be read in blocks (with a column ``score``), as such a table; None for those in memory."""
+    if isinstance(scores, LargeTable):
+        return scores
+    table = large_table(scores, SCORE)
+    if table is not None:
+        table.read_only((), id="id" if "id" in table.header else None)  # without that column, the index
+    return table
+
+
+def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -> pd.Series[Any]:
+    """The score of everyone in a judgment that counts, by id."""
+    from fairwise.learning.blocks.learned import Wanted
+    from fairwise.learning.blocks.passes import over_spans
+
+    wanted = Wanted.of(judgments)
+    work = _Look(wanted, table.outcome, table.name)
+    found = [who for results in over_spans(table.spans(client), work, client) for who in results]
+    if not found:
+        raise InputError(f"{table.name}: not a single row")
+    return wanted.collected(found, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The work on one span: every score checked, those of judged people returned."""
+
+    wanted: Wanted
+    column: str
+    name: str
+
+    def __call__(self, span: Span) -> list[tuple[IntArray, IntArray, pd.DataFrame]]:
+        found = []
+        for block in span.blocks():
+            scores = pd.to_numeric(block.table[self.column], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            wrong = np.flatnonzero(~((scores >= 0) & (scores <= 1)))
+            if len(wrong):
+                first = int(wrong[0])
+                raise InputError(
+                    f"{self.name}, row {block.start + first} (counting from 0), column {self.column}: "
+                    f"{shown(block.table[self.column].iloc[first])} for person {shown(block.table.index[first])} is "
+                    "not the probability of label 1; allowed: a number from 0 to 1"
+                )
+            which, rows = self.wanted.among(block)
+            found.append((which, block.start + rows, pd.DataFrame({self.column: scores[rows]})))
+        return found

@@ -33,7 +33,7 @@ _NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erase
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class FitData:
     """Sent whole to whichever machine works on it, which needs neither the study's folder nor its database."""
 
     settings: FitSettings
@@ -60,7 +60,7 @@ class Task:
         return known.where(known.notna(), "not known").astype(str)
 
 
-def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
+def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
     settings = FitSettings.checked(job.settings, study)
@@ -76,7 +76,7 @@ def read_task(job: Job, folder: Path, store: Store, kept: Path) -> Task:
     assert job.started_at is not None
     about = study.settings
     begun = job.started_at
-    return Task(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
+    return FitData(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
 
 
 def _keep(connection: Connection, settings: FitSettings, names: set[str], kept: Path) -> None:
