@@ -11,7 +11,7 @@ from scipy.stats import t
 
 from benchmarks import compas
 from benchmarks.row import Row, median_seconds, seconds, table
-from fairwise.elicitation.active import ActiveChooser, GivenAnswer
+from fairwise.study.active import ActiveChooser, GivenAnswer
 from fairwise.judgments import Answer
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
 

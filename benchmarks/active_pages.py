@@ -17,12 +17,12 @@ from benchmarks.lean_client import ANSWERS, thinking_panel
 from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import participants
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answer_models, answers, appearances
-from fairwise.elicitation.web.server import DATABASE_FILE
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
+from fairwise.store import participants
+from fairwise.store.store import Store
+from fairwise.store.tables import answer_models, answers, appearances
+from fairwise.web.server import DATABASE_FILE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

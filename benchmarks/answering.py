@@ -15,8 +15,8 @@ import uvloop
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import Served, make_study, served
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.tables import answers, appearances
+from fairwise.store.snapshot import snapshot
+from fairwise.store.tables import answers, appearances
 
 PARTICIPANTS = 500
 SECONDS = 12.0

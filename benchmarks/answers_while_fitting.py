@@ -22,9 +22,11 @@ from benchmarks.lean_client import ANSWERS, LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import served
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store import jobs, pairs, participants
-from fairwise.elicitation.store.store import Store
+from fairwise.study.new_study import new_study
+from fairwise.store import jobs
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.store import Store
 from fairwise.jobs.keeping import started
 from fairwise.judgments import Answer
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PARTICIPANTS = 50
 THINKING = 1.0

@@ -11,14 +11,14 @@ import sqlalchemy as sa
 
 from benchmarks.row import Row, seconds
 from benchmarks.served_study import make_study
-from fairwise.elicitation.bundles.archive import write_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import participants
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, appearances
+from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
+from fairwise.store import participants
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, appearances
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -17,18 +17,18 @@ import sqlalchemy as sa
 from benchmarks.answers_postgresql import postgresql
 from benchmarks.row import Row, seconds, table
 from benchmarks.served_study import make_study
-from fairwise.elicitation.console.routes import COOKIE
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.operators import Operator, add_operator, begin_session
-from fairwise.elicitation.store.tables import answers, appearances, closings, invitations, participants
+from fairwise.web.console.base import COOKIE
+from fairwise.web.app import Site
+from fairwise.study.signing import Keys
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.operators import Operator, add_operator, begin_session
+from fairwise.store.tables import answers, appearances, closings, invitations, participants
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PARTICIPANTS, PAIRS = 1_000, 50
 _TIMES = 7

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import compas
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from fairwise.cli import main as fairwise
-from fairwise.elicitation.web import server
+from fairwise.web import server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

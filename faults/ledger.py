@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.tables import answers, appearances, participants
+from fairwise.store.snapshot import snapshot
+from fairwise.store.tables import answers, appearances, participants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ import psutil
 import sqlalchemy as sa
 from benchmarks.served_study import HOST
 
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.tables import answers, appearances, participants
+from fairwise.store.snapshot import snapshot
+from fairwise.store.tables import answers, appearances, participants
 from faults.postgres import Postgres
 from faults.server import Server
 from faults.study import make_study

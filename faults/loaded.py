@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairwise.elicitation.languages import language
-from fairwise.elicitation.web.environment import environment_for
+from fairwise.study.languages import language
+from fairwise.web.shared.templating import environment_for
 from faults.sabotaged import serve
 
 __all__ = ["serve"]

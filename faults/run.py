@@ -11,10 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from fairwise.elicitation.bundles.archive import write_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.snapshot import snapshot
+from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.store.snapshot import snapshot
 from faults.crowd import Crowd
 from faults.disk import SmallDisk
 from faults.ledger import compared

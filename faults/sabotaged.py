@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 
 from fairwise.cli.app import run
-from fairwise.elicitation.store import store, writer
-from fairwise.elicitation.web import server
+from fairwise.store import store
+from fairwise.store import writer
+from fairwise.web import server
 
 if TYPE_CHECKING:
     from pathlib import Path

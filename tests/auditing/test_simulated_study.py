@@ -11,8 +11,8 @@ import pytest
 
 from fairwise.auditing.simulated_study import PLANNING_MODEL, Cost, _seed, play, simulate_study
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.new_study import new_study
+from fairwise.study.folder import OUTCOME
+from fairwise.study.new_study import new_study
 from fairwise.errors import InputError
 from fairwise.judgments import krippendorff_alpha, repeat_consistency
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -20,7 +20,7 @@ from fairwise.learning.estimator import PairwiseFairClassifier
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 MIXED = {"anchors": 6, "repeats": 3, "checks": 0}
 

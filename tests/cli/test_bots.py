@@ -41,7 +41,7 @@ def test_without_the_extra_it_says_what_to_install(
     home: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("browser", "panel"):
-        monkeypatch.delitem(sys.modules, f"fairwise.elicitation.bots.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"fairwise.bots.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "httpx2", None)
     for words in (["bots", home], ["demo", "--out", home.parent / "demo", "--no-serve"]):
         assert "pip install 'fairwise[bots]'" in run(*words, code=1).stderr

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.store import Store
+from fairwise.study.folder import StudyFolder
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.store import Store
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 from visits import visiting
 
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store import erasure
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import counters, participants
+from fairwise.study.folder import StudyFolder
+from fairwise.store import erasure
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import counters, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from operating import PASSWORD, Operating, operating
 from small_study import study_maker
 
-from fairwise.elicitation.console.attempts import OF_ONE_NAME
-from fairwise.elicitation.store.tables import events, operators
+from fairwise.web.shared.attempts import OF_ONE_NAME
+from fairwise.store.tables import events, operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ import pytest
 
 from fairwise.auditing.simulated_study import Cost, simulate_study
 from fairwise.cli.plan_simulated import SimulationOptions
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.study.folder import StudyFolder
 from fairwise.simulation.pace import USUAL_SECONDS, minutes_for
 
 if TYPE_CHECKING:

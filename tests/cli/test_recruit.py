@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from visits import hidden, visiting
 
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from fairwise.cli.app import app
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

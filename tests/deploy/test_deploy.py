@@ -21,8 +21,8 @@ from served_process import free_port, served
 from small_study import study_maker
 
 from fairwise.cli.app import app
-from fairwise.elicitation.console.making import MakingPages
-from fairwise.elicitation.web import security
+from fairwise.web.console.study_wizard import MakingPages
+from fairwise.web.shared import security
 from fairwise.jobs import keeping
 
 ROOT = Path(__file__).parent.parent.parent

@@ -17,7 +17,7 @@ from visits import hidden, visiting
 
 from fairwise.cli.app import app
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     from pathlib import Path

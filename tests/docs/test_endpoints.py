@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from small_study import study_maker
 
-from fairwise.elicitation.console.app import ALL_PAGES
-from fairwise.elicitation.web.app import participant_app
-from fairwise.elicitation.web.metrics import PATH as METRICS
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.participant.app import participant_app
+from fairwise.web.shared.metrics import PATH as METRICS
 
 if TYPE_CHECKING:
     import pytest

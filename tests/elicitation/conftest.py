@@ -8,13 +8,13 @@ import pytest
 from small_study import study_maker
 from visits import Visit, visiting
 
-from fairwise.elicitation.store.store import Store
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture(scope="session")

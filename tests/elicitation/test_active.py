@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from fairwise.datasets import load_compas
-from fairwise.elicitation.active import ACTIVE, ActiveChooser, GivenAnswer, mean_over_pairs
-from fairwise.elicitation.active.features import SeenPeople
-from fairwise.elicitation.active.interest import chances, expected_violation, uncertainty
-from fairwise.elicitation.active.logit import Choices, Prior, posterior
-from fairwise.elicitation.settings import TWO_ANSWERS
+from fairwise.study.active import ACTIVE, ActiveChooser, GivenAnswer, mean_over_pairs
+from fairwise.study.active.features import SeenPeople
+from fairwise.study.active.interest import chances, expected_violation, uncertainty
+from fairwise.study.active.logit import Choices, Prior, posterior
+from fairwise.study.settings import TWO_ANSWERS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.simulation import simulate_panel

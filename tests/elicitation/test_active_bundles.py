@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from visits import hidden, visiting
 
 from fairwise.cli.app import app
-from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWER_MODELS, ANSWERS, SCHEDULE, tables
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.web import learning
+from fairwise.archive.bundles.archive import read_bundle, write_bundle
+from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, SCHEDULE, tables
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.store.store import Store
+from fairwise.web.participant import answer_model_refresh as learning
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.elicitation.test_designs_mixed import designs, mixed
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.active import ACTIVE, GivenAnswer
-from fairwise.elicitation.active.parameters import written
-from fairwise.elicitation.active.study_chooser import Situation, StudyChooser
-from fairwise.elicitation.folder import SCORES, StudyFolder
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.scores import GivenScores
+from fairwise.study.active import ACTIVE, GivenAnswer
+from fairwise.study.active.parameters import written
+from fairwise.study.active.study_chooser import Situation, StudyChooser
+from fairwise.study.folder import SCORES, StudyFolder
+from fairwise.study.new_study import new_study
+from fairwise.study.scores import GivenScores
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 

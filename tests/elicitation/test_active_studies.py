@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.folder import SCORES, StudyFolder
-from fairwise.elicitation.store.tables import answer_models, answers, appearances, metadata, participants
-from fairwise.elicitation.web import learning
+from fairwise.store import export
+from fairwise.study.folder import SCORES, StudyFolder
+from fairwise.store.tables import answer_models, answers, appearances, metadata, participants
+from fairwise.web.participant import answer_model_refresh as learning
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.elicitation.active import ACTIVE, GivenAnswer
-from fairwise.elicitation.active.study_chooser import Situation, StudyChooser
+from fairwise.study.active import ACTIVE, GivenAnswer
+from fairwise.study.active.study_chooser import Situation, StudyChooser
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "active.md").read_text(encoding="utf-8")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairwise.elicitation.store.engine import database_url, shown
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
+from fairwise.store.engine import database_url, shown
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
 from fairwise.errors import InputError
 
 _NOBODY = "127.0.0.1:1"  # nothing listens there

@@ -13,16 +13,18 @@ import sqlalchemy as sa
 from someone import NOW, Someone
 from visits import hidden, visiting
 
-from fairwise.elicitation.store import laying_out, pairs
-from fairwise.elicitation.store.problems import ChangedTooOften
-from fairwise.elicitation.store.tables import answers, repeats
+from fairwise.store import active_assignment as laying_out
+
+from fairwise.store import pairs
+from fairwise.store.errors import ChangedTooOften
+from fairwise.store.tables import answers, repeats
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 
 def rows(store: Store, table: sa.Table) -> int:

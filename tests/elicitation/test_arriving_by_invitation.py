@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from arriving import NOW, agree, mine, states, to_the_end
 from visits import hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.invitations import invitation, invite, revoke
-from fairwise.elicitation.store.rooms import all_rooms, close_room, open_room
-from fairwise.elicitation.store.roster import roster
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.store import export
+from fairwise.study.signing import Keys
+from fairwise.store.invitations import invitation, invite, revoke
+from fairwise.store.rooms import all_rooms, close_room, open_room
+from fairwise.store.roster import roster
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 # Personal links
 

@@ -10,8 +10,8 @@ import pytest
 from arriving import ANNS_LINK, PROLIFIC, agree, mine, states, to_the_end
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.arrivals import PANELS, Arrival, Incomplete
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.study.arrivals import PANELS, Arrival, Incomplete
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,14 +15,14 @@ import pytest
 import uvicorn
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation import export
-from fairwise.elicitation.bots.browser import checked_address
-from fairwise.elicitation.bots.page import Page
-from fairwise.elicitation.bots.panel import Played, play
-from fairwise.elicitation.bots.participant import SIMULATED, BotParticipant
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.web.app import create_app
+from fairwise.store import export
+from fairwise.bots.browser import checked_address
+from fairwise.bots.page import Page
+from fairwise.bots.panel import Played, play
+from fairwise.bots.participant import SIMULATED, BotParticipant
+from fairwise.study.new_study import new_study
+from fairwise.store.snapshot import snapshot
+from fairwise.web.participant.app import create_app
 from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 RELATIONS = [{"name": name, "words": name, "most": most} for name, most in (("no", 0), ("one", None), ("other", None))]
 ALWAYS_ON = {
@@ -161,7 +161,7 @@ def test_humans_take_their_time(tmp_path: Path, serve: Callable[..., str], monke
 
     url = serve(study, tmp_path / "s.sqlite")
     # Theirs alone: the server and workers in this process go on sleeping as they did.
-    monkeypatch.setattr("fairwise.elicitation.bots.participant.asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("fairwise.bots.participant.asyncio", SimpleNamespace(sleep=sleep))
     played(study, url, count=2, thinking=True)
     assert len(slept) >= 2 * (3 + 4)
     assert 1 < float(np.median(slept)) < 10

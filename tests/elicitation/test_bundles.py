@@ -17,16 +17,16 @@ from changed_bundles import changed, in_table, put
 from small_study import OUTCOME
 from visits import hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.bundles import archive
-from fairwise.elicitation.bundles.archive import MANIFEST, read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.exclusions import exclude
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers
+from fairwise.store import export
+from fairwise.archive.bundles import archive
+from fairwise.archive.bundles.archive import MANIFEST, read_bundle, write_bundle
+from fairwise.archive.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.store.exclusions import exclude
+from fairwise.store.store import Store
+from fairwise.store.tables import answers
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

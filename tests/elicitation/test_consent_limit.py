@@ -10,10 +10,10 @@ from arriving import NOW, agree
 from starlette.testclient import TestClient
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.console import attempts
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.rooms import open_room
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.web.shared import attempts
+from fairwise.study.signing import Keys
+from fairwise.store.rooms import open_room
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def test_addresses_that_are_nobodys_are_not_counted(address: str) -> None:
 
 def test_it_is_over_after_a_quarter_of_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("fairwise.elicitation.console.attempts.time.time", lambda: now[0])
+    monkeypatch.setattr("fairwise.web.shared.attempts.time.time", lambda: now[0])
     first, second = (attempts.Attempts(tmp_path, Keys(b"k" * 32)) for _ in range(2))
     one = attempts.consent_limits(STRANGER, 1)
     assert first.begin(*one)

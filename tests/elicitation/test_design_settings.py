@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.elicitation.design_settings import KINDS
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.settings import StudySettings
+from fairwise.study.design_settings import KINDS
+from fairwise.study.folder import StudyFolder
+from fairwise.study.settings import StudySettings
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fairwise.elicitation.designs import DifferingPairs, IdenticalPairs, Schedules, ShownPair
-from fairwise.elicitation.settings import Column, StudySettings
+from fairwise.study.designs import DifferingPairs, IdenticalPairs, Schedules, ShownPair
+from fairwise.study.settings import Column, StudySettings
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from fairwise.elicitation.designs import Schedules, ShownPair
-from fairwise.elicitation.designs.order import PAUSE
-from fairwise.elicitation.settings import StudySettings
+from fairwise.study.designs import Schedules, ShownPair
+from fairwise.study.designs.order import PAUSE
+from fairwise.study.settings import StudySettings
 from fairwise.errors import InputError
 
 COLUMNS = [{"name": "sex", "label": "Sex"}, {"name": "age", "label": "Age"}]

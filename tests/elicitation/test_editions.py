@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.elicitation.cards import Row
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.languages import available
-from fairwise.elicitation.settings import StudySettings
-from fairwise.elicitation.translations import draft, translated
+from fairwise.study.cards import Row
+from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import available
+from fairwise.study.settings import StudySettings
+from fairwise.study.translations import draft, translated
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 

@@ -12,16 +12,16 @@ import sqlalchemy as sa
 from changed_bundles import changed, in_table, put
 from visits import hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, EXCLUSIONS
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.store import exclusions
-from fairwise.elicitation.store.problems import Unknown
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import exclusions as kept
+from fairwise.store import export
+from fairwise.archive.bundles.archive import read_bundle, write_bundle
+from fairwise.archive.bundles.contents import ANSWERS, EXCLUSIONS
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.store import exclusions
+from fairwise.store.errors import Unknown
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import exclusions as kept
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.elicitation import export
-from fairwise.elicitation.designs import ShownPair
-from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
+from fairwise.store import export
+from fairwise.study.designs import ShownPair
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 

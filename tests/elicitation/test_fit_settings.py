@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.elicitation.fit_settings import ESTIMATORS, FitSettings, outcome_labels
+from fairwise.study.fit_settings import ESTIMATORS, FitSettings, outcome_labels
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 ASKED = {"name": "First try", "favorable_label": "0"}
 RULE = {"rate": "fpr", "bound": "0.02", "column": "town"}

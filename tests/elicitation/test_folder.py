@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.elicitation.cards import Card, Row
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.languages import language
-from fairwise.elicitation.people_cards import shown
-from fairwise.elicitation.settings import Column, StudySettings
+from fairwise.study.cards import Card, Row
+from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import language
+from fairwise.study.people_cards import shown
+from fairwise.study.settings import Column, StudySettings
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from fairwise.elicitation.languages import language
-from fairwise.elicitation.store.tables import metadata, participants
-from fairwise.elicitation.web.app import create_app
-from fairwise.elicitation.web.language_choice import LANGUAGE_COOKIE, preferred
+from fairwise.study.languages import language
+from fairwise.store.tables import metadata, participants
+from fairwise.web.participant.app import create_app
+from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
 import fairwise.elicitation
-from fairwise.elicitation.drafts import CONSENT_DRAFTS, TASK_DRAFTS
-from fairwise.elicitation.languages import Language, available, language
-from fairwise.elicitation.people_cards import shown
+from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS
+from fairwise.study.languages import Language, available, language
+from fairwise.study.people_cards import shown
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
-from fairwise.elicitation.designs import ShownPair
-from fairwise.elicitation.store import answer_models, laying_out, pairs, participants
-from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, Unknown
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, appearances
-from fairwise.elicitation.store.tables import participants as everyone
+from fairwise.study.designs import ShownPair
+from fairwise.store import answer_models
+from fairwise.store import active_assignment as laying_out
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, appearances
+from fairwise.store.tables import participants as everyone
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:

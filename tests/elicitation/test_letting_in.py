@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from arriving import ANNS_LINK, NOW, PROLIFIC, agree, mine, to_the_end
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.designs import ShownPair
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import participants
-from fairwise.elicitation.store.problems import Full
-from fairwise.elicitation.store.roster import roster
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import participants as table
-from fairwise.elicitation.web.rehearsal import check_questions
+from fairwise.store import export
+from fairwise.study.designs import ShownPair
+from fairwise.study.signing import Keys
+from fairwise.store import participants
+from fairwise.store.errors import Full
+from fairwise.store.roster import roster
+from fairwise.store.store import Store
+from fairwise.store.tables import participants as table
+from fairwise.study.practice import check_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,11 +15,11 @@ from arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
 from signed_links import NOW, STUDY, Panel
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import panel_ids
-from fairwise.elicitation.store.exclusions import IS_EXCLUDED, history
-from fairwise.elicitation.store.quotas import SAME_ID
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.study.signing import Keys
+from fairwise.store import panel_ids
+from fairwise.store.exclusions import IS_EXCLUDED, history
+from fairwise.store.quotas import SAME_ID
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -220,7 +220,7 @@ def signed(make_study: Any, panel: Panel, tmp_path: Path, monkeypatch: pytest.Mo
         def now(cls, tz: Any = None) -> Clock:
             return cls.fromtimestamp(NOW, tz)
 
-    monkeypatch.setattr("fairwise.elicitation.web.panel_door.datetime", Clock)
+    monkeypatch.setattr("fairwise.web.participant.panel.datetime", Clock)
     with visiting(study, tmp_path / "study.sqlite") as visit:
         yield visit
 

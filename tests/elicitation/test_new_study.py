@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.drafts import CONSENT_DRAFTS, TASK_DRAFTS
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.new_study import new_study, readable
+from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS
+from fairwise.study.folder import StudyFolder
+from fairwise.study.new_study import new_study, readable
 from fairwise.errors import InputError
 
 CHOICES = {"title": "A study", "pairs": 2}
@@ -208,7 +208,7 @@ def test_stopped_half_way_nothing_is_left(
     def broken(*_: object) -> None:
         raise stop
 
-    monkeypatch.setattr("fairwise.elicitation.new_study.secrets.token_bytes", broken)
+    monkeypatch.setattr("fairwise.study.new_study.secrets.token_bytes", broken)
     with pytest.raises(InputError if isinstance(stop, OSError) else KeyboardInterrupt) as caught:
         new_study(tmp_path / "study", people, ["age"], CHOICES)
     assert isinstance(stop, KeyboardInterrupt) or "cannot be written: No space left on device" in str(caught.value)

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from every_page import ALICE, Parsed, all_pages, card, pair, settings
 
-from fairwise.elicitation.cards import Card
-from fairwise.elicitation.settings import AnswerWords
-from fairwise.elicitation.web.pages import Pages
-from fairwise.elicitation.web.rehearsal import check_questions, practice_pair, wrong_answers
-from fairwise.elicitation.web.views import Answered, Given, Me, Pair, Receipt
+from fairwise.study.cards import Card
+from fairwise.study.settings import AnswerWords
+from fairwise.web.shared.pages import Pages
+from fairwise.study.practice import check_questions, practice_pair, wrong_answers
+from fairwise.web.shared.views import Answered, Given, Me, Pair, Receipt
 from fairwise.judgments import Answer
 
 

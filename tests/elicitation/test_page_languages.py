@@ -11,27 +11,13 @@ from time import perf_counter
 import pytest
 from markupsafe import Markup
 
-from fairwise.elicitation.cards import Card, Row
-from fairwise.elicitation.languages import Language, language
-from fairwise.elicitation.settings import StudySettings
-from fairwise.elicitation.store.rooms import Room
-from fairwise.elicitation.treatment import Treatment
-from fairwise.elicitation.web.pages import Pages
-from fairwise.elicitation.web.views import (
-    Answered,
-    Closing,
-    Given,
-    LookedAt,
-    Me,
-    Pair,
-    PairResult,
-    PanelResult,
-    Receipt,
-    Result,
-    Statement,
-    Together,
-    WayBack,
-)
+from fairwise.study.cards import Card, Row
+from fairwise.study.languages import Language, language
+from fairwise.study.settings import StudySettings
+from fairwise.store.rooms import Room
+from fairwise.web.shared.treatment import Treatment
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, Pair, PairResult, PanelResult, Receipt, Result, Statement, Together, WayBack
 from fairwise.judgments import Answer
 
 READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from every_page import LABELS, Parsed, all_pages, card, pair, settings
 
-from fairwise.elicitation.recruitment_settings import Relation
-from fairwise.elicitation.settings import AnswerWords
-from fairwise.elicitation.web.assets import read_static_files, version_of
-from fairwise.elicitation.web.pages import Pages
-from fairwise.elicitation.web.views import Me
+from fairwise.study.recruitment_settings import Relation
+from fairwise.study.settings import AnswerWords
+from fairwise.web.shared.static_files import read_static_files, version_of
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.views import Me
 
 EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x>"
 

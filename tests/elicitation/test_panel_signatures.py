@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from signed_links import DIGEST_IS_SHA256, NOW, STUDY, Panel, encoded
 
-from fairwise.elicitation.panel_signatures import NotSigned, PanelKeys
-from fairwise.elicitation.settings import StudySettings
+from fairwise.study.panel_signatures import NotSigned, PanelKeys
+from fairwise.study.settings import StudySettings
 from fairwise.errors import InputError
 
 PANEL = Panel()

@@ -5,21 +5,7 @@ from __future__ import annotations
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from fairwise.elicitation.quality import (
-    ALIKE_SHARE,
-    EXPLAINED,
-    FAILED_CHECK,
-    FAST_SECONDS,
-    FEWEST_ALIKE,
-    FEWEST_TIMED,
-    NAMES,
-    ONE_KEY,
-    TOO_FAST,
-    UNSTEADY,
-    Flag,
-    Given,
-    flags,
-)
+from fairwise.study.quality import ALIKE_SHARE, EXPLAINED, FAILED_CHECK, FAST_SECONDS, FEWEST_ALIKE, FEWEST_TIMED, NAMES, ONE_KEY, TOO_FAST, UNSTEADY, Flag, Given, flags
 from fairwise.judgments import Answer
 
 ANSWERS = st.sampled_from([str(answer) for answer in Answer])

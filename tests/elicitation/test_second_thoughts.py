@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.elicitation.second_thoughts import LONGEST_CIRCLE, MOST_SHOWN, Kind, Said, second_thoughts
+from fairwise.study.second_thoughts import LONGEST_CIRCLE, MOST_SHOWN, Kind, Said, second_thoughts
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:

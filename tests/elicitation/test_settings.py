@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from fairwise.elicitation.design_settings import Design
-from fairwise.elicitation.recruitment_settings import Recruitment, Relation
-from fairwise.elicitation.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings
+from fairwise.study.design_settings import Design
+from fairwise.study.recruitment_settings import Recruitment, Relation
+from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 

@@ -9,9 +9,9 @@ import pytest
 from arriving import NOW, agree, mine, to_the_end
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.store.rooms import open_room
-from fairwise.elicitation.store.tables import participants as table
-from fairwise.elicitation.web.asking import COOKIE
+from fairwise.store.rooms import open_room
+from fairwise.store.tables import participants as table
+from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,20 +14,21 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from fairwise.elicitation import export
-from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.migrate import _scripts, migrate
-from fairwise.elicitation.store.slots import anchor_coverage
-from fairwise.elicitation.store.store import Store
+from fairwise.store import export
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.migrate import _scripts, migrate
+from fairwise.store.slots import anchor_coverage
+from fairwise.store.store import Store
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.designs import ShownPair
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.designs import ShownPair
+    from fairwise.study.folder import StudyFolder
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 LEASE = timedelta(hours=24)

@@ -21,12 +21,13 @@ from hypothesis.stateful import (
 )
 from someone import TOTAL, Someone
 
-from fairwise.elicitation import export
-from fairwise.elicitation.store import pairs, participants
-from fairwise.elicitation.store.problems import AlreadyFinished, NotYet, Unknown
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, appearances, closings, withdrawals
-from fairwise.elicitation.store.tables import participants as participants_table
+from fairwise.store import export
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, appearances, closings, withdrawals
+from fairwise.store.tables import participants as participants_table
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:

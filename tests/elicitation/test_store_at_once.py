@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from someone import LEASE, NOW, TOTAL, Someone, schedule
 
-from fairwise.elicitation.store import participants
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers
+from fairwise.store import participants
+from fairwise.store.store import Store
+from fairwise.store.tables import answers
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from someone import Someone
 
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.migrate import migrate
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import metadata
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.migrate import migrate
+from fairwise.store.store import Store
+from fairwise.store.tables import metadata
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 

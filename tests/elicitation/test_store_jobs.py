@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from fairwise.elicitation.store import jobs
-from fairwise.elicitation.store.erasure import delete_participant
-from fairwise.elicitation.store.problems import NotUnderWay
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import participants
+from fairwise.store import jobs
+from fairwise.store.erasure import delete_participant
+from fairwise.store.errors import NotUnderWay
+from fairwise.store.store import Store
+from fairwise.store.tables import participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.elicitation.texts import LONGEST, TAGS, left_to_fill_in, read_text, safe_html
+from fairwise.study.texts import LONGEST, TAGS, left_to_fill_in, read_text, safe_html
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairwise.auditing import audit
 from fairwise.constraints.status import ASKS_NOTHING, GIVEN_UP, HONOURED, status_of
 from fairwise.constraints.status import PRECISION as OF_A_FIT
-from fairwise.elicitation.treatment import PRECISION, Status, Treatment
+from fairwise.web.shared.treatment import PRECISION, Status, Treatment
 from fairwise.judgments import Answer, Judgments
 
 shares = st.floats(0, 1) | st.sampled_from([0.0, 0.005, 0.015, 0.495, 0.5, 0.505, 0.985, 0.995, 1.0])

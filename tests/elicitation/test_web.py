@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.store.tables import answers, metadata, participants
-from fairwise.elicitation.web.asking import COOKIE
+from fairwise.store import export
+from fairwise.store.tables import answers, metadata, participants
+from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

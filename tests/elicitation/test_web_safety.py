@@ -10,8 +10,8 @@ import pytest
 from small_study import OUTCOME
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.store.tables import answers, participants
+from fairwise.store import export
+from fairwise.store.tables import answers, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

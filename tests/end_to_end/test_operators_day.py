@@ -18,9 +18,9 @@ from operating import PASSWORD
 from playwright.sync_api import expect
 from served import browsing, press
 
-from fairwise.elicitation.bots.browser import checked_address
-from fairwise.elicitation.bots.panel import play
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.bots.browser import checked_address
+from fairwise.bots.panel import play
+from fairwise.study.folder import StudyFolder
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from accessible import axe_on
 from served import PAIRS, Served, browsing, press, serving
 
-from fairwise.elicitation.settings import StudySettings
-from fairwise.elicitation.store.engine import database_url, reading_engine
-from fairwise.elicitation.store.roster import roster
-from fairwise.elicitation.store.tables import answers, appearances, participants
-from fairwise.elicitation.web.rehearsal import check_questions
+from fairwise.study.settings import StudySettings
+from fairwise.store.engine import database_url, reading_engine
+from fairwise.store.roster import roster
+from fairwise.store.tables import answers, appearances, participants
+from fairwise.study.practice import check_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

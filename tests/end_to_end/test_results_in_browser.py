@@ -11,7 +11,7 @@ from fitting import answered, study_of, working
 from served import browsing, press
 from served_site import ServedSite, serving_site
 
-from fairwise.elicitation.store.standing import choose
+from fairwise.store.study_state import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,10 +20,10 @@ from playwright.sync_api import expect
 from served import browsing, press
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.console.passwords import hashed
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store.operators import add_operator
+from fairwise.web.console.passwords import hashed
+from fairwise.web.app import Site
+from fairwise.study.new_study import new_study
+from fairwise.store.operators import add_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

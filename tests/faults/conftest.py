@@ -8,8 +8,8 @@ import pytest
 from faults.study import make_study
 from visits import visiting
 
-from fairwise.elicitation.backups.taking import take_backup
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.archive.backups.taking import take_backup
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

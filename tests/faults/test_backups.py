@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from visits import Visit, hidden, visiting
 
 from fairwise.cli.app import app
-from fairwise.elicitation.backups.archive import MANIFEST, STUDY, BackupWriter
-from fairwise.elicitation.folder import SECRET, StudyFolder
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.tables import invitations, jobs, operators, rooms, sessions
+from fairwise.archive.backups.archive import MANIFEST, STUDY, BackupWriter
+from fairwise.study.folder import SECRET, StudyFolder
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.tables import invitations, jobs, operators, rooms, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,14 +18,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, OperationalError
 from visits import Visit, hidden
 
-from fairwise.elicitation.store import failures
-from fairwise.elicitation.store.failures import FailedWrites
-from fairwise.elicitation.store.tables import answers
+from fairwise.store import failures
+from fairwise.store.failures import FailedWrites
+from fairwise.store.tables import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture

@@ -21,19 +21,20 @@ from served_process import served
 from sqlalchemy.engine import make_url
 from visits import hidden
 
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store import patience, store
-from fairwise.elicitation.store.engine import database_url, reading_engine, writing_engine
-from fairwise.elicitation.store.problems import StoreUnavailable
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.web.metrics import TOKEN
+from fairwise.web.app import Site
+from fairwise.store import timeouts as patience
+from fairwise.store import store
+from fairwise.store.engine import database_url, reading_engine, writing_engine
+from fairwise.store.errors import StoreUnavailable
+from fairwise.store.store import Store
+from fairwise.web.shared.metrics import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 T = TypeVar("T")
 _WAITED = 0.5

@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from faults.ledger import Compared, Ledger, compared
 from visits import hidden, visiting
 
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.tables import answers, participants
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.tables import answers, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 WHOLE = Compared(participants=1, acknowledged=2, lost=0, doubled=0, not_current=0, strangers=0)
 

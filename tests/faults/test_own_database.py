@@ -14,19 +14,19 @@ from typer.testing import CliRunner
 from visits import Visit, visiting
 
 from fairwise.cli.app import app
-from fairwise.elicitation.backups.taking import take_backup
-from fairwise.elicitation.console.host import Host
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.identity import FILE
-from fairwise.elicitation.store.standing import set_state
-from fairwise.elicitation.store.store import Store
+from fairwise.archive.backups.taking import take_backup
+from fairwise.web.shared.host import Host
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.identity import FILE
+from fairwise.store.study_state import set_state
+from fairwise.store.store import Store
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 def address_of(database: str | Path) -> str:

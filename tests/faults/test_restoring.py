@@ -12,15 +12,15 @@ import sqlalchemy as sa
 from tests.faults.test_backups import at, change, fairwise
 from visits import visiting
 
-from fairwise.elicitation.backups import archive
-from fairwise.elicitation.backups.archive import MANIFEST, checked_backup
-from fairwise.elicitation.store.engine import database_url, writing_engine
+from fairwise.archive.backups import archive
+from fairwise.archive.backups.archive import MANIFEST, checked_backup
+from fairwise.store.engine import database_url, writing_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
     NewDatabase = Callable[[], str | Path]
 

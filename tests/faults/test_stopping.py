@@ -18,12 +18,12 @@ from fitting import answered, job_of, study_of, submitted, until
 from served_process import served
 from visits import hidden
 
-from fairwise.elicitation.store.store import Store
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 def first_pair(client: httpx2.Client) -> httpx2.Response:

@@ -14,14 +14,14 @@ from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.console.host import Host
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.moments import Moment
-from fairwise.elicitation.store.problems import StoreUnavailable
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, participants, repeats
+from fairwise.web.shared.host import Host
+from fairwise.web.app import Site
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.column_types import Moment
+from fairwise.store.errors import StoreUnavailable
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, participants, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 _COUNT = sa.text("UPDATE counters SET value = value + 1")
 
@@ -136,7 +136,7 @@ def test_no_answer_is_older_than_its_consent(
         form = hidden(visit.get(pair))
         clock = Mock(wraps=datetime)
         clock.now.side_effect = lambda zone: datetime.now(zone) - timedelta(hours=1)
-        monkeypatch.setattr("fairwise.elicitation.web.participant.datetime", clock)
+        monkeypatch.setattr("fairwise.web.participant.pairs.datetime", clock)
         visit.post(pair, **form, answer="same")
     with snapshot(database) as connection:
         agreed = connection.execute(sa.select(participants.c.consented_at)).scalar_one()

@@ -12,17 +12,17 @@ from old_study import everything, old_rows
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app
-from fairwise.elicitation.store.engine import database_url, writing_engine
-from fairwise.elicitation.store.erasure import erase
-from fairwise.elicitation.store.jobs import all_jobs
-from fairwise.elicitation.store.migrate import newest_version, tables_of
-from fairwise.elicitation.store.store import Store
+from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.erasure import erase
+from fairwise.store.jobs import all_jobs
+from fairwise.store.migrate import newest_version, tables_of
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from fitting import answered, study_of
 
-from fairwise.elicitation.store.store import Store
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @dataclass(frozen=True)

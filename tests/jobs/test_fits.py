@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from fitting import answered, ended, study_of, submitted, until, working
 
-from fairwise.elicitation.export import judgments
-from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
-from fairwise.elicitation.store.store import Store
+from fairwise.store.export import judgments
+from fairwise.study.folder import OUTCOME
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
+from fairwise.store.store import Store
 from fairwise.learning.estimator import PairwiseFairClassifier
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.jobs.conftest import Panel
 
-    from fairwise.elicitation.store.jobs import Job
+    from fairwise.store.jobs import Job
 
 pytestmark = pytest.mark.slow
 

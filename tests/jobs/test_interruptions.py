@@ -18,9 +18,9 @@ import pytest
 import sqlalchemy as sa
 from fitting import ended, job_of, killed, submitted, until, working
 
-from fairwise.elicitation.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
-from fairwise.elicitation.store import jobs
-from fairwise.elicitation.store.tables import jobs as table
+from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
+from fairwise.store import jobs
+from fairwise.store.tables import jobs as table
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
 

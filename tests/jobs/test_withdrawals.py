@@ -17,27 +17,18 @@ from fitting import NOW, answered, ended, job_of, study_of, submitted, until, wo
 from traces import files_with, traces_of
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.elicitation.backups.taking import take_backup
-from fairwise.elicitation.bundles.archive import write_bundle
-from fairwise.elicitation.forgetting import forget_in_time
-from fairwise.elicitation.housekeeping import tidy_fits
-from fairwise.elicitation.job_files import (
-    FRONTIER,
-    MODEL,
-    PRICES,
-    REPORT,
-    SCORES,
-    SUMMARY,
-    job_folder,
-    read_json,
-    unfinished_folder,
-)
-from fairwise.elicitation.old_models import move_prices_out
-from fairwise.elicitation.store import jobs, participants
-from fairwise.elicitation.store.erasure import erase
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import participants as table
+from fairwise.archive.backups.taking import take_backup
+from fairwise.archive.bundles.archive import write_bundle
+from fairwise.store.forgetting import forget_in_time
+from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
+from fairwise.store.old_models import move_prices_out
+from fairwise.store import jobs
+from fairwise.store import participants
+from fairwise.store.erasure import erase
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import participants as table
 from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobHome
 from fairwise.learning import persistence
@@ -46,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
 GONE = 3

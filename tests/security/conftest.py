@@ -11,7 +11,7 @@ from tried import PROPERTY, Tried
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture(scope="session")

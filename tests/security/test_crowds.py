@@ -11,8 +11,8 @@ import psutil
 import pytest
 from served import listening
 
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.web import protocol
+from fairwise.web.app import Site
+from fairwise.web import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,12 +19,12 @@ from visits import hidden, visiting
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.bundles.archive import write_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.fit_settings import FitSettings
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.settings import StudySettings
-from fairwise.elicitation.texts import read_text, safe_html
+from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.fit_settings import FitSettings
+from fairwise.study.folder import StudyFolder
+from fairwise.study.settings import StudySettings
+from fairwise.study.texts import read_text, safe_html
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 

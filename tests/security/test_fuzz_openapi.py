@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from attacked import Attacked
 
-    from fairwise.elicitation.console.site import Site
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.web.app import Site
+    from fairwise.study.folder import StudyFolder
 
 WHO = ("nobody", "viewer", "owner")
 

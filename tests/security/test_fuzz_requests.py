@@ -17,9 +17,9 @@ from raw_asgi import Asked, send
 from sqlalchemy.engine import make_url
 from tried import Tried, how_many, rng_of
 
-from fairwise.elicitation.console.routes import COOKIE as OPERATOR
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store.standing import set_state
+from fairwise.web.console.base import COOKIE as OPERATOR
+from fairwise.web.app import Site
+from fairwise.store.study_state import set_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from attacked import Attacked
     from raw_asgi import Reply
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 ROUND = 250
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "PROPFIND", "X")

@@ -9,7 +9,7 @@ from mutations import damaged
 from served import listening
 from tried import Tried, how_many, rng_of
 
-from fairwise.elicitation.web.protocol import LimitedProtocol
+from fairwise.web.protocol import LimitedProtocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ GOOD = (
 
 
 def test_any_bytes(tried: Tried, make_study: Any, tmp_path: Path) -> None:
-    from fairwise.elicitation.console.site import Site  # noqa: PLC0415
+    from fairwise.web.app import Site  # noqa: PLC0415
 
     site = Site(make_study().path, tmp_path / "study.sqlite")
     with listening(site, http=LimitedProtocol, access_log=False) as address:

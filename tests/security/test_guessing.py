@@ -11,10 +11,12 @@ from attacked import post
 from operating import PASSWORD, Operating, operating
 from raw_asgi import send
 
-from fairwise.elicitation.console import devices, passwords
-from fairwise.elicitation.console.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.store.tables import operators
+from fairwise.web.console import devices
+
+from fairwise.web.console import passwords
+from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
+from fairwise.web.console.login import setup_key
+from fairwise.store.tables import operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,13 +12,13 @@ import psutil
 import pytest
 from fitting import answered, ended, job_of, study_of, submitted, until, working
 
-from fairwise.elicitation.job_files import job_folder
-from fairwise.elicitation.store.store import Store
+from fairwise.store.job_files import job_folder
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 pytestmark = pytest.mark.slow
 STRANGER = """

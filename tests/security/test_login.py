@@ -11,8 +11,8 @@ from attacked import FORM, HEADERS
 from operating import Operating, operating
 from raw_asgi import Asked, send
 
-from fairwise.elicitation.console import passwords
-from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
+from fairwise.web.console import passwords
+from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

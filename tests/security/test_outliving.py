@@ -19,22 +19,26 @@ from operating import PASSWORD, operating
 from raw_asgi import Asked, send
 from served import listening
 
-from fairwise.elicitation.console import login, passwords, routes
-from fairwise.elicitation.console.app import ALL_PAGES
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.console.routes import COOKIE
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store import operators
-from fairwise.elicitation.store.problems import LastOwner, NotLoggedIn
-from fairwise.elicitation.store.tables import events, metadata, sessions
-from fairwise.elicitation.store.tables import operators as accounts
+from fairwise.web.console import login
+
+from fairwise.web.console import passwords
+
+from fairwise.web.console import base as routes
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.login import setup_key
+from fairwise.web.console.base import COOKIE
+from fairwise.web.app import Site
+from fairwise.store import operators
+from fairwise.store.errors import LastOwner, NotLoggedIn
+from fairwise.store.tables import events, metadata, sessions
+from fairwise.store.tables import operators as accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 NOW = datetime.now(UTC)
 ROUNDS = 3

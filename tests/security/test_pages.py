@@ -12,9 +12,9 @@ from operating import Operating, operating
 from visits import Visit, hidden
 from watching import take_part
 
-from fairwise.elicitation.console.app import ALL_PAGES
-from fairwise.elicitation.console.downloads import FILES
-from fairwise.elicitation.recruitment_settings import filled
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.downloads import FILES
+from fairwise.study.recruitment_settings import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

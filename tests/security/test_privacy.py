@@ -23,23 +23,25 @@ from raw_asgi import send
 from visits import Visit, hidden
 from watching import take_part
 
-from fairwise.elicitation import export, forgetting
-from fairwise.elicitation.console import overview
-from fairwise.elicitation.console.routes import COOKIE
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.forgetting import forget_in_time
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.erasure import needs_cleaning, note_deletion
-from fairwise.elicitation.store.invitations import invite
-from fairwise.elicitation.store.standing import set_state
-from fairwise.elicitation.store.tables import answers, closings, invitations, participants
-from fairwise.elicitation.web.metrics import TOKEN
+from fairwise.store import export
+
+from fairwise.store import forgetting
+from fairwise.web.console import overview
+from fairwise.web.console.base import COOKIE
+from fairwise.web.app import Site
+from fairwise.store.forgetting import forget_in_time
+from fairwise.study.signing import Keys
+from fairwise.store.erasure import needs_cleaning, note_deletion
+from fairwise.store.invitations import invite
+from fairwise.store.study_state import set_state
+from fairwise.store.tables import answers, closings, invitations, participants
+from fairwise.web.shared.metrics import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 WORDS = "words that only I would write"
 NAME = "Somebody Known"
@@ -281,7 +283,7 @@ def test_alive_and_ready(console: Operating) -> None:
 
 
 def test_not_ready_without_the_database(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairwise.elicitation.store.problems import StoreUnavailable  # noqa: PLC0415
+    from fairwise.store.errors import StoreUnavailable  # noqa: PLC0415
 
     def gone(*_: Any) -> None:
         raise StoreUnavailable("gone")

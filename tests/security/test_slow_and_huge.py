@@ -18,9 +18,11 @@ from visits import visiting
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.table_file import read_table
-from fairwise.elicitation.console import uploaded_people
-from fairwise.elicitation.web import impatience, protocol, server
-from fairwise.elicitation.web.app import create_app
+from fairwise.web.console import uploaded_people
+from fairwise.web.shared import timeouts as impatience
+from fairwise.web import protocol
+from fairwise.web import server
+from fairwise.web.participant.app import create_app
 from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
 from fairwise.learning import persistence

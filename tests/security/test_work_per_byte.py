@@ -20,8 +20,8 @@ from raw_asgi import send
 from tests.security.work_per_byte import IN_FORMS, Place, everything, worst
 from visits import visiting
 
-from fairwise.elicitation.texts import left_to_fill_in
-from fairwise.elicitation.web.forms import Form
+from fairwise.study.texts import left_to_fill_in
+from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

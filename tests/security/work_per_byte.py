@@ -26,16 +26,16 @@ from operating import PASSWORD, operating
 from raw_asgi import Asked, send
 from small_study import study_maker
 
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.console.routes import COOKIE as OPERATOR
-from fairwise.elicitation.console.study_parts import parts_of
-from fairwise.elicitation.web.protocol import MOST_HEAD_BYTES
-from fairwise.elicitation.web.security import MOST_BYTES
+from fairwise.web.console.login import setup_key
+from fairwise.web.console.base import COOKIE as OPERATOR
+from fairwise.web.console.study_parts import parts_of
+from fairwise.web.protocol import MOST_HEAD_BYTES
+from fairwise.web.shared.security import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fairwise.elicitation.console.site import Site
+    from fairwise.web.app import Site
 
 SMALL, LARGE, BAR = 10_000, 1_000_000, 3.0
 _FIELDS = re.compile(r'<(?:input|select|textarea)[^>]*?name="([^"]+)"(?:[^>]*?value="([^"]*)")?')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairwise.elicitation.bots import participant
+from fairwise.bots import participant
 from fairwise.errors import InputError
 from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD, minutes_for
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from visits import Visit, hidden
 
-from fairwise.elicitation.store.roster import roster
+from fairwise.store.roster import roster
 
 if TYPE_CHECKING:
     from httpx2 import Response

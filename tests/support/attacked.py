@@ -16,13 +16,13 @@ from operating import Operating, operating
 from raw_asgi import Asked, send
 from visits import Visit, hidden
 
-from fairwise.elicitation.console.app import ALL_PAGES
-from fairwise.elicitation.console.devices import COOKIE as DEVICE
-from fairwise.elicitation.console.login import reset_key
-from fairwise.elicitation.console.routes import COOKIE as OPERATOR
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.store.operators import credentials
-from fairwise.elicitation.web.asking import COOKIE as PARTICIPANT
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.devices import COOKIE as DEVICE
+from fairwise.web.console.login import reset_key
+from fairwise.web.console.base import COOKIE as OPERATOR
+from fairwise.web.app import Site
+from fairwise.store.operators import credentials
+from fairwise.web.participant.base import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from raw_asgi import Reply
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 FORM = b"application/x-www-form-urlencoded"
 HEADERS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from visits import Visit, hidden
 
-from fairwise.elicitation.bundles.archive import MANIFEST
+from fairwise.archive.bundles.archive import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

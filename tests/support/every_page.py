@@ -8,26 +8,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from fairwise.elicitation.cards import Card, Row
-from fairwise.elicitation.settings import Column, StudySettings
-from fairwise.elicitation.store.rooms import Room
-from fairwise.elicitation.treatment import Treatment
-from fairwise.elicitation.web.views import (
-    Answered,
-    Closing,
-    Given,
-    Me,
-    Pair,
-    PairResult,
-    PanelResult,
-    Receipt,
-    Result,
-    WayBack,
-)
+from fairwise.study.cards import Card, Row
+from fairwise.study.settings import Column, StudySettings
+from fairwise.store.rooms import Room
+from fairwise.web.shared.treatment import Treatment
+from fairwise.web.shared.views import Answered, Closing, Given, Me, Pair, PairResult, PanelResult, Receipt, Result, WayBack
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
-    from fairwise.elicitation.web.pages import Pages
+    from fairwise.web.shared.pages import Pages
 
 LABELS = ("Sex", "Age", "Race", "Juvenile felonies", "Prior offences", "Severity of the charge")
 NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.elicitation.fit_settings import FitSettings
-from fairwise.elicitation.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
-from fairwise.elicitation.store.jobs import end, submit, take
+from fairwise.study.fit_settings import FitSettings
+from fairwise.store.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
+from fairwise.store.jobs import end, submit, take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 REPORT_HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Report</title>
 <style>h1 { color: rgb(1, 2, 3) }</style></head><body><h1>The report</h1><p id="told">no script</p>

@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store import jobs, pairs, participants
+from fairwise.study.new_study import new_study
+from fairwise.store import jobs
+from fairwise.store import pairs
+from fairwise.store import participants
 from fairwise.jobs.keeping import started
 from fairwise.judgments import Answer
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.jobs import Job
-    from fairwise.elicitation.store.store import Store
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.jobs import Job
+    from fairwise.store.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ASKED = {"name": "First try", "estimator": "tree", "gamma": 0.1, "eta": 0.01, "favorable_label": "0"}

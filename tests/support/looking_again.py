@@ -9,7 +9,7 @@ from visits import Visit, hidden
 if TYPE_CHECKING:
     from httpx2 import Response
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PAIRS = 6
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.elicitation.store.engine import database_url, writing_engine
+from fairwise.store.engine import database_url, writing_engine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation import export
-from fairwise.elicitation.new_study import new_study
-from fairwise.elicitation.store.engine import database_url, reading_engine
-from fairwise.elicitation.web.app import create_app
+from fairwise.store import export
+from fairwise.study.new_study import new_study
+from fairwise.store.engine import database_url, reading_engine
+from fairwise.web.participant.app import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from operating import PASSWORD
 from served import listening
 
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.console.site import Site
+from fairwise.web.console.login import setup_key
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

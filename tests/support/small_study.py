@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.elicitation.new_study import new_study
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 OUTCOME = "a_result_that_must_never_be_seen"
 

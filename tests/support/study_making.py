@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.elicitation.store import identity
+from fairwise.store import identity
 
 if TYPE_CHECKING:
     from httpx2 import Response

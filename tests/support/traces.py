@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import sqlalchemy as sa
 
-from fairwise.elicitation.export import judge_name
-from fairwise.elicitation.store.tables import answers, appearances, participants
+from fairwise.store.export import judge_name
+from fairwise.store.tables import answers, appearances, participants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 
 def traces_of(store: Store, number: int) -> list[re.Pattern[bytes]]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from fairwise.elicitation import export
-from fairwise.elicitation.web.app import create_app
+from fairwise.store import export
+from fairwise.web.participant.app import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.store import Store
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.store import Store
 
 
 class Visit:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from visits import Visit, hidden
 
-from fairwise.elicitation.web.asking import COOKIE
+from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:
     from operating import Operating

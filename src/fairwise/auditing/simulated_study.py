@@ -16,7 +16,7 @@ from fairwise.simulation import draw_respondents
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
     Progress = Callable[[str, int, int], None]
 

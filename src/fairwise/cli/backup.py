@@ -27,9 +27,9 @@ def backup(
 
     fairwise backup my-study --out my-study-monday.zip
     """
-    from fairwise.elicitation.backups.taking import take_backup
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.archive.backups.taking import take_backup
+    from fairwise.study.folder import StudyFolder
+    from fairwise.web.server import database_of
     from fairwise.reporting.words import counted
 
     check_target(out, (".zip",), [])
@@ -65,8 +65,8 @@ def restore(
 
     fairwise restore my-study-monday.zip my-study-again
     """
-    from fairwise.elicitation.backups.restoring import restore_backup
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.archive.backups.restoring import restore_backup
+    from fairwise.web.server import DATABASE_FILE
     from fairwise.reporting.words import counted
 
     check_folder(folder.resolve().parent)

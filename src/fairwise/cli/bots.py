@@ -34,9 +34,9 @@ def bots(
     """
     import asyncio
 
-    from fairwise.elicitation.bots.browser import checked_address
-    from fairwise.elicitation.bots.panel import play
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.bots.browser import checked_address
+    from fairwise.bots.panel import play
+    from fairwise.study.folder import StudyFolder
     from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
 

@@ -22,8 +22,8 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.jobs import Job
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.jobs import Job
 
 _PEOPLE = 43
 _DESIGN = {"anchors": 8, "repeats": 4, "checks": 2}
@@ -52,7 +52,7 @@ def demo(
 
     fairwise demo --out my-demo --no-serve
     """
-    from fairwise.elicitation.bots.panel import play  # noqa: F401 - says at once if the extra is missing
+    from fairwise.bots.panel import play  # noqa: F401 - says at once if the extra is missing
 
     limit = behind("--eta", budget, eta).limit
     if out is not None:
@@ -85,7 +85,7 @@ def demo(
 def _make_study(home: Path, seed: int) -> StudyFolder:
     from fairwise.datasets import load_compas
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.elicitation.new_study import new_study
+    from fairwise.study.new_study import new_study
 
     people, outcome = load_compas()
     with working("Making the study"), tempfile.TemporaryDirectory() as folder:
@@ -162,8 +162,8 @@ def _account(study: StudyFolder) -> str:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.elicitation.console.passwords import hashed
-    from fairwise.elicitation.store.operators import add_operator
+    from fairwise.web.console.passwords import hashed
+    from fairwise.store.operators import add_operator
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)
@@ -172,8 +172,8 @@ def _account(study: StudyFolder) -> str:
 
 
 def _changed(study: StudyFolder, change: Any) -> Any:
-    from fairwise.elicitation.store.store import Store
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.store.store import Store
+    from fairwise.web.server import DATABASE_FILE
 
     store = Store.open(study.path / DATABASE_FILE, study.fingerprint)
     try:
@@ -185,8 +185,8 @@ def _changed(study: StudyFolder, change: Any) -> Any:
 def _ask(study: StudyFolder, address: str, seed: int) -> None:
     import asyncio
 
-    from fairwise.elicitation.bots.browser import checked_address
-    from fairwise.elicitation.bots.panel import play
+    from fairwise.bots.browser import checked_address
+    from fairwise.bots.panel import play
     from fairwise.simulation import draw_respondents
 
     heading("2. Simulated people (no real people are asked)")
@@ -201,9 +201,9 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _tell_agreement(study: StudyFolder) -> None:
-    from fairwise.elicitation.export import judgments
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.store.export import judgments
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import DATABASE_FILE
     from fairwise.judgments.agreement import krippendorff_alpha
 
     heading("3. Do they agree?")
@@ -216,8 +216,8 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.elicitation.fit_settings import FitSettings
-    from fairwise.elicitation.store.jobs import submit
+    from fairwise.study.fit_settings import FitSettings
+    from fairwise.store.jobs import submit
 
     settings = FitSettings.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
@@ -226,9 +226,9 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
 
 def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
     """Let the server's runner do a fit, as the console would."""
-    from fairwise.elicitation.store.jobs import find_job
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import DATABASE_FILE
+    from fairwise.store.jobs import find_job
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import DATABASE_FILE
 
     heading("4. The fit")
     job_id = _submit(study, asked)

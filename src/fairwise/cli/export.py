@@ -47,11 +47,11 @@ def export(
 
     fairwise export my-study --out judgments.csv
     """
-    from fairwise.elicitation.bundles.archive import write_bundle
-    from fairwise.elicitation.export import defused, judges, judgments, taken, texts
-    from fairwise.elicitation.folder import OUTCOME, PEOPLE, StudyFolder
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.archive.bundles.archive import write_bundle
+    from fairwise.store.export import defused, judges, judgments, taken, texts
+    from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import database_of
     from fairwise.reporting.words import counted
 
     _check_coarse(coarse, bundle)

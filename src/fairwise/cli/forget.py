@@ -31,11 +31,11 @@ def forget(
 
     fairwise study forget my-study
     """
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.forgetting import forget_in_time
-    from fairwise.elicitation.housekeeping import tidy_fits
-    from fairwise.elicitation.store.store import Store
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.forgetting import forget_in_time
+    from fairwise.store.housekeeping import tidy_fits
+    from fairwise.store.store import Store
+    from fairwise.web.server import database_of
 
     study, where = StudyFolder.open(folder), database_of(folder, database)
     days = study.settings.retention_days

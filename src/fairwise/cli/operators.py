@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.store.operators import Operator
+    from fairwise.store.operators import Operator
 
 operator = typer.Typer(
     name="operator",
@@ -42,8 +42,8 @@ def reset(
 
     fairwise study operator reset my-study Ada --url https://study.example.org
     """
-    from fairwise.elicitation.console.passwords import no_password
-    from fairwise.elicitation.store import operators
+    from fairwise.web.console.passwords import no_password
+    from fairwise.store import operators
 
     kept = no_password()
 
@@ -76,9 +76,9 @@ def add(
 
     fairwise study operator add my-study Ada --url https://study.example.org
     """
-    from fairwise.elicitation.console.passwords import no_password
-    from fairwise.elicitation.store import operators
-    from fairwise.elicitation.store.problems import NameTaken
+    from fairwise.web.console.passwords import no_password
+    from fairwise.store import operators
+    from fairwise.store.errors import NameTaken
 
     kept, now, role, called = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
     if not 1 <= len(called) <= operators.LONGEST_NAME or not called.isprintable():
@@ -108,13 +108,13 @@ def _print_link(
     as_json: bool,
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
-    from fairwise.elicitation.console.attempts import Attempts
-    from fairwise.elicitation.console.login import RESET_HOURS, reset_key
-    from fairwise.elicitation.editions import SETTINGS
-    from fairwise.elicitation.folder import SECRET, StudyFolder, read_secret
-    from fairwise.elicitation.signing import Keys
-    from fairwise.elicitation.store.store import Store
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.web.shared.attempts import Attempts
+    from fairwise.web.console.login import RESET_HOURS, reset_key
+    from fairwise.study.editions import SETTINGS
+    from fairwise.study.folder import SECRET, StudyFolder, read_secret
+    from fairwise.study.signing import Keys
+    from fairwise.store.store import Store
+    from fairwise.web.server import database_of
 
     base, where = base_address(url), database_of(folder, database)
     fingerprint = StudyFolder.open(folder).fingerprint if (folder / SETTINGS).exists() else None

@@ -13,7 +13,7 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing.simulated_study import Cost, SimulatedPlan
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import Minutes
 
 DEFAULT_JUDGES, DEFAULT_STUDIES = (43,), 20
@@ -79,7 +79,7 @@ class SimulationOptions:
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.simulated_study import Cost
         from fairwise.datasets.people_file import label_written
-        from fairwise.elicitation.folder import OUTCOME
+        from fairwise.study.folder import OUTCOME
         from fairwise.judgments.source import Source
 
         if self.fits == 0:
@@ -124,7 +124,7 @@ def plan_simulated(
     """Play the study and print what that shows; `given` are the options that were typed."""
     from fairwise.auditing.simulated_study import simulate_study
     from fairwise.cli.plan_words import show
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import minutes_for
 
     study = StudyFolder.open(folder)

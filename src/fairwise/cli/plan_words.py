@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.auditing.simulated_study import PLANNING_WORDS
 from fairwise.cli.screen import heading, print_frame, say
-from fairwise.elicitation.folder import OUTCOME
+from fairwise.study.folder import OUTCOME
 from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing.simulated_study import Cost, SimulatedPlan
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import Minutes
 
 _ONE_IN_TWENTY = 1.645  # standard deviations above the middle of a normal distribution

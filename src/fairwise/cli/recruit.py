@@ -13,7 +13,7 @@ from fairwise.cli.screen import Json, print_frame, say
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.store import Store
 
 StudyArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
 DatabaseOption = Annotated[
@@ -56,9 +56,9 @@ def links(
     """
     import pandas as pd
 
-    from fairwise.elicitation.export import defused
-    from fairwise.elicitation.signing import Keys
-    from fairwise.elicitation.store.invitations import invite
+    from fairwise.store.export import defused
+    from fairwise.study.signing import Keys
+    from fairwise.store.invitations import invite
 
     if revoke is not None:
         _revoke(folder, database, revoke)
@@ -104,7 +104,7 @@ def room(
     """
     import pandas as pd
 
-    from fairwise.elicitation.store.rooms import all_rooms, close_room, open_room, read_code
+    from fairwise.store.rooms import all_rooms, close_room, open_room, read_code
 
     base = base_address(url)
     if name is not None and (close is not None or not name.strip() or len(name) > 200):
@@ -149,9 +149,9 @@ def ids(
 
     fairwise study ids my-study --add sona.csv
     """
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.signing import Keys
-    from fairwise.elicitation.store.panel_ids import delete_list, how_many_listed, list_ids
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.signing import Keys
+    from fairwise.store.panel_ids import delete_list, how_many_listed, list_ids
 
     if add is not None and delete:
         raise InputError("Give either --add or --delete")
@@ -193,11 +193,11 @@ def participants(
     """
     import pandas as pd
 
-    from fairwise.elicitation.export import defused
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.roster import Entry, roster
-    from fairwise.elicitation.store.snapshot import snapshot
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.store.export import defused
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.roster import Entry, roster
+    from fairwise.store.snapshot import snapshot
+    from fairwise.web.server import database_of
 
     StudyFolder.open(folder)
     if out is not None:
@@ -224,16 +224,16 @@ def participants(
 
 def _open(folder: Path, database: str | None) -> "Store":
     """The study's database, made if nobody has served the study yet."""
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.store.store import Store
-    from fairwise.elicitation.web.server import database_of
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.store import Store
+    from fairwise.web.server import database_of
 
     return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint, folder)
 
 
 def _revoke(folder: Path, database: str | None, link: str) -> None:
-    from fairwise.elicitation.signing import Keys
-    from fairwise.elicitation.store.invitations import revoke
+    from fairwise.study.signing import Keys
+    from fairwise.store.invitations import revoke
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
     store = _open(folder, database)
@@ -263,7 +263,7 @@ def base_address(url: str) -> str:
 
 def _panel_ids(file: Path) -> list[str]:
     from fairwise.datasets.table_file import read_table, require_column
-    from fairwise.elicitation.arrivals import is_panel_id
+    from fairwise.study.arrivals import is_panel_id
 
     table, source = read_table(file)
     require_column("id", list(table.columns), source.where())

@@ -47,7 +47,7 @@ def serve(
         raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
     if dask is not None:
         warn_without_tls(dask)
-    from fairwise.elicitation.web.server import database_of, run_server
+    from fairwise.web.server import database_of, run_server
     from fairwise.jobs.keeping import jobs_beside
 
     run_server(

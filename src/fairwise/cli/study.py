@@ -17,8 +17,8 @@ from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from fairwise.elicitation.folder import StudyFolder
-    from fairwise.elicitation.scores import GivenScores
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.scores import GivenScores
 
 _PANEL = "What participants read"
 
@@ -103,7 +103,7 @@ def new(
       --treated-well "being released until the trial"
     """
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.elicitation.new_study import new_study
+    from fairwise.study.new_study import new_study
 
     kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
     if strata is not None:
@@ -134,7 +134,7 @@ def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScore
     if path is None or favorable_label is None:
         return None
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.elicitation.scores import SCORE, GivenScores
+    from fairwise.study.scores import SCORE, GivenScores
 
     return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
 

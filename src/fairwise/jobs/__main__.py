@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from threading import Event, Thread
 
-from fairwise.elicitation.store.store import Store
+from fairwise.store.store import Store
 from fairwise.errors import InputError
 from fairwise.jobs.keeping import DATABASE
 from fairwise.jobs.runner import Runner

@@ -7,10 +7,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from fairwise.elicitation.job_files import remove_leftovers
-from fairwise.elicitation.store import jobs
-from fairwise.elicitation.store.failures import NO_ROOM
-from fairwise.elicitation.store.problems import NotUnderWay, StoreUnavailable
+from fairwise.store.job_files import remove_leftovers
+from fairwise.store import jobs
+from fairwise.store.failures import NO_ROOM
+from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.errors import FairwiseError
 from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobHome, perform
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.store.jobs import Job
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.jobs import Job
+    from fairwise.store.store import Store
     from fairwise.jobs.steps import Workers
 
 STALE = timedelta(seconds=30)

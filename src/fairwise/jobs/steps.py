@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.elicitation.job_files import job_folder, unfinished_folder
+from fairwise.store.job_files import job_folder, unfinished_folder
 from fairwise.jobs import work
 from fairwise.jobs.artefacts import artefacts
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from fairwise.elicitation.store.jobs import Job
+    from fairwise.store.jobs import Job
     from fairwise.jobs.task import Task
 
     Tell = Callable[[float, str], None]

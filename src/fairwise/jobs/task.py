@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.elicitation.export import judge_name, judges, judgments, who_answered
-from fairwise.elicitation.fit_settings import FitSettings
-from fairwise.elicitation.folder import PEOPLE, StudyFolder
-from fairwise.elicitation.parquet import read_parquet
-from fairwise.elicitation.people_cards import ID
-from fairwise.elicitation.store.jobs import note_participants
+from fairwise.store.export import judge_name, judges, judgments, who_answered
+from fairwise.study.fit_settings import FitSettings
+from fairwise.study.folder import PEOPLE, StudyFolder
+from fairwise.study.parquet import read_parquet
+from fairwise.study.people_cards import ID
+from fairwise.store.jobs import note_participants
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.judgments.ids import text_of
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from fairwise.elicitation.store.jobs import Job
-    from fairwise.elicitation.store.store import Store
+    from fairwise.store.jobs import Job
+    from fairwise.store.store import Store
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
 _NO_ANSWER = "There is no answer yet that a fit could listen to."

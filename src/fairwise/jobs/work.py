@@ -14,7 +14,7 @@ import numpy as np
 
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import GIVEN_UP, status_counts
-from fairwise.elicitation.job_files import MODEL, PRICES
+from fairwise.store.job_files import MODEL, PRICES
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from bundled_study import PAIRS, come
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation.bundles.archive import write_bundle
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.archive.bundles.archive import write_bundle
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from changed_bundles import changed
 
-from fairwise.elicitation.bundles.archive import read_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS
-from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.archive.bundles.archive import read_bundle
+from fairwise.archive.bundles.contents import ANSWERS
+from fairwise.archive.bundles.verify import verify_bundle
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from bundled_study import NOW, PAIRS, come, manifest
 from changed_bundles import changed
 from visits import hidden, visiting
 
-from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import CONSENTS, PARTICIPANTS, tables
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.counters import counter
-from fairwise.elicitation.store.invitations import invite
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import consent_texts
+from fairwise.archive.bundles.archive import read_bundle, write_bundle
+from fairwise.archive.bundles.contents import CONSENTS, PARTICIPANTS, tables
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
+from fairwise.store.counters import counter
+from fairwise.store.invitations import invite
+from fairwise.store.store import Store
+from fairwise.store.tables import consent_texts
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,18 +11,10 @@ from changed_bundles import changed, in_table, put
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app
-from fairwise.elicitation.bundles.archive import read_bundle
-from fairwise.elicitation.bundles.contents import (
-    ANSWER_MODELS,
-    ANSWERS,
-    CLOSINGS,
-    CONSENTS,
-    EXCLUSIONS,
-    PARTICIPANTS,
-    SCHEDULE,
-)
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
+from fairwise.archive.bundles.archive import read_bundle
+from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, CLOSINGS, CONSENTS, EXCLUSIONS, PARTICIPANTS, SCHEDULE
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

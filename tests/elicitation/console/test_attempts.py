@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairwise.elicitation.console.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store.problems import StoreUnavailable
+from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
+from fairwise.study.signing import Keys
+from fairwise.store.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_damaged_file_is_begun_anew(tmp_path: Path, how: str) -> None:
 
 
 def test_a_file_that_somebody_holds_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairwise.elicitation.console.attempts._BUSY_SECONDS", 0)
+    monkeypatch.setattr("fairwise.web.shared.attempts._BUSY_SECONDS", 0)
     attempts = Attempts(tmp_path, KEYS)
     for _ in range(OF_ONE_NAME):
         attempts.begin(*LIMITS)

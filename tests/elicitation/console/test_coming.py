@@ -17,12 +17,12 @@ from signed_links import Panel
 from visits import Visit, hidden
 from watching import take_part
 
-from fairwise.elicitation.console.coming import MOST_LINKS
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import invitations
-from fairwise.elicitation.store.quotas import SAME_ID
-from fairwise.elicitation.store.tables import events, metadata
-from fairwise.elicitation.web.asking import COOKIE
+from fairwise.web.console.recruitment import MOST_LINKS
+from fairwise.study.signing import Keys
+from fairwise.store import invitations
+from fairwise.store.quotas import SAME_ID
+from fairwise.store.tables import events, metadata
+from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,10 +12,10 @@ import pytest
 from operating import Operating, operating
 from watching import take_part
 
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.console.downloads import FILES
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import invitations
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.web.console.downloads import FILES
+from fairwise.study.signing import Keys
+from fairwise.store import invitations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 from operating import Operating, operating
 
-from fairwise.elicitation.console.editing import ChangedMeanwhile, edited, version
-from fairwise.elicitation.store.standing import set_state
-from fairwise.elicitation.store.tables import events, participants
+from fairwise.web.console.editing import ChangedMeanwhile, edited, version
+from fairwise.store.study_state import set_state
+from fairwise.store.tables import events, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture

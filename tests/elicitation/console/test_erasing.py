@@ -16,18 +16,19 @@ from operating import Operating, operating
 from visits import hidden, visiting
 from watching import take_part
 
-from fairwise.elicitation.bundles.archive import read_bundle
-from fairwise.elicitation.bundles.contents import PARTICIPANTS
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.forgetting import forget_in_time
-from fairwise.elicitation.job_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import erasure, invitations
-from fairwise.elicitation.store.erasure import clean_files, needs_cleaning, note_deletion
-from fairwise.elicitation.store.jobs import all_jobs, end, note_participants, submit, take
-from fairwise.elicitation.store.snapshot import snapshot
-from fairwise.elicitation.store.store import Store
-from fairwise.elicitation.store.tables import answers, appearances, events, metadata, participants
+from fairwise.archive.bundles.archive import read_bundle
+from fairwise.archive.bundles.contents import PARTICIPANTS
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.store.forgetting import forget_in_time
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
+from fairwise.study.signing import Keys
+from fairwise.store import erasure
+from fairwise.store import invitations
+from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
+from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import answers, appearances, events, metadata, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,8 +191,8 @@ def test_strangers_who_come_and_go_do_not_each_have_the_database_written_anew(
         cleaned.append(address)
         return False
 
-    monkeypatch.setattr("fairwise.elicitation.forgetting.clean_files", clean)
-    monkeypatch.setattr("fairwise.elicitation.housekeeping.LEAST_SECONDS", 600.0)
+    monkeypatch.setattr("fairwise.store.forgetting.clean_files", clean)
+    monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 600.0)
     for _ in range(8):
         leave(console, "participant", take_part(console, 0))
     store = console.site.host.store
@@ -317,7 +318,7 @@ def test_a_server_that_ends_waits_for_what_it_has_begun(make_study: Any, tmp_pat
         ended.append("closed")
         close(store)
 
-    monkeypatch.setattr("fairwise.elicitation.housekeeping.tidy_fits", slow)
+    monkeypatch.setattr("fairwise.store.housekeeping.tidy_fits", slow)
     monkeypatch.setattr(Store, "close", closed)
     with visiting(make_study(), tmp_path / "study.sqlite"):
         assert begun.wait(30)
@@ -335,8 +336,8 @@ def test_the_housekeeper_goes_on_after_whatever_went_wrong(make_study: Any, tmp_
         tried.set()
 
     calls: list[int] = []
-    monkeypatch.setattr("fairwise.elicitation.housekeeping.tidy_fits", odd)
-    monkeypatch.setattr("fairwise.elicitation.housekeeping.LEAST_SECONDS", 0.01)
+    monkeypatch.setattr("fairwise.store.housekeeping.tidy_fits", odd)
+    monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 0.01)
     with visiting(make_study(), tmp_path / "study.sqlite") as visit:
         while not tried.wait(0.05):
             visit.client.app.state.housekeeper.wake()  # type: ignore[attr-defined]

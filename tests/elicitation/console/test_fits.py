@@ -14,19 +14,19 @@ from fits import done_job, point, wanted
 from operating import Operating, operating
 from visits import Visit, hidden
 
-from fairwise.elicitation.console.frontier_figure import drawn
-from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import FRONTIER, REPORT, job_folder
-from fairwise.elicitation.store.jobs import Job, all_jobs, end, take
-from fairwise.elicitation.store.standing import standing
-from fairwise.elicitation.store.tables import events
+from fairwise.web.console.frontier_figure import drawn
+from fairwise.study.folder import OUTCOME
+from fairwise.store.job_files import FRONTIER, REPORT, job_folder
+from fairwise.store.jobs import Job, all_jobs, end, take
+from fairwise.store.study_state import standing
+from fairwise.store.tables import events
 from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PEOPLE = [f"known-as-{k}" for k in range(12)]
 GOOD = {person: round(k / 12, 3) for k, person in enumerate(PEOPLE)}
@@ -359,7 +359,7 @@ def test_files_that_are_gone_are_missed_kindly(console: Operating) -> None:
 
 
 def test_every_answer_has_words() -> None:
-    from fairwise.elicitation.console.fits import _SAID  # noqa: PLC0415
+    from fairwise.web.console.fits import _SAID  # noqa: PLC0415
 
     assert set(_SAID) == set(Answer)
 

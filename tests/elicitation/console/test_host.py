@@ -14,18 +14,18 @@ import pytest
 from operating import operating
 from starlette.testclient import TestClient
 
-from fairwise.elicitation.console.host import Host
-from fairwise.elicitation.console.site import Site
-from fairwise.elicitation.folder import SECRET, SECRET_BYTES
-from fairwise.elicitation.store import identity
-from fairwise.elicitation.web.metrics import TOKEN
-from fairwise.elicitation.web.security import POLICY
+from fairwise.web.shared.host import Host
+from fairwise.web.app import Site
+from fairwise.study.folder import SECRET, SECRET_BYTES
+from fairwise.store import identity
+from fairwise.web.shared.metrics import TOKEN
+from fairwise.web.shared.security import POLICY
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture

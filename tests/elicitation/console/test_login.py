@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 from operating import PASSWORD, Operating, operating
 
-from fairwise.elicitation.console.app import ALL_PAGES
-from fairwise.elicitation.console.login import setup_key
-from fairwise.elicitation.console.routes import COOKIE, Route
-from fairwise.elicitation.store.operators import IDLE, LONGEST
-from fairwise.elicitation.store.tables import events, sessions
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.login import setup_key
+from fairwise.web.console.base import COOKIE, Route
+from fairwise.store.operators import IDLE, LONGEST
+from fairwise.store.tables import events, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import pytest
 from operating import Operating, operating
 from study_making import CHOSEN, csv, left, problem, send, uploaded
 
-from fairwise.elicitation.console import uploaded_people
-from fairwise.elicitation.folder import StudyFolder
+from fairwise.web.console import uploaded_people
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,17 +10,17 @@ from fits import done_job, wanted
 from operating import Operating, operating
 from visits import Visit, hidden
 
-from fairwise.elicitation.folder import OUTCOME
-from fairwise.elicitation.job_files import job_folder
-from fairwise.elicitation.store.judged import judged
-from fairwise.elicitation.store.standing import choose, set_state
-from fairwise.elicitation.treatment import Treatment
+from fairwise.study.folder import OUTCOME
+from fairwise.store.job_files import job_folder
+from fairwise.store.judged import judged
+from fairwise.store.study_state import choose, set_state
+from fairwise.web.shared.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.elicitation.folder import StudyFolder
+    from fairwise.study.folder import StudyFolder
 
 PEOPLE = [f"known-as-{k}" for k in range(12)]
 GOOD = {person: round(k / 12, 3) for k, person in enumerate(PEOPLE)}

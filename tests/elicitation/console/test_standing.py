@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from operating import Operating, operating
 from visits import Visit, hidden
 
-from fairwise.elicitation.store.standing import set_state
-from fairwise.elicitation.store.tables import answers, events, participants
+from fairwise.store.study_state import set_state
+from fairwise.store.tables import answers, events, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

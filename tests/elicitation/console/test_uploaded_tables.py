@@ -11,9 +11,11 @@ import pytest
 from operating import Operating, operating
 from study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
 
-from fairwise.elicitation.console import making, uploaded_people
-from fairwise.elicitation.console.routes import Route
-from fairwise.elicitation.console.uploaded_people import HOURS_KEPT
+from fairwise.web.console import study_wizard as making
+
+from fairwise.web.console import uploaded_people
+from fairwise.web.console.base import Route
+from fairwise.web.console.uploaded_people import HOURS_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

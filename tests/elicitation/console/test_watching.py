@@ -14,15 +14,15 @@ from operating import Operating, operating
 from starlette.datastructures import QueryParams
 from watching import take_part
 
-from fairwise.elicitation.console import watch
-from fairwise.elicitation.console.participants import PAGE_SIZE, Wanted
-from fairwise.elicitation.console.rate_chart import last_hour, whole_study
-from fairwise.elicitation.console.watch import LEFT_AFTER, Person
-from fairwise.elicitation.quality import Flag
-from fairwise.elicitation.signing import Keys
-from fairwise.elicitation.store import invitations
-from fairwise.elicitation.store.progress import Answers, Identity, answers_of
-from fairwise.elicitation.store.tables import answers, events, participants
+from fairwise.web.shared import watch
+from fairwise.web.console.participants import PAGE_SIZE, Wanted
+from fairwise.web.console.rate_chart import last_hour, whole_study
+from fairwise.web.shared.watch import LEFT_AFTER, Person
+from fairwise.study.quality import Flag
+from fairwise.study.signing import Keys
+from fairwise.store import invitations
+from fairwise.store.progress import Answers, Identity, answers_of
+from fairwise.store.tables import answers, events, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

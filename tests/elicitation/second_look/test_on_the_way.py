@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from looking_again import PAIRS, answered, contradicting, finish, go_on, repeated
 from visits import Visit, hidden, visiting
 
-from fairwise.elicitation import export
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.tables import answers, metadata, participants
+from fairwise.store import export
+from fairwise.study.folder import StudyFolder
+from fairwise.store.tables import answers, metadata, participants
 from fairwise.judgments import repeat_consistency
 
 if TYPE_CHECKING:

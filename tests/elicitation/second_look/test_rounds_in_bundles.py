@@ -9,13 +9,13 @@ import pytest
 from changed_bundles import changed, in_table, put
 from looking_again import PAIRS, contradicting, finish
 
-from fairwise.elicitation import export
-from fairwise.elicitation.bundles.archive import read_bundle, write_bundle
-from fairwise.elicitation.bundles.contents import ANSWERS, PARTICIPANTS, tables
-from fairwise.elicitation.bundles.reopen import reopen_bundle
-from fairwise.elicitation.bundles.verify import verify_bundle
-from fairwise.elicitation.folder import StudyFolder
-from fairwise.elicitation.store.store import Store
+from fairwise.store import export
+from fairwise.archive.bundles.archive import read_bundle, write_bundle
+from fairwise.archive.bundles.contents import ANSWERS, PARTICIPANTS, tables
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.study.folder import StudyFolder
+from fairwise.store.store import Store
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,0 +1,229 @@
+"""A backup as a study again, with its answers, its participants' links and its operators' accounts."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sqlite3
+import tempfile
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from fairwise.archive.backups.archive import STUDY, checked_backup, does_not_belong
+from fairwise.archive.backups.cells import read
+from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
+from fairwise.study.editions import SETTINGS
+from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
+from fairwise.store.job_files import JOBS
+from fairwise.study.settings import StudySettings
+from fairwise.store.engine import database_url, shown, writing_engine
+from fairwise.store.identity import record_identity
+from fairwise.store.migrate import is_known, tables_of, upgrade_further
+from fairwise.store.tables import jobs, study
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sqlalchemy import Connection
+
+    from fairwise.archive.backups.archive import Backup
+
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What is there again."""
+
+    rows: Mapping[str, int]
+    made_at: str
+    has_secret: bool
+    """Whether the study's secret was in the backup; otherwise it has a new one."""
+
+
+def restore_backup(path: Path, folder: Path, database: str | None, database_file: str) -> Restored:
+    """Make the folder and fill the database: both, or neither. `database_file` is its name in the folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already, and not empty; choose another name")
+    with checked_backup(path) as backup:
+        version = backup.manifest["tables_version"]
+        if not version.isdigit() or not is_known(version):
+            raise InputError(f"{path}: made by a newer Fairwise, {backup.manifest['fairwise']!r}: update Fairwise.")
+        try:
+            has_secret = _restore(backup, folder, database, database_file)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be restored: {error.strerror or error}") from None
+        return Restored(backup.manifest["rows"], backup.manifest["made_at"], has_secret)
+
+
+def _restore(backup: Backup, folder: Path, database: str | None, database_file: str) -> bool:
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))  # for its owner alone
+    was_there, moved = folder.exists(), False
+
+    def move() -> None:
+        nonlocal moved
+        draft.rename(folder)
+        moved = True
+
+    try:
+        has_secret = _unpack(backup, draft)
+        if database is None:  # in the folder, so that both are there at once
+            _restore_database(backup, draft / database_file, draft, lambda: None)
+            move()
+        else:
+            _restore_database(backup, database, draft, move)
+    except BaseException:
+        if moved:
+            folder.rename(draft)
+            if was_there:
+                folder.mkdir()
+        raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return has_secret
+
+
+def _unpack(backup: Backup, draft: Path) -> bool:
+    names = backup.study_files()
+    try:
+        if SETTINGS in names:  # first, as it says which files there may be
+            _write(backup, draft, SETTINGS)
+        ours = backed_up_files(StudySettings.read(draft / SETTINGS), with_secret=True)
+        strange = [name for name in names if name not in ours and not _is_of_fit(name)]
+        if strange:
+            raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
+        for name in names:
+            _write(backup, draft, name)
+        if SECRET not in names:
+            (draft / SECRET).touch(mode=0o600)
+            (draft / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
+        fingerprint = StudyFolder.open(draft).fingerprint
+    except InputError as error:  # about the backup, not about a folder that is gone when it is read
+        raise InputError(str(error).replace(f"{draft}/", f"{backup.path}: ")) from None
+    if fingerprint != backup.manifest["fingerprint"]:
+        raise _about_others(backup)
+    return SECRET in names
+
+
+def _write(backup: Backup, draft: Path, name: str) -> None:
+    file = draft / name
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    with file.open("wb") as opened:
+        for piece in backup.study_file(name):
+            opened.write(piece)
+
+
+def _is_of_fit(name: str) -> bool:
+    return name.startswith(f"{JOBS}/") and name.rpartition("/")[2] in JOB_FILES
+
+
+def _about_others(backup: Backup) -> InputError:
+    return InputError(f"{backup.path}: its people or settings are not those that its answers are about")
+
+
+def _restore_database(backup: Backup, address: str | Path, draft: Path, before_commit: Callable[[], None]) -> None:
+    """Fill an empty database and bring it up to date in one transaction, so that a failure leaves it empty.
+
+    The folder, still a draft, gets to know that this database is its own.
+    """
+    url = database_url(address)
+    made = _not_yet_there(url)
+    engine = writing_engine(url)
+    try:
+        _require_empty(engine)
+        with tables_of(engine, backup.manifest["tables_version"]) as connection:
+            _fill(backup, connection)
+            upgrade_further(connection)
+            _check_rows(backup, connection)
+            record_identity(connection, url, draft)
+            before_commit()
+    except BaseException as error:
+        engine.dispose()
+        for file in made:
+            file.unlink(missing_ok=True)
+        if isinstance(error, (DBAPIError, sqlite3.Error)):
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise InputError(f"{shown(url)}: the database cannot be restored: {reason}") from None
+        raise
+    engine.dispose()
+
+
+def _require_empty(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        found = sa.inspect(connection).get_table_names()
+    if found:
+        raise InputError(f"{shown(engine.url)}: is not empty: it has a table {found[0]!r} already")
+
+
+def _not_yet_there(url: sa.URL) -> list[Path]:
+    """The files of SQLite that a restore will make."""
+    if url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists():
+        return []
+    return [Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")]
+
+
+def _fill(backup: Backup, connection: Connection) -> None:
+    """Into the tables as they were when the backup was made, whichever version that is: into all of them."""
+    there = sa.MetaData()
+    there.reflect(connection)
+    expected: Mapping[str, int] = backup.manifest["rows"]
+    tables = tables_of_backup(there)
+    unknown, missing = (
+        expected.keys() - {table.name for table in tables},
+        {table.name for table in tables} - set(expected),
+    )
+    if unknown:
+        raise InputError(f"{backup.path}: {min(unknown)!r} is not a table of a backup of this version")
+    if missing:
+        raise InputError(f"{backup.path}: the table {min(missing)!r} is missing")
+    for table in tables:
+        connection.execute(sa.delete(table))  # what a new database begins with
+        rows = _rows(backup, table)
+        while some := list(islice(rows, _AT_ONCE)):
+            try:
+                connection.execute(sa.insert(table), some)
+            except (ValueError, OverflowError) as error:  # which some databases see only now
+                raise InputError(f"{backup.path}: a value that cannot be in {table.name}: {error}") from None
+        count = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+        if type(expected[table.name]) is not int or count != expected[table.name]:
+            raise InputError(f"{backup.path}: {count} rows of {table.name}, but there were {expected[table.name]!r}")
+        if connection.dialect.name == "postgresql":
+            _count_on(connection, table)
+
+
+def _check_rows(backup: Backup, connection: Connection) -> None:
+    """The answers are to this study, and files are of fits that were done."""
+    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if known not in (None, backup.manifest["fingerprint"]):
+        raise _about_others(backup)
+    done = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "done")).scalars()
+    folders = {f"{JOBS}/{job_id}" for job_id in done}
+    strange = [name for name in backup.study_files() if "/" in name and name.rpartition("/")[0] not in folders]
+    if strange:
+        raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
+
+
+def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
+    for row in backup.rows(table.name):
+        if row.keys() != set(table.c.keys()):
+            raise InputError(f"{backup.path}: a row of {table.name} has other columns than the table")
+        try:
+            yield {name: read(table.c[name], cell) for name, cell in row.items()}
+        except ValueError as error:
+            raise InputError(f"{backup.path}: a value that cannot be in {error}") from None
+
+
+def _count_on(connection: Connection, table: sa.Table) -> None:
+    """Go on after the last id; PostgreSQL counts those that it gave itself alone."""
+    key = table.primary_key.columns[0]
+    counter = connection.execute(sa.select(sa.func.pg_get_serial_sequence(table.name, key.name))).scalar_one()
+    if counter is not None:
+        last = sa.select(sa.func.setval(counter, sa.func.coalesce(sa.func.max(key), 1), sa.func.max(key).is_not(None)))
+        connection.execute(last)

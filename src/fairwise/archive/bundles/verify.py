@@ -1,0 +1,225 @@
+"""Check a bundle: that the pairs are those the seed asks for, and that every answer is to one of them."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairwise.study.active import ACTIVE
+from fairwise.study.active.study_chooser import StudyChooser
+from fairwise.archive.bundles.active_choices import ActiveChoices, rows_of
+from fairwise.archive.bundles.archive import MANIFEST, STUDY, does_not_belong, read_bundle
+from fairwise.archive.bundles.checked_tables import checked_tables
+from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, CLOSINGS, CONSENTS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, TABLES, study_files
+from fairwise.archive.bundles.given_answers import GivenAnswers
+from fairwise.study.editions import SETTINGS, version_of
+from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
+from fairwise.study.settings import StudySettings
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from fairwise.archive.bundles.archive import Bundle
+    from fairwise.study.designs import ShownPair
+
+_MOST_NUMBERS = 2**31  # that databases count to
+_CLOSE = 1e-9  # the last digits of a division may be another machine's
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found to be in order."""
+
+    participants: int
+    finished: int
+    pairs: int
+    active: int
+    """Of these, pairs that were chosen on the way; each was chosen again with the same result."""
+
+    answers: int
+    versions: int
+    excluded: int
+    """Of the participants, those whom an operator left out; their answers are in the bundle all the same."""
+
+    without_text: int
+    """Of the participants, those who agreed to a text that was not kept, as studies did not before."""
+
+    fairwise: str
+    fingerprint: str
+    coarse: bool = False
+    """Whether it has days in the place of times, and nothing that anyone wrote."""
+
+
+def verify_bundle(path: Path) -> Verified:
+    """Refuse the first thing that is not as it must be, naming it."""
+    return verify(read_bundle(path))
+
+
+def verify(bundle: Bundle) -> Verified:
+    """The same for a bundle that was read already."""
+    path = bundle.path
+    missing = [name for name in TABLES if name not in bundle.files]
+    if missing:
+        raise InputError(f"{path}: {missing[0]} is missing")
+    with tempfile.TemporaryDirectory() as folder:
+        study = unpacked_study(bundle, Path(folder) / "study")
+        nobody = StudyChooser.of(study) if study.settings.design.active else None
+    if study.fingerprint != bundle.manifest["fingerprint"]:
+        raise InputError(f"{path}: its people or settings are not those that its answers are about")
+    tables = checked_tables(bundle, study.settings)
+    people, shown, said = (tables[name] for name in (PARTICIPANTS, SCHEDULE, ANSWERS))
+    _check_manifest(bundle, study, people)
+    _check_schedule(path, study, people, shown)
+    given = GivenAnswers(path, study, people, shown, said, tables[CLOSINGS])
+    given.check()
+    if nobody is not None:
+        _check_active(ActiveChoices.of(path, bundle, nobody), study, people, shown, said)
+    elif len(tables[ANSWER_MODELS]):
+        raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
+    return Verified(
+        participants=len(people),
+        finished=int((people["stage"] == "finished").sum()),
+        pairs=len(shown),
+        active=int((shown["design"] == ACTIVE).sum()),
+        answers=len(given.current),
+        versions=len(said),
+        excluded=_check_exclusions(path, people, tables[EXCLUSIONS]),
+        without_text=_check_consents(path, study, people, tables[CONSENTS]),
+        fairwise=bundle.manifest["fairwise"],
+        fingerprint=study.fingerprint,
+        coarse=bundle.manifest.get("coarse", False),
+    )
+
+
+def unpacked_study(bundle: Bundle, folder: Path) -> StudyFolder:
+    """The study's files in a folder, with a secret of its own."""
+    import secrets
+
+    files = bundle.study_files()
+    folder.mkdir(mode=0o700)
+    try:
+        if SETTINGS in files:
+            (folder / SETTINGS).write_bytes(files[SETTINGS])
+        strange = sorted(files.keys() - study_files(StudySettings.read(folder / SETTINGS).languages))
+        if strange:
+            raise does_not_belong(bundle.path, f"{STUDY}{strange[0]}")
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        secret = folder / SECRET
+        secret.touch(mode=0o600)
+        secret.write_bytes(secrets.token_bytes(SECRET_BYTES))
+        return StudyFolder.open(folder)
+    except InputError as error:  # about the bundle, not about a folder that is gone when it is read
+        raise InputError(str(error).replace(f"{folder}/", f"{bundle.path}: {STUDY}")) from None
+
+
+def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) -> None:
+    """What it says about the study is what the study says."""
+    manifest = bundle.manifest
+    for name, found in (("seed", study.settings.seed), ("consent_version", study.consent_version)):
+        if manifest[name] != found:
+            raise InputError(f"{bundle.path}: {MANIFEST}: {name!r} is {manifest[name]!r}, but its study has {found!r}")
+    try:
+        datetime.fromisoformat(manifest["made_at"])
+    except ValueError:
+        raise InputError(f"{bundle.path}: {MANIFEST}: 'made_at' is {manifest['made_at']!r}; needed: a time") from None
+    last = max(map(int, people["number"]), default=0)
+    if "last_number" in manifest and not last <= manifest["last_number"] < _MOST_NUMBERS:
+        raise InputError(
+            f"{bundle.path}: {MANIFEST}: 'last_number' is {manifest['last_number']}; needed: at least {last}, the last "
+            f"in {PARTICIPANTS}"
+        )
+
+
+def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame) -> None:
+    by_number = {str(number): rows for number, rows in shown.groupby("number", sort=False)}
+    strangers = by_number.keys() - set(people["number"])
+    if strangers:
+        raise InputError(f"{path}: {SCHEDULE} has pairs of participant {min(strangers)}, who is not in {PARTICIPANTS}")
+    for who in people.to_dict("records"):
+        expected = study.places(int(who["number"]), int(who["slot"]))
+        found = by_number.get(who["number"])
+        rows = (
+            [] if found is None else list(zip(found["position"], found["a"], found["b"], found["design"], strict=True))
+        )
+        # Active pairs are checked by themselves; here, only whether they are where they may be, each once.
+        actives = {str(at) for at, pair in enumerate(expected, start=1) if pair is None}
+        chosen = {row[0]: row for row in rows if row[3] == ACTIVE and row[0] in actives}
+        laid_out = [row for row in rows if chosen.get(row[0]) != row]
+        wanted = [(str(at), pair.a, pair.b, pair.design) for at, pair in enumerate(expected, start=1) if pair]
+        if laid_out != wanted or len(rows) != len(laid_out) + len(chosen):
+            first = next((one for one, other in zip_longest(wanted, laid_out) if one != other), None)
+            raise InputError(
+                f"{path}: participant {who['number']} was not shown what seed {study.settings.seed} asks for"
+                + ("" if first is None else f", beginning with pair {first[0]}")
+            )
+        if found is not None:
+            _check_chances(f"{path}: participant {who['number']}", found, expected)
+
+
+def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair | None]) -> None:
+    """Pairs that were laid out at the start have the probability that they were drawn with, and no model."""
+    for row in found.to_dict("records"):
+        pair = expected[int(row["position"]) - 1]
+        if pair is None:
+            continue
+        wanted, said = pair.selection_probability, row["selection_probability"]
+        if (said == "") != (wanted is None) or not math.isclose(float(said or 0), wanted or 0, rel_tol=_CLOSE):
+            raise InputError(
+                f"{who} was shown pair {row['position']} with selection_probability {said!r}, not "
+                f"{'nothing' if wanted is None else repr(wanted)}"
+            )
+        if row.get("answer_model") or row.get("answers_known"):
+            raise InputError(f"{who}: pair {row['position']} names a model or answers, but was not chosen on the way")
+
+
+def _check_active(
+    active: ActiveChoices, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame, said: pd.DataFrame
+) -> None:
+    """Every active pair is chosen again."""
+    active.check_order(rows_of(said))
+    shown_to, said_by = (
+        {str(number): rows_of(rows) for number, rows in table.groupby("number")} for table in (shown, said)
+    )
+    for number, slot in zip(people["number"], people["slot"], strict=True):
+        places = study.places(int(number), int(slot))
+        active.check(number, places, shown_to.get(number, []), said_by.get(number, []))
+
+
+def _check_exclusions(path: Path, people: pd.DataFrame, exclusions: pd.DataFrame) -> int:
+    """Each is of a participant, and none begins before the one before it was taken back; returns how many hold."""
+    known, ended = set(people["number"]), dict[str, str]()
+    for number, begun, taken_back in zip(
+        exclusions["number"], exclusions["excluded_at"], exclusions["included_at"], strict=True
+    ):
+        if number not in known:
+            raise InputError(f"{path}: {EXCLUSIONS} has participant {number}, who is not in {PARTICIPANTS}")
+        if not _follow_each_other([ended.get(number, begun), begun, taken_back or begun]):
+            raise InputError(f"{path}: participant {number} was excluded at {begun!r}, which cannot be")
+        ended[number] = taken_back
+    return sum(not at for at in ended.values())
+
+
+def _check_consents(path: Path, study: StudyFolder, people: pd.DataFrame, texts: pd.DataFrame) -> int:
+    """Every text has the version it is kept under; returns how many agreed to one that is not there."""
+    for version, text in zip(texts["version"], texts["text"], strict=True):
+        if version != version_of(text):
+            raise InputError(f"{path}: {CONSENTS}: the text of version {version!r} is another: {version_of(text)!r}")
+    known = {*texts["version"], *(edition.consent_version for edition in study.editions.values())}
+    return int((~people["consent_version"].isin(known)).sum())
+
+
+def _follow_each_other(moments: list[str]) -> bool:
+    try:
+        read = [datetime.fromisoformat(at) for at in moments]
+        return read == sorted(read)
+    except (ValueError, TypeError):  # not a moment, or one that knows its zone beside one that does not
+        return False

@@ -1,1 +1,0 @@
-"""The study: pairs of people shown to participants, and what they answered. Knows judgments, nothing of learning."""

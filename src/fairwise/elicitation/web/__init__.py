@@ -1,1 +1,0 @@
-"""The web app: what participants see and send."""

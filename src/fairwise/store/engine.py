@@ -1,0 +1,134 @@
+"""Connections. SQLite by a path, PostgreSQL by a URL; both refuse to lose what was acknowledged."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy.exc import ArgumentError
+
+from fairwise.study.private_files import create_private
+from fairwise.store import timeouts as patience
+from fairwise.errors import InputError
+
+_SECRETS = ("password", "sslpassword")
+_BUSY_MILLISECONDS = 10_000
+
+
+def database_url(address: str | Path) -> URL:
+    """A path is SQLite's; ``postgresql://`` is taken with psycopg."""
+    if isinstance(address, Path):
+        return URL.create("sqlite", database=str(address))
+    try:
+        url = make_url(address)
+    except ArgumentError:
+        raise InputError(
+            f"{_kind(address)}: not an address of a database; allowed: postgresql://…, sqlite:///…"
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{_kind(address)}://…: the port in it is not a number; allowed: postgresql://user@host:5432/name, "
+            "with %40 for every @ in a password"
+        ) from None
+    if url.drivername in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise InputError(f"{url.drivername}: no such database; allowed: postgresql://…, sqlite:///…")
+    return url
+
+
+def shown(url: URL) -> str:
+    """An address as it may be read by anybody: without a password, wherever in it there is one."""
+    return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """The file of a database of SQLite's; None if it is in memory, or another one's."""
+    name = url.database or ""
+    return Path(name) if url.get_backend_name() == "sqlite" and name and not name.startswith((":", "file:")) else None
+
+
+def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
+    """For one writer: on SQLite a transaction takes the lock at once, and a commit is on the disk when it returns.
+
+    While nobody waits, as when tables are brought up to date, PostgreSQL may take as long as it needs.
+    """
+    if url.get_backend_name() != "sqlite":
+        limits = (patience.SILENT_SECONDS, patience.GIVE_UP) if people_wait else (None, "")
+        engine = patience.impatient_engine(url, *limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        event.listen(engine, "handle_error", _leave_read_only)
+        return engine
+    engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+    file = sqlite_file(url)
+    if file is not None:
+        event.listen(engine, "do_connect", lambda *_: create_private(file))
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
+
+
+def reading_engine(url: URL) -> Engine:
+    """For many readers, which on SQLite never wait for the writer."""
+    if url.get_backend_name() != "sqlite":
+        limits = (patience.SILENT_SECONDS, patience.GIVE_UP)
+        return patience.impatient_engine(url, *limits, pool_size=8, isolation_level="AUTOCOMMIT")
+    engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    return engine
+
+
+def snapshot_engine(url: URL) -> Engine:
+    """For those who only look, all questions of a connection at one moment; nothing is kept open between them."""
+    if url.get_backend_name() == "sqlite":
+        return _looking_at_sqlite(url)
+    options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    return patience.impatient_engine(
+        url, patience.PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options
+    )
+
+
+def _looking_at_sqlite(url: URL) -> Engine:
+    file = Path(url.database or "")
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file; nobody has been asked yet, or --database is missing")
+
+    def connect() -> sqlite3.Connection:
+        # Allowed to write as far as the file is, since the journal beside it may have to be made; told not to.
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("PRAGMA busy_timeout = 10000")
+        return connection
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.NullPool)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "secure_delete = ON",  # what someone withdrew is overwritten, not only unlinked
+        f"busy_timeout = {_BUSY_MILLISECONDS}",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _leave_read_only(context: sa.engine.ExceptionContext) -> None:
+    """Connect anew after a write was refused: whoever was connected while it was read-only would stay so for ever."""
+    if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction):
+        context.is_disconnect = True
+
+
+def _kind(address: str) -> str:
+    """What stands before everything that may be a password."""
+    return re.split("[:@?]", address, maxsplit=1)[0]

@@ -1,0 +1,159 @@
+"""What a fit found, read from the files that it left (see job_files.py) when somebody looks at it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder
+from fairwise.study.parquet import read_parquet
+from fairwise.rounding import share_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A judgment that is violated by more than a fit lets pass."""
+
+    judge: str
+    a: str
+    b: str
+    answer: str
+    violation: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One of the models between following every judgment and following none."""
+
+    eta: float
+    own: bool
+    """Whether it is the fit itself. Those that 0.1.0 traced do not say, and their counts may be of another model."""
+
+    error: float
+    max_violation: float
+    honoured: int
+    given_up: int
+    judgments: tuple[GivenUp, ...]
+    """Those given up, the dearest first, and only so many."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fit in numbers. Errors are shares of all people decided about."""
+
+    kind: str
+    """``exact`` if the lower bound is proved, ``heuristic`` otherwise."""
+
+    hypothesis_class: str
+    """What the model is a mixture of."""
+
+    error: float
+    error_without: float
+    held_out: float | None
+    """How often such a model is wrong about people it was not made from; None where that was not measured."""
+
+    lower_bound: float | None
+    max_violation: float
+    mean_violation: float | None
+    mean_excess: float
+    judges: int
+    honoured: int
+    given_up: int
+    gamma: float
+    warnings: tuple[str, ...] = ()
+    """What to know before using the model."""
+
+    @property
+    def asked(self) -> int:
+        """How many judgments ask for something."""
+        return self.honoured + self.given_up
+
+    def cost(self, digits: int) -> Decimal:
+        """How many more decisions in 100 are wrong than without the judgments, both as printed with so many digits."""
+        return share_difference(self.error, self.error_without, digits)
+
+    def left_to_gain(self, digits: int) -> Decimal:
+        """How many decisions in 100 are proved to be the most that another model could put right; likewise."""
+        return share_difference(self.error, self.lower_bound or 0.0, digits)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The files of a fit that is done."""
+
+    folder: Path
+    summary: Summary
+
+    @classmethod
+    def of(cls, study: Path, job_id: int) -> Fitted | None:
+        """Return what a fit left, or None if it left nothing, or nothing any more."""
+        folder = job_folder(study, job_id)
+        told = _read(folder / SUMMARY)
+        return None if told is None else cls(folder, _summary(told))
+
+    @property
+    def frontier(self) -> list[Point]:
+        """By budget, the smallest first; none if it was not asked for."""
+        told = _read(self.folder / FRONTIER)
+        return sorted(map(_point, [] if told is None else told["points"]), key=lambda point: point.eta)
+
+    @property
+    def own_place(self) -> int | None:
+        """Which point of the frontier is the fit itself."""
+        return next((place for place, point in enumerate(self.frontier) if point.own), None)
+
+    @property
+    def good(self) -> Mapping[str, float]:
+        """How likely the model gives each person the favourable label."""
+        file = self.folder / SCORES
+        return _good(file, file.stat().st_mtime_ns)
+
+    def file(self, name: str) -> Path | None:
+        """One of its other files, if it is there."""
+        return self.folder / name if (self.folder / name).is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    if not file.exists():
+        return None
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return told
+
+
+def _summary(told: dict[str, Any]) -> Summary:
+    proved = told["certificate"]
+    return Summary(
+        **{name: proved[name] for name in ("kind", "hypothesis_class", "error", "lower_bound", "max_violation")},
+        mean_violation=proved["mean_violation"],
+        mean_excess=proved["mean_excess"],
+        error_without=told["error_without_judgments"],
+        held_out=(told.get("held_out") or {}).get("error"),
+        judges=told["judges"],
+        honoured=told["honoured"],
+        given_up=told["given_up"],
+        gamma=told["settings"]["gamma"],
+        warnings=tuple(proved.get("warnings", ())),
+    )
+
+
+def _point(told: dict[str, Any]) -> Point:
+    names = ("judge", "a", "b", "answer", "violation")
+    judgments = [GivenUp(*(one[name] for name in names)) for one in told["judgments"]]
+    return Point(
+        **{name: told[name] for name in ("eta", "error", "max_violation", "honoured", "given_up")},
+        own=told.get("own", False),
+        judgments=tuple(judgments),
+    )
+
+
+@lru_cache(maxsize=4)
+def _good(file: Path, _changed: int) -> Mapping[str, float]:
+    table = read_parquet(file)
+    return dict(zip(table["id"].to_pylist(), table["good"].to_pylist(), strict=True))

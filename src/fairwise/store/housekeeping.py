@@ -1,0 +1,95 @@
+"""What a server does beside answering: deleting what is due, and the files that nobody may find any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from fairwise.store.forgetting import forget_in_time
+from fairwise.store.job_files import remove_leftovers
+from fairwise.store.erasure import clean_files, needs_cleaning
+from fairwise.store.jobs import all_jobs
+from fairwise.store.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.store import Store
+
+SECONDS_BETWEEN = 3600.0
+LEAST_SECONDS = 5.0
+LARGEST_SHARE = 0.01
+"""Of the time that this may take. SQLite's file is written anew after somebody withdrew, and meanwhile nobody's answer
+can be saved: of strangers who come and withdraw in a loop, each would hold up everyone."""
+
+_LAST_MILLISECONDS = 1000
+_log = logging.getLogger("fairwise")
+
+
+def tidy_fits(study: Path, store: Store) -> None:
+    """Delete files of fits that nobody will use; none of them ends meanwhile."""
+    store.change_now(lambda connection: remove_leftovers(study, all_jobs(connection, locked=True)))
+
+
+class Housekeeper:
+    """Works when a server starts, every hour, and when it is woken since something was deleted."""
+
+    def __init__(self, study: Callable[[], StudyFolder | None], store: Store, database: str | Path) -> None:
+        self._study, self._store, self._database = study, store, database
+        self._woken = asyncio.Event()
+        self._at_work = threading.Lock()
+
+    def wake(self) -> None:
+        """Take what was just deleted out of the files: at once, or as soon as it may take that time again.
+
+        That it is to be done is noted in the database, and so it is done also if the server ends before.
+        """
+        self._woken.set()
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """While the block lasts, and once more at its end."""
+        work = asyncio.create_task(self._run())
+        try:
+            yield
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+            await asyncio.get_running_loop().run_in_executor(None, self._end)
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            begun = time.monotonic()
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self._work)
+            except StoreUnavailable:
+                _log.warning("What is due to be deleted could not be deleted; trying again in an hour")
+            except Exception:  # noqa: BLE001 - nobody else looks at this task, and the next time it may work
+                _log.exception("What is due to be deleted could not be deleted; trying again in an hour")
+            pause = min(max((time.monotonic() - begun) / LARGEST_SHARE, LEAST_SECONDS), SECONDS_BETWEEN)
+            await asyncio.sleep(pause)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), SECONDS_BETWEEN - pause)
+
+    def _work(self) -> None:
+        with self._at_work:
+            study = self._study()
+            if study is not None:
+                tidy_fits(study.path, self._store)
+                forget_in_time(study.settings, self._store, self._database)
+
+    def _end(self) -> None:
+        """Clean the files before the server is gone, if that is still to be done and nobody is in the way.
+
+        A task that is cancelled leaves its thread at work, and the store is closed after this.
+        """
+        with self._at_work, suppress(StoreUnavailable):
+            if self._store.read_now(needs_cleaning):
+                clean_files(self._database, _LAST_MILLISECONDS)

@@ -1,0 +1,161 @@
+"""Which database is a study's own: a random number in the database, and the same in a file in the study's folder.
+
+Without it a study that is started without its ``--database`` would run on an empty one: open though it was closed,
+and without anything that people said. An address would not do: the same database may get another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from fairwise.store.job_files import JOBS
+from fairwise.store.engine import shown, snapshot_engine
+from fairwise.store.tables import database_identity, invitations, operators, participants
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+    from sqlalchemy.engine import URL
+
+FILE = "database.json"
+_HERE = " in its folder"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """As it is written in the folder."""
+
+    database: str
+    """The number that is in the database too."""
+
+    address: str
+    """Where it was last, without a password; only to be read by people."""
+
+    @classmethod
+    def read(cls, home: Path) -> Self | None:
+        """None for a folder that has not been served, or only by 0.1.0."""
+        file = home / FILE
+        try:
+            told = json.loads(file.read_text(encoding="utf-8"))
+            return cls(str(told["database"]), str(told["address"]))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{file}: does not say which database is this study's; put it back from a copy, or delete it and serve "
+                "the study with its own --database, which is then noted there anew"
+            ) from None
+
+    def write(self, home: Path) -> None:
+        """Whole or not at all; processes that start together write the same."""
+        number, draft = tempfile.mkstemp(prefix=f".{FILE}-", dir=home)  # for its owner's eyes only
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as opened:
+                opened.write(f"{json.dumps(asdict(self), indent=1)}\n")
+                opened.flush()
+                os.fsync(opened.fileno())
+            Path(draft).replace(home / FILE)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+
+
+def identity_in(connection: Connection) -> str | None:
+    """The number in the database."""
+    return connection.execute(sa.select(database_identity.c.value)).scalar_one_or_none()
+
+
+def check_identity(url: URL, home: Path) -> None:
+    """Refuse a database that is not the folder's own, before anything is made in it or brought up to date."""
+    known = Identity.read(home)
+    if known is None:
+        if (home / JOBS).is_dir() and any((home / JOBS).iterdir()) and _is_empty(url):
+            raise InputError(
+                f"{home}: there were fits of this study before ({home / JOBS}), and {_place(url, home)} is empty. Give "
+                "the --database with which it was served. If that one is lost, restore a backup; to begin anew "
+                f"without it, move {home / JOBS} away."
+            )
+    elif _asked(url, _number_if_any) != known.database:
+        raise _another(url, home, known)
+
+
+def require_same(connection: Connection, url: URL, home: Path) -> None:
+    """Refuse to read from a database that is not the folder's own."""
+    known = Identity.read(home)
+    if known is not None and identity_in(connection) != known.database:
+        raise _another(url, home, known)
+
+
+def record_identity(connection: Connection, url: URL, home: Path) -> None:
+    """Write down that this database is the folder's own, and where it is now."""
+    number = identity_in(connection)
+    if number is None:
+        raise InputError(f"{shown(url)}: the database is damaged: it does not say which one it is")
+    now = Identity(number, _place(url, home))
+    if now == Identity.read(home):
+        return
+    try:
+        now.write(home)
+    except OSError as error:
+        raise InputError(f"{home / FILE}: cannot be written: {error.strerror or error}") from None
+
+
+def _another(url: URL, home: Path, known: Identity) -> InputError:
+    what = "is empty, and not this study's database" if _is_empty(url) else "is not this study's database"
+    how = "leave --database out" if known.address.endswith(_HERE) else "give that as --database"
+    return InputError(
+        f"{home}: {_place(url, home)} {what}. Its own is {known.address}: {how}. If you moved its answers, or mean to "
+        f"begin anew without them, see docs/operating.md; {home / FILE} says which database is its own."
+    )
+
+
+def _place(url: URL, home: Path) -> str:
+    """An address for people; a file in the folder by its name alone, since folders are moved."""
+    if url.get_backend_name() == "sqlite" and url.database:
+        file = Path(url.database).resolve()
+        if file.parent == home.resolve():
+            return f"{file.name}{_HERE}"
+    return shown(url)
+
+
+def _number_if_any(connection: Connection) -> str | None:
+    return identity_in(connection) if sa.inspect(connection).has_table(database_identity.name) else None
+
+
+def _holds_anyone(connection: Connection) -> bool:
+    there = set(sa.inspect(connection).get_table_names())
+    told = [table for table in (participants, operators, invitations) if table.name in there]
+    return any(connection.execute(sa.select(sa.literal(1)).select_from(one).limit(1)).first() for one in told)
+
+
+def _is_empty(url: URL) -> bool:
+    return not _asked(url, _holds_anyone)
+
+
+def _asked(url: URL, question: Callable[[Connection], T]) -> T | None:
+    """Of a database of any version, without changing it; None where there is no file."""
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        return None
+    engine = snapshot_engine(url)
+    try:
+        with engine.connect() as connection:
+            return question(connection)
+    except (DBAPIError, sqlite3.Error) as error:
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise InputError(f"{shown(url)}: the database cannot be used: {reason}") from None
+    finally:
+        engine.dispose()

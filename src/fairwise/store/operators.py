@@ -1,0 +1,196 @@
+"""Operators: their accounts, and the sessions in which they are known."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from fairwise.store.errors import LastOwner, NameTaken, NotAllowed, NotLoggedIn
+from fairwise.store.tables import events, operators, sessions
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+LONGEST = timedelta(hours=12)
+"""After so long one must log in again, whatever one does."""
+
+IDLE = timedelta(hours=1)
+"""After so long without a page, too."""
+
+LONGEST_NAME = 100
+
+_TURNS = 0x6F776E65  # any number will do, as long as it is always the same, and not that of the migrations
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Someone who is logged in."""
+
+    id: int
+    name: str
+    role: str
+
+    @property
+    def is_owner(self) -> bool:
+        return self.role == "owner"
+
+
+COMMAND_LINE = Operator(0, "(command line)", "owner")
+"""Whoever may read the study's folder, and so may do everything."""
+
+
+def authorised(connection: Connection, token_hash: bytes, role: str, at: datetime) -> Operator:
+    """Who has this token, if they may do at this moment what needs this role; until the commit that stays so.
+
+    Every change that an operator makes begins with this, in the same transaction: what was true when the request began
+    may have changed while its body was on its way, or while another process made another change.
+    """
+    take_turns(connection)
+    return check_role(operator_of(connection, token_hash, at), role)
+
+
+def check_role(operator: Operator | None, role: str) -> Operator:
+    """Refuse those who are not logged in, and viewers what is for owners."""
+    if operator is None:
+        raise NotLoggedIn
+    if role == "owner" and not operator.is_owner:
+        raise NotAllowed
+    return operator
+
+
+def take_turns(connection: Connection) -> None:
+    """Let changes of accounts and changes by operators be made one after the other, also by several processes.
+
+    On SQLite every transaction that writes does so anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURNS})")
+
+
+def add_operator(connection: Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
+    """Make an account and return its id; a name that is there already, in whatever letters, is refused."""
+    if credentials(connection, name) is not None or same_letters(name) == COMMAND_LINE.name:
+        raise NameTaken
+    values = {"name": name, "password_hash": password_hash, "role": role, "made_at": at}
+    made = connection.execute(sa.insert(operators), values).inserted_primary_key
+    assert made is not None
+    return int(made[0])
+
+
+def add_first_owner(connection: Connection, name: str, password_hash: str, at: datetime) -> int | None:
+    """Make the account of the first owner and write it down, unless there was one before, whatever became of it."""
+    take_turns(connection)
+    if was_set_up(connection):
+        return None
+    made = add_operator(connection, name, password_hash, "owner", at)
+    note(connection, Operator(made, name, "owner"), "first account made", name, at)
+    return made
+
+
+def was_set_up(connection: Connection) -> bool:
+    """Whether there is or ever was an account: before that operators have done nothing."""
+    return any(connection.execute(sa.select(table.c.id).limit(1)).first() for table in (operators, events))
+
+
+def all_operators(connection: Connection) -> list[Operator]:
+    """Every account."""
+    rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.role).order_by(operators.c.id))
+    return [Operator(*row) for row in rows]
+
+
+def has_owner(connection: Connection) -> bool:
+    """Whether anyone could log in and change something."""
+    return connection.execute(sa.select(operators.c.id).where(operators.c.role == "owner")).first() is not None
+
+
+def remove_operator(connection: Connection, operator_id: int) -> None:
+    """Delete an account and end its sessions, unless nobody could change anything after that."""
+    take_turns(connection)
+    had_owner = has_owner(connection)
+    connection.execute(sa.delete(operators).where(operators.c.id == operator_id))
+    if had_owner and not has_owner(connection):
+        raise LastOwner
+
+
+def change_password(connection: Connection, operator_id: int, before: str, after: str) -> bool:
+    """Keep another password and end every session of this account, if its password is still the one before."""
+    take_turns(connection)
+    same = (operators.c.id == operator_id) & (operators.c.password_hash == before)
+    if not connection.execute(sa.update(operators).where(same).values(password_hash=after)).rowcount:
+        return False
+    connection.execute(sa.delete(sessions).where(sessions.c.operator_id == operator_id))
+    return True
+
+
+def credentials(connection: Connection, name: str) -> tuple[int, str] | None:
+    """Id and hash of the password of the account of this name."""
+    rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.password_hash).order_by("id"))
+    wanted = same_letters(name)
+    return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == wanted), None)
+
+
+def password_hash_of(connection: Connection, operator_id: int) -> str | None:
+    """Hash of the password of an account; None if there is no such account."""
+    query = sa.select(operators.c.password_hash).where(operators.c.id == operator_id)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def same_letters(name: str) -> str:
+    """A name however it is typed, to be compared or counted.
+
+    Compared here, as SQLite knows the case of English letters only.
+
+    >>> same_letters("Strauß") == same_letters("STRAUSS")
+    True
+    """
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def begin_session(
+    connection: Connection, operator_id: int, password_hash: str, token_hash: bytes, at: datetime
+) -> bool:
+    """Know whoever has this token from now on, if the password that they gave is still that of the account.
+
+    Sessions that have ended are forgotten.
+    """
+    take_turns(connection)
+    if password_hash_of(connection, operator_id) != password_hash:
+        return False
+    connection.execute(sa.delete(sessions).where(_ended(at)))
+    values = {"token_hash": token_hash, "operator_id": operator_id, "begun_at": at, "used_at": at}
+    connection.execute(sa.insert(sessions), values)
+    return True
+
+
+def operator_of(connection: Connection, token_hash: bytes, at: datetime) -> Operator | None:
+    """Who has this token, if their session has not ended."""
+    row = connection.execute(
+        sa.select(operators.c.id, operators.c.name, operators.c.role)
+        .join(sessions, sessions.c.operator_id == operators.c.id)
+        .where(sessions.c.token_hash == token_hash, ~_ended(at))
+    ).one_or_none()
+    return None if row is None else Operator(*row)
+
+
+def use_session(connection: Connection, token_hash: bytes, at: datetime) -> None:
+    """The operator is still there."""
+    connection.execute(sa.update(sessions).where(sessions.c.token_hash == token_hash).values(used_at=at))
+
+
+def end_session(connection: Connection, token_hash: bytes) -> None:
+    connection.execute(sa.delete(sessions).where(sessions.c.token_hash == token_hash))
+
+
+def note(connection: Connection, operator: Operator, action: str, about: str, at: datetime) -> None:
+    """Write down what an operator did."""
+    connection.execute(sa.insert(events), {"at": at, "operator": operator.name, "action": action, "about": about})
+
+
+def _ended(at: datetime) -> sa.ColumnElement[bool]:
+    return (sessions.c.begun_at < at - LONGEST) | (sessions.c.used_at < at - IDLE)

@@ -1,0 +1,312 @@
+"""Participants: from consent to the end, or to withdrawal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import sqlalchemy as sa
+
+from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
+from fairwise.store.erasure import delete_participant
+from fairwise.store.invitations import invitation
+from fairwise.store.panel_ids import may_come
+from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
+from fairwise.store.quotas import Quotas, is_full
+from fairwise.store.rooms import find_room
+from fairwise.store.slots import lowest_free
+from fairwise.store.tables import answers, appearances, closings, consent_texts, counters, invitations, participants, withdrawals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
+
+    from sqlalchemy import Connection
+
+    from fairwise.study.designs import ShownPair
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Where someone is."""
+
+    id: int
+    number: int
+    slot: int
+    stage: str
+    check_tries: int
+    finished_at: datetime | None
+
+
+_FIND = sa.select(
+    participants.c.id,
+    participants.c.number,
+    participants.c.slot,
+    participants.c.stage,
+    participants.c.check_tries,
+    participants.c.finished_at,
+).where(participants.c.token_hash == sa.bindparam("token_hash"))
+
+
+def find(connection: Connection, token_hash: bytes) -> Participant:
+    """The participant of this token."""
+    row = connection.execute(_FIND, {"token_hash": token_hash}).one_or_none()
+    if row is None:
+        raise Unknown
+    return Participant(*row)
+
+
+class ConsentText(NamedTuple):
+    """A text of the version that someone agreed to."""
+
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Consent:
+    """Someone who agreed to take part."""
+
+    token_hash: bytes
+    version: str
+    at: datetime
+    first_stage: str
+    lease: timedelta
+    """For how long, without an answer, their slot is kept for them."""
+
+    hold: timedelta | None = None
+    """The same until their first answer, if that is shorter."""
+
+    language: str | None = None
+    text: ConsentText | None = None
+    """What they agreed to, kept once for all who agreed to the same."""
+
+    arrival: Arrival = BY_OPEN_LINK
+    most: int = 0
+    """How many may take part; 0 for any number."""
+
+    mark: bytes | None = None
+    """By which someone from a panel is known who withdrew, or may come."""
+
+    signed: bool = False
+    """Whether the panel vouched for who they are."""
+
+    contests: bool = False
+    """Whether they say that whoever came under their id before was somebody else."""
+
+    @property
+    def since(self) -> dict[str, datetime]:
+        """Who else counts as taking part: see slots.py."""
+        return Quotas(self.most, self.lease, self.hold or self.lease).since(self.at)
+
+
+def start(
+    connection: Connection,
+    consent: Consent,
+    schedule: Callable[[int, int], Sequence[ShownPair | None]],
+    new_key: Callable[[], str],
+) -> Participant:
+    """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
+
+    Where the schedule has None, a pair is laid out later: see laying_out.py.
+    """
+    try:
+        return find(connection, consent.token_hash)
+    except Unknown:
+        number = _next_number(connection)  # first, as only one at a time can then choose a slot
+    came = _let_in(connection, consent)
+    slot = lowest_free(connection, **consent.since)
+    participant_id = connection.execute(
+        sa.insert(participants).returning(participants.c.id),
+        {
+            "number": number,
+            "slot": slot,
+            "token_hash": consent.token_hash,
+            "consent_version": consent.version,
+            "consented_at": consent.at,
+            "stage": consent.first_stage,
+            "language": consent.language,
+            **came,
+        },
+    ).scalar_one()
+    _keep_text(connection, consent)
+    connection.execute(
+        sa.insert(appearances),
+        [
+            {
+                "participant_id": participant_id,
+                "position": position,
+                "key": new_key(),
+                "a": pair.a,
+                "b": pair.b,
+                "design": pair.design,
+                "selection_probability": pair.selection_probability,
+            }
+            for position, pair in enumerate(schedule(number, slot), start=1)
+            if pair is not None
+        ],
+    )
+    return Participant(participant_id, number, slot, consent.first_stage, 0, None)
+
+
+def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
+    """Refuse whoever may not begin; returns what is kept of how they came."""
+    arrival = consent.arrival
+    came: dict[str, Any] = {"came_by": arrival.came_by}
+    if is_full(connection, consent.most, **consent.since):
+        raise Full
+    if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":
+        raise NotInvited
+    if arrival.came_by == ROOM:
+        room = find_room(connection, arrival.who)
+        if room is None or not room.is_open:
+            raise NotInvited
+        came["room_id"] = room.id
+    if arrival.came_by in PANELS:
+        contests = consent.contests and not consent.signed
+        if (
+            problem := panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
+        ) is not None:
+            raise problem
+        came |= {"panel_id": arrival.who, "panel_session": arrival.session or None, "panel_signed": consent.signed}
+    return came
+
+
+def panel_state(
+    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
+) -> StoreProblem | None:
+    """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
+
+    With `contests` they say that the latter was somebody else, and may begin: see quotas.take_place. Whoever the panel
+    has `signed` for is kept out by nobody for whom it has not.
+    """
+    if not may_come(connection, mark):
+        return NotListed()
+    if contests:
+        return None
+    same = (participants.c.came_by == arrival.came_by) & (participants.c.panel_id == arrival.who)
+    same &= participants.c.panel_signed | sa.literal(not signed)
+    if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
+        return TakesPartAlready()
+    gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark == mark)
+    return Withdrew() if mark is not None and connection.execute(gone).first() is not None else None
+
+
+@dataclass(frozen=True)
+class Came:
+    """How someone came, to whom a panel may owe something."""
+
+    by: str
+    panel_id: str
+    panel_session: str
+    stage: str
+
+
+def came(connection: Connection, token_hash: bytes) -> Came:
+    """How the participant of this token came."""
+    row = connection.execute(
+        sa.select(
+            participants.c.came_by, participants.c.panel_id, participants.c.panel_session, participants.c.stage
+        ).where(participants.c.token_hash == token_hash)
+    ).one_or_none()
+    if row is None:
+        raise Unknown
+    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage)
+
+
+def _keep_text(connection: Connection, consent: Consent) -> None:
+    """Nobody else does so meanwhile, as only one at a time has the next number."""
+    same = consent_texts.c.version == consent.version
+    if consent.text is None or connection.execute(sa.select(consent_texts.c.version).where(same)).first() is not None:
+        return
+    connection.execute(sa.insert(consent_texts), {"version": consent.version, **consent.text._asdict()})
+
+
+def _next_number(connection: Connection) -> int:
+    """A number that nobody had before, also nobody who withdrew; the row's lock orders several processes."""
+    taken = connection.execute(
+        sa.update(counters)
+        .where(counters.c.name == "participants")
+        .values(value=counters.c.value + 1)
+        .returning(counters.c.value)
+    ).scalar_one()
+    return int(taken)
+
+
+def move_on(connection: Connection, token_hash: bytes, leaving: str, to: str) -> None:
+    """Go from one stage to the next; sent again, or from a page left long ago, it changes nothing."""
+    connection.execute(
+        sa.update(participants)
+        .where(participants.c.token_hash == token_hash, participants.c.stage == leaving)
+        .values(stage=to)
+    )
+
+
+def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
+    """One more try at the comprehension check, after so many `before`; returns whether it is one.
+
+    A form sent again, or by another tab, was counted already and is none: else one could try until all is right.
+    """
+    counted = connection.execute(
+        sa.update(participants)
+        .where(
+            participants.c.token_hash == token_hash,
+            participants.c.stage == "check",
+            participants.c.check_tries == before,
+        )
+        .values(check_tries=before + 1)
+    )
+    return bool(counted.rowcount)
+
+
+def finish(
+    connection: Connection,
+    token_hash: bytes,
+    *,
+    rules: str,
+    expressible: str,
+    comments: str,
+    at: datetime,
+    places: int = 0,
+) -> None:
+    """Keep the closing answers and end, if all that was laid out is answered, and so many `places` at least.
+
+    Sent again it changes nothing.
+    """
+    who = find(connection, token_hash)
+    if who.stage == "finished":
+        return
+    if who.stage not in ("pairs", "second_look") or _open_pairs(connection, who.id, places):
+        raise NotYet
+    connection.execute(
+        sa.insert(closings),
+        {"participant_id": who.id, "rules": rules, "expressible": expressible, "comments": comments},
+    )
+    me = participants.c.id == who.id
+    begun = connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one()
+    ended = max(begun, at)  # also where the clock was put back meanwhile
+    connection.execute(sa.update(participants).where(me).values(stage="finished", finished_at=ended))
+
+
+def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:
+    laid_out, answered = connection.execute(
+        sa.select(sa.func.count(appearances.c.id), sa.func.count(answers.c.id))
+        .select_from(appearances)
+        .outerjoin(answers, (answers.c.appearance_id == appearances.c.id) & (answers.c.version == 1))
+        .where(appearances.c.participant_id == participant_id)
+    ).one()
+    return max(int(laid_out), places) - int(answered)
+
+
+def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
+    """Delete everything about someone. What remains is that on this day somebody withdrew.
+
+    Of a personal link it remains that it was this one, but no name; of someone from a panel, the mark of their id.
+    Returns whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
+    """
+    _, in_fits = delete_participant(connection, participants.c.token_hash == token_hash)
+    connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
+    connection.execute(
+        sa.update(invitations).where(invitations.c.token_hash == token_hash).values(withdrawn_on=at.date(), name="")
+    )
+    return in_fits

@@ -1,0 +1,158 @@
+"""The next pair in active mode: drawn among random candidates, more often where it is worth more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.study.active.features import SeenPeople
+from fairwise.study.active.interest import chances, expected_violation, uncertainty
+from fairwise.study.active.model import AnswerModel, GivenAnswer
+from fairwise.study.designs import DifferingPairs, ShownPair
+from fairwise.errors import InputError
+from fairwise.judgments.answer import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+
+    from fairwise.study.active.logit import Floats
+
+ACTIVE = "active"
+CANDIDATES = 300
+# Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.
+_FEW_NUMBERS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveChooser:
+    """Chooses pairs by what was answered so far; knows what is shown of people, and nothing about outcomes.
+
+    It never changes: `learned` returns another one. All it does follows from the table, the answers and the `rng`.
+    """
+
+    records: Mapping[str, Hashable]
+    """What is shown of each person; two people are never compared whose records are equal."""
+
+    pairs: DifferingPairs
+    model: AnswerModel
+    answers_so_far: int
+
+    @classmethod
+    def of(
+        cls,
+        people: pd.DataFrame,
+        allowed: Collection[Answer] = tuple(Answer),
+        records: Mapping[str, Hashable] | None = None,
+    ) -> ActiveChooser:
+        """Return one that knows no answers yet, and so draws all pairs alike.
+
+        Parameters
+        ----------
+        people : DataFrame
+            Ids in the index, one column for each thing that is shown.
+        allowed : answers
+            All four, or `same` and `no_constraint`.
+        records : {id: what is read}, optional
+            Who looks the same to participants, such as the rows of their cards; otherwise whose values are equal.
+        """
+        seen = SeenPeople.of(people)
+        if records is None:
+            rows = people.groupby(list(people.columns), dropna=False, sort=False).ngroup()
+            records = dict(zip(people.index, rows.tolist(), strict=True))
+        model = AnswerModel.learn(seen, [], four=Answer.A_AT_LEAST_B in allowed)
+        return cls(records, DifferingPairs(records), model, 0)
+
+    def learned(self, answers: Sequence[GivenAnswer]) -> ActiveChooser:
+        """Return one that has learned from all these answers, of all participants, and from no others."""
+        model = AnswerModel.learn(self.model.seen, answers, four=self.model.order is not None)
+        return replace(self, model=model, answers_so_far=len(answers))
+
+    def choose(
+        self,
+        rng: np.random.Generator,
+        own: Sequence[GivenAnswer] = (),
+        *,
+        also_shown: Collection[tuple[str, str]] = (),
+        candidates: int = CANDIDATES,
+        scores: Mapping[str, float] | None = None,
+    ) -> ShownPair:
+        """Draw one participant's next pair.
+
+        Its `selection_probability` is q · M / N: the chance q of this pair among the M candidates, times the chance
+        M / N of being a candidate, of all N pairs that this participant could still be shown. One over it is the
+        weight with which this draw estimates a sum over those N pairs without bias; see `mean_over_pairs`.
+
+        Parameters
+        ----------
+        rng : Generator
+            All the chance there is.
+        own : answers
+            Of this participant so far, in any order, whether `learned` knew them or not.
+        also_shown : pairs of ids
+            What this participant was shown besides; never drawn again, on whichever sides.
+        candidates : int
+            How many pairs are looked at, at most.
+        scores : {id: probability}, optional
+            How likely a current model gives each person the good label. Then half of the choosy draws go to pairs
+            about which this model would break the likely answer.
+        """
+        if candidates < 1:
+            raise InputError(f"candidates={candidates!r}; allowed: 1 or more")
+        shown = {frozenset((each.a, each.b)) for each in own} | {frozenset(pair) for pair in also_shown}
+        left_over = len(self.pairs) - sum(self._differ(*pair) for pair in shown if len(pair) == 2)
+        if not left_over:
+            raise InputError("active design: this participant has been shown every pair of people who differ")
+        pool = self._candidates(rng, shown, min(candidates, left_over))
+        q = self._chances(pool, own, scores)
+        drawn = int(rng.choice(len(pool), p=q))
+        return ShownPair(*pool[drawn], ACTIVE, float(q[drawn]) * len(pool) / left_over)
+
+    def _differ(self, one: str, other: str) -> bool:
+        for person in (one, other):
+            if person not in self.records:
+                raise InputError(f"people: nobody with the id {person!r}")
+        return self.records[one] != self.records[other]
+
+    def _candidates(
+        self, rng: np.random.Generator, shown: Collection[frozenset[str]], wanted: int
+    ) -> list[tuple[str, str]]:
+        """Return different pairs, each as likely as any other that was not shown, sides at random."""
+        pool: dict[frozenset[str], tuple[str, str]] = {}
+        for number in _numbers(rng, self.pairs.ordered, wanted):
+            pair = self.pairs[number]
+            if (key := frozenset(pair)) not in shown:
+                pool.setdefault(key, pair)
+            if len(pool) == wanted:
+                break
+        return list(pool.values())
+
+    def _chances(
+        self, pool: Sequence[tuple[str, str]], own: Sequence[GivenAnswer], scores: Mapping[str, float] | None
+    ) -> Floats:
+        ids = [[pair[side] for pair in pool] for side in (0, 1)]
+        predicted = self.model.predict(self.model.beliefs(own), *map(self.model.seen.positions, ids))
+        worths = [uncertainty(predicted)]
+        if scores is not None:
+            worths.append(expected_violation(predicted, *(_scores(scores, side) for side in ids)))
+        return chances(worths, max(self.answers_so_far, len(own)))
+
+
+def _numbers(rng: np.random.Generator, below: int, at_once: int) -> Iterator[int]:
+    if below <= _FEW_NUMBERS:
+        yield from rng.permutation(below).tolist()
+        return
+    while True:
+        yield from rng.integers(below, size=at_once).tolist()
+
+
+def _scores(scores: Mapping[str, float], ids: Sequence[str]) -> Floats:
+    values = np.array([scores.get(person, np.nan) for person in ids], dtype=np.float64)
+    wrong = ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        person = ids[int(wrong.argmax())]
+        raise InputError(f"scores, person {person!r}: {scores.get(person)!r}; needed: a probability from 0 to 1")
+    return values

@@ -1,0 +1,93 @@
+"""How many pairs of which kind each participant is shown: the table ``[design]`` of ``study.toml``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from fairwise.study.settings_base import Checked, Line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
+"""Kinds of pairs beside uniform ones."""
+
+Count = Annotated[int, Field(ge=0, le=1000)]
+
+
+class Design(Checked):
+    """How many of the pairs are of another kind than uniform."""
+
+    fixed: Count = 0
+    """Pairs that are the same for every participant."""
+
+    stratified: Count = 0
+    """Pairs spread evenly over the combinations of the two people's strata."""
+
+    anchors: Count = 0
+    """Pairs from a pool that participants share, so that their agreement can be measured."""
+
+    repeats: Count = 0
+    """Earlier pairs once more with sides swapped; they measure how steady answers are, and do not count."""
+
+    checks: Count = 0
+    """Pairs of two people with identical records; they measure attention, and do not count."""
+
+    active: Count = 0
+    """Pairs chosen on the way, where the answer is least certain by what was answered so far; they need weights."""
+
+    anchor_pool: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """How many anchor pairs there are; 0 for as many as everyone is shown, so that all are shown the same."""
+
+    anchor_people: Annotated[int, Field(ge=1)] = 2
+    """How many participants who finished every anchor pair should have."""
+
+    strata: tuple[Line, ...] = ()
+    """The columns whose values divide people into strata, such as sex and race; at most 50 strata."""
+
+    lease_hours: Annotated[int, Field(ge=1, le=24 * 365)] = 24
+    """After so many hours without an answer, the anchors of someone who left are given to someone else."""
+
+    @property
+    def pool(self) -> int:
+        """How many anchor pairs there are."""
+        return (self.anchor_pool or self.anchors) if self.anchors else 0
+
+    @property
+    def lease(self) -> timedelta:
+        """How long someone who does not answer keeps their slot."""
+        return timedelta(hours=self.lease_hours)
+
+    @property
+    def beside_uniform(self) -> dict[str, int]:
+        """How many pairs of each other kind there are."""
+        return {kind: number for kind in KINDS if (number := getattr(self, kind))}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if 0 < self.anchor_pool < self.anchors:
+            raise ValueError(f"anchor_pool = {self.anchor_pool}: fewer than the {self.anchors} anchors of everyone")
+        if self.stratified and not self.strata:
+            raise ValueError("stratified pairs need strata: name the columns by which people are divided")
+        return self
+
+
+def added_up(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a study's settings with `pairs` in place of `design.uniform`.
+
+    Where a design says how many pairs are uniform, `pairs` is the sum of all kinds, and need not be said.
+    """
+    design = content.get("design")
+    if not isinstance(design, dict) or "uniform" not in design:
+        return content
+    numbers = [design.get(kind, 0) for kind in ("uniform", *KINDS)]
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError(f"design.uniform = {design['uniform']!r}: each kind needs a whole number from 0")
+    total = sum(numbers)
+    if content.get("pairs", total) != total:
+        raise ValueError(f"pairs = {content['pairs']}, but design adds up to {total}; leave out one of the two")
+    others = {name: value for name, value in design.items() if name != "uniform"}
+    return {**content, "pairs": total, "design": others}

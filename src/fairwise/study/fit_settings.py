@@ -1,0 +1,125 @@
+"""What an operator may ask of a fit, in words that need no programming."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from fairwise.study.settings_base import Checked, Line
+from fairwise.errors import InputError
+from fairwise.judgments.ids import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairwise.study.folder import StudyFolder
+
+ESTIMATORS = {
+    "linear": "A weighted score of the columns, found by search. Usually the most accurate of the three.",
+    "tree": "A few yes-or-no questions (a decision tree). The result comes with a proof that it cannot be better.",
+    "logistic": "Logistic regression, the common statistical model. The fastest, without a proof.",
+}
+RATES = {
+    "dp": "how often people get label 1",
+    "tpr": "how often people whose outcome is 1 get label 1",
+    "fpr": "how often people whose outcome is 0 get label 1",
+    "eo": "both of these rates",
+    "error": "how often the model is wrong",
+}
+DEEPEST = 3
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+_FROM_0_TO_1 = "must be a number from 0 to 1, such as 0.1"
+_NEEDED = {
+    "name": "The name of the fit must have 1 to 500 letters.",
+    "estimator": f"The kind of model must be one of {', '.join(ESTIMATORS)}.",
+    "max_depth": f"The depth of a tree must be a whole number from 1 to {DEEPEST}.",
+    "gamma": f"The difference that is allowed against a judgment (gamma) {_FROM_0_TO_1}.",
+    "eta": f"What the panel may be disappointed by on average (eta) {_FROM_0_TO_1}, or empty for no limit.",
+    "judge_budget": f"What each participant may be disappointed by on average {_FROM_0_TO_1}, or empty for no limit.",
+    "favorable_label": "Say which of the two outcomes is the good one.",
+    "group_rules": (
+        f"A rule for groups needs a rate ({', '.join(RATES)}), a bound from 0 to 1 and a column of the people."
+    ),
+}
+
+
+class GroupRule(Checked):
+    """The rate of each group may differ from everyone's by at most the bound."""
+
+    rate: Literal["dp", "tpr", "fpr", "eo", "error"]
+    bound: Fraction
+    column: Line
+
+
+class FitSettings(Checked):
+    """One fit, and perhaps the frontier around it."""
+
+    name: Line
+    estimator: Literal["linear", "tree", "logistic"] = "linear"
+    max_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 2
+    """Of trees: so many questions in a row at most."""
+
+    gamma: Fraction = 0.1
+    """By how much the chances of two people may differ against a judgment."""
+
+    eta: Fraction | None = 0.0
+    """How much more than that the panel may suffer on average; None for no limit."""
+
+    judge_budget: Fraction | None = None
+    """How much more than that any single participant may suffer on average; None for no limit."""
+
+    favorable_label: Line
+    """The good one of the two outcomes, as written in the people's table: 0 or 1, for example."""
+
+    group_rules: tuple[GroupRule, ...] = ()
+    frontier: bool = True
+    """Whether to find out, too, what other values of eta would cost."""
+
+    finished_only: bool = False
+    """Whether the answers of those who did not finish are left out."""
+
+    @model_validator(mode="after")
+    def _one_division(self) -> Self:
+        if len({rule.column for rule in self.group_rules}) > 1:
+            raise ValueError("All rules for groups in one fit must be about the same column.")
+        return self
+
+    @classmethod
+    def checked(cls, content: Mapping[str, Any], study: StudyFolder | None = None) -> Self:
+        """Return settings from plain values (numbers may be text); with a study, also whether they suit it."""
+        try:
+            settings = cls.model_validate(content)
+        except ValidationError as error:
+            raise InputError(_in_words(error)) from None
+        if study is not None:
+            settings.check_for(study)
+        return settings
+
+    def check_for(self, study: StudyFolder) -> None:
+        """Refuse an outcome or a column that the study does not have."""
+        labels = outcome_labels(study)
+        if self.favorable_label not in labels:
+            raise InputError(
+                f"{self.favorable_label!r} is not one of the outcomes. Say which one is good: {' or '.join(labels)}."
+            )
+        columns = [column.name for column in study.settings.columns]
+        for rule in self.group_rules:
+            if rule.column not in columns:
+                raise InputError(f"A rule for groups names the column {rule.column!r}; there are {', '.join(columns)}.")
+
+
+def outcome_labels(study: StudyFolder) -> tuple[str, ...]:
+    """The two outcomes as they are written; a study without outcomes cannot be fitted."""
+    return tuple(text_of(label) for label in study.outcome().drop_duplicates().sort_values().tolist())
+
+
+def _in_words(error: ValidationError) -> str:
+    """The first thing that is wrong, as one sentence that says what is allowed."""
+    problem = error.errors()[0]
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    if problem["type"] == "extra_forbidden":
+        return f"There is no setting {name}."
+    return _NEEDED.get(name) or problem["msg"].removeprefix("Value error, ")

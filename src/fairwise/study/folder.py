@@ -1,0 +1,151 @@
+"""A study on disk: a folder that is read and checked as a whole before anybody is asked anything."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
+from fairwise.study.editions import SETTINGS, Edition
+from fairwise.study.parquet import read_parquet
+from fairwise.study.people_cards import ID
+from fairwise.study.scores import read_scores
+from fairwise.study.settings import StudySettings
+from fairwise.errors import InputError
+from fairwise.judgments.ids import some
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    import pandas as pd
+
+    from fairwise.study.cards import Card
+
+PEOPLE, OUTCOME, SCORES, SECRET = "people.parquet", "outcome.parquet", "scores.parquet", "secret.key"
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class StudyFolder:
+    """All that a running study reads, and nothing about outcomes unless a fit asks for them."""
+
+    path: Path
+    settings: StudySettings
+    secret: bytes
+    editions: Mapping[str, Edition]
+    """What participants read, by language, the study's first language first."""
+
+    schedules: Schedules
+    fingerprint: str
+    """Which study this is: changes with the people, with every value that is shown, and with the pairs drawn."""
+
+    unfinished: tuple[str, ...]
+    """What an operator has yet to fill in, with its file."""
+
+    scores: Mapping[str, float] | None
+    """How likely a current model gives each person the good label, for active pairs; shown to nobody."""
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> StudyFolder:
+        """Read a study; errors name the file, the setting, the value and what is allowed."""
+        folder = Path(path)
+        if not folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder; make a study with: fairwise study new {folder}")
+        settings = StudySettings.read(folder / SETTINGS)
+        people = read_parquet(folder / PEOPLE)
+        editions = {code: Edition.read(folder, settings, code, people, folder / PEOPLE) for code in settings.languages}
+        cards = editions[settings.languages[0]].cards
+        schedules = Schedules({person: card.rows for person, card in cards.items()}, settings, str(folder / SETTINGS))
+        scores = read_scores(folder / SCORES, cards) if (folder / SCORES).exists() else None
+        return cls(
+            path=folder,
+            settings=settings,
+            secret=read_secret(folder / SECRET),
+            editions=editions,
+            schedules=schedules,
+            fingerprint=_fingerprint(settings, cards, scores),
+            unfinished=tuple(note for edition in editions.values() for note in edition.unfinished),
+            scores=scores,
+        )
+
+    @property
+    def first(self) -> Edition:
+        """In the study's first language."""
+        return self.editions[self.settings.languages[0]]
+
+    @property
+    def cards(self) -> Mapping[str, Card]:
+        """What is shown of each person, by id, in the order of the file and in the study's first language."""
+        return self.first.cards
+
+    @property
+    def consent_version(self) -> str:
+        """Changes with every change of the consent text in the first language."""
+        return self.first.consent_version
+
+    @property
+    def person_ids(self) -> tuple[str, ...]:
+        """In the order of the file."""
+        return tuple(self.cards)
+
+    @property
+    def pairs(self) -> DifferingPairs:
+        """All pairs of people who differ in something that is shown."""
+        return self.schedules.pairs
+
+    def schedule(self, participant_number: int, slot: int) -> tuple[ShownPair, ...]:
+        """Return the pairs that this participant is shown, in order, but for active ones."""
+        return self.schedules.of(participant_number, slot)
+
+    def places(self, participant_number: int, slot: int) -> tuple[ShownPair | None, ...]:
+        """Return the same with None where an active pair comes, which is chosen when the one before it was answered."""
+        return self.schedules.places(participant_number, slot)
+
+    def people(self) -> pd.DataFrame:
+        """Return everyone with the values behind what is shown, by id."""
+        people: pd.DataFrame = read_parquet(self.path / PEOPLE).to_pandas().set_index(ID)
+        return people
+
+    def outcome(self) -> pd.Series[Any]:
+        """Return the outcomes by person, for a fit. Nothing else opens their file."""
+        file = self.path / OUTCOME
+        if not file.exists():
+            raise InputError(f"{file}: there is no such file; this study was made without --outcome")
+        frame = read_parquet(file).to_pandas()
+        if frame.columns[0] != ID or len(frame.columns) != 2:
+            raise InputError(f"{file}: needed: a column {ID!r} and one of outcomes; found: {some(frame.columns)}")
+        if len(frame) != len(self.cards) or set(frame[ID]) != set(self.cards):
+            raise InputError(f"{file}: its people are not those of {PEOPLE}")
+        outcome: pd.Series[Any] = frame.set_index(ID).iloc[:, 0].loc[list(self.cards)]
+        return outcome
+
+
+def read_secret(file: Path) -> bytes:
+    """Return the secret of a study, which is long enough that nobody guesses what follows from it."""
+    try:
+        secret = file.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no such file; without it links and forms cannot be trusted") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    if len(secret) < SECRET_BYTES:
+        raise InputError(f"{file}: {len(secret)} bytes; needed: at least {SECRET_BYTES} random bytes")
+    return secret
+
+
+def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Mapping[str, float] | None) -> str:
+    """Of what decides which pairs are shown and what may be said of them; words may be corrected at any time."""
+    decisive = settings.model_dump(include={"pairs", "seed", "answers"})
+    if settings.design.beside_uniform:
+        decisive["design"] = settings.design.model_dump(exclude={"anchor_people", "lease_hours"}, exclude_defaults=True)
+    names = [column.name for column in settings.columns]
+    seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
+    for person, card in cards.items():
+        seen.update(json.dumps([person, *(row.text for row in card.rows)]).encode())
+    if scores is not None:
+        seen.update(json.dumps([scores[person] for person in cards]).encode())
+    return seen.hexdigest()

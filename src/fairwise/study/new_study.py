@@ -1,0 +1,271 @@
+"""Makes a study from a table of people: a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fairwise.study import folder as study
+from fairwise.study import translations
+from fairwise.study.designs import Schedules
+from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
+from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
+from fairwise.study.languages import SOURCE, available, language
+from fairwise.study.people_cards import ID, cards_of
+from fairwise.study.settings import StudySettings
+from fairwise.errors import InputError
+from fairwise.judgments.ids import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.study.scores import GivenScores
+
+# Two columns that split so many people alike are one column under two names.
+_NO_COINCIDENCE = 20
+# Of each outcome: so many people that one threshold parts are not parted by accident.
+_NO_ACCIDENT = 8
+_NEVER_SHOWN = "which participants never see; leave it out of what is shown"
+_WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
+_TRUTHS = {"true": True, "false": False}
+
+
+def new_study(
+    folder: Path,
+    people: PeopleFile,
+    show: Sequence[str],
+    choices: Mapping[str, Any],
+    *,
+    outcome: str | None = None,
+    scores: GivenScores | None = None,
+) -> study.StudyFolder:
+    """Make a study about these people; only the columns to `show` are kept, the outcome in a file of its own.
+
+    `choices` are settings; a title, labels and units of columns may be left for later. `scores` of a current model are
+    for active pairs alone. The folder must not be there, or be empty.
+    """
+    home = _free(folder)
+    with _drafted(home.parent, f".{home.name}.", people, show, choices, outcome=outcome, scores=scores) as draft:
+        draft.rename(home)
+    return study.StudyFolder.open(folder)
+
+
+@contextmanager
+def drafted_study(
+    home: Path, people: PeopleFile, show: Sequence[str], choices: Mapping[str, Any], *, outcome: str | None = None
+) -> Iterator[StudyDraft]:
+    """Make a study for a folder that is there already, with a secret of its own; it appears there when asked to."""
+    secret = (home / study.SECRET).read_bytes()
+    with _drafted(home, ".study.", people, show, choices, outcome=outcome, secret=secret) as draft:
+        yield StudyDraft(study.StudyFolder.open(draft), home)
+
+
+@dataclass(frozen=True)
+class StudyDraft:
+    """A study that is whole and checked, and not yet where it belongs."""
+
+    study: study.StudyFolder
+    home: Path
+
+    def appear(self) -> None:
+        """Move every file to its place, the settings last: with them the study is there. Done twice it is done once."""
+        draft = self.study.path
+        if not (draft / SETTINGS).exists():
+            return
+        if (self.home / SETTINGS).exists():
+            raise InputError(f"{self.home}: there is a study already")
+        for name in (study.OUTCOME, study.SCORES):  # of a study that never appeared
+            (self.home / name).unlink(missing_ok=True)
+        names = {file.name for file in draft.iterdir()} - {study.SECRET, SETTINGS}
+        for name in (*sorted(names), SETTINGS):
+            (draft / name).replace(self.home / name)
+
+
+@contextmanager
+def _drafted(
+    beside: Path,
+    prefix: str,
+    people: PeopleFile,
+    show: Sequence[str],
+    choices: Mapping[str, Any],
+    *,
+    outcome: str | None = None,
+    scores: GivenScores | None = None,
+    secret: bytes | None = None,
+) -> Iterator[Path]:
+    """Check everything, then fill a folder that only its owner can open; it is gone afterwards unless it was moved."""
+    settings = StudySettings.checked(_with_columns(show, choices), "study")
+    for name in show:
+        _refuse_hidden(people, name, outcome)
+    ids = pa.array([text_of(person) for person in people.table.index], pa.string())
+    table = _table(ids, {name: plain(people.column(name)) for name in show}, people)
+    cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
+    Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
+    results = None
+    if outcome is not None:
+        results = _table(ids, {outcome: pa.array(people.outcome(outcome))}, people)
+        _refuse_telling(table, results, people)
+    if scores is not None and not settings.design.active:
+        raise InputError("scores are for active pairs, and the design has none; add some, such as: 10 active")
+    hidden = {study.OUTCOME: results, study.SCORES: None if scores is None else scores.table(ids)}
+    draft = None
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
+        _write(draft, settings, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
+        yield draft
+    except OSError as error:
+        raise InputError(f"{beside}: cannot be written: {error.strerror or error}") from None
+    finally:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _with_columns(show: Sequence[str], choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices with a title, and with columns whose labels are their names, unless they say otherwise."""
+    labels = [readable(name) for name in show]
+    columns = [
+        {"name": name, "label": name if labels.count(label) > 1 else label}
+        for name, label in zip(show, labels, strict=True)
+    ]
+    own = choices.get("languages", [SOURCE])[0]
+    title = language(own).say(TITLE_DRAFT) if own in available() else TITLE_DRAFT
+    return {"title": title, "columns": columns, **choices}
+
+
+def readable(name: str) -> str:
+    """Return a column's name as a label.
+
+    >>> readable("priors_count"), readable("yearsOfSchool"), readable("IQ")
+    ('Priors count', 'Years of school', 'IQ')
+    """
+    words = [word if word.isupper() else word.lower() for word in _WORDS.split(name) if word]
+    text = " ".join(words) or name
+    return text[:1].upper() + text[1:]
+
+
+def _free(folder: Path) -> Path:
+    """Return the folder's real place, if nothing is there yet."""
+    home = folder.resolve()
+    if home == Path.cwd():
+        raise InputError(f"{folder}: is the folder you are in; give the name of a new one")
+    if home.exists() and not home.is_dir():
+        raise InputError(f"{folder}: is a file; a study is a folder")
+    if home.is_dir() and any(home.iterdir()):
+        raise InputError(f"{folder}: is not empty; a study needs a folder of its own")
+    if not home.parent.is_dir():
+        raise InputError(f"{home.parent}: there is no such folder; make it first")
+    return home
+
+
+def _refuse_hidden(people: PeopleFile, name: str, outcome: str | None) -> None:
+    """Neither the id nor the outcome is for participants to see."""
+    hidden = {people.table.index.name: "the id", outcome: "the outcome"}
+    if name in hidden:
+        raise InputError(f"{people.source.where(column=name)}: this is {hidden[name]}, {_NEVER_SHOWN}")
+
+
+def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile) -> None:
+    """Participants must not read the outcome from a column that says the same under another name, or in numbers."""
+    outcome = results.column_names[1]
+    for name in people.column_names:
+        where = file.source.where(column=name)
+        if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results[outcome])).all():
+            raise InputError(f"{where}: this tells everyone's outcome, {outcome!r}, {_NEVER_SHOWN}")
+        parted = _parted(people[name], results[outcome])
+        if parted is not None:
+            higher, lower = parted
+            raise InputError(
+                f"{where}: everyone with {outcome} = {higher} has a higher number here than everyone with {outcome} = "
+                f"{lower}, so that one threshold tells the outcome, {_NEVER_SHOWN}"
+            )
+
+
+def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[Any, Any] | None:
+    """Return both outcomes, if all known numbers of the first lie above all of the second, and there are enough."""
+    kinds = results.unique().to_pylist()
+    if len(kinds) != 2 or None in kinds or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return None
+    numbers = {kind: column.filter(pc.equal(results, kind)).drop_null() for kind in kinds}
+    if min(map(len, numbers.values())) < _NO_ACCIDENT:
+        return None
+    lowest, highest = ({kind: found(numbers[kind]).as_py() for kind in kinds} for found in (pc.min, pc.max))
+    for higher, lower in (kinds, kinds[::-1]):
+        if lowest[higher] > highest[lower]:
+            return higher, lower
+    return None
+
+
+def _split(column: pa.ChunkedArray) -> NDArray[np.intp]:
+    """Return 0 for those with the first value, missing or not, 1 for those with the second, and so on."""
+    codes, _ = pd.factorize(np.array(column.to_pylist(), dtype=object), use_na_sentinel=False)
+    return codes
+
+
+def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -> pa.Table:
+    if ID in columns:
+        raise InputError(
+            f"{people.source.where(column=ID)}: this name is kept for people's ids, which are not shown; "
+            "give the column another name"
+        )
+    return pa.table({ID: ids, **columns})
+
+
+def plain(column: pd.Series[Any]) -> pa.Array:
+    """Return a column as truths, numbers or text, whatever it was."""
+    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
+        return pa.array(column)
+    texts = [_text(value) for value in column.array]
+    if pd.api.types.is_float_dtype(column.dtype):
+        # By way of text, as 0.1 in half the digits is another number in all of them.
+        return pa.array([None if text is None else float(text) for text in texts], pa.float64())
+    known = {text.strip().lower() for text in texts if text is not None}
+    if known and known <= set(_TRUTHS):
+        return pa.array([None if text is None else _TRUTHS[text.strip().lower()] for text in texts], pa.bool_())
+    return pa.array(texts, pa.string())
+
+
+def _text(value: Any) -> str | None:
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
+    return text_of(value).removesuffix(" 00:00:00" if isinstance(value, pd.Timestamp) else "")
+
+
+def _texts(settings: StudySettings) -> Iterator[tuple[str, str]]:
+    """Name and content of every file that is to be edited."""
+    own, *others = settings.languages
+    yield SETTINGS, settings.toml()
+    for code in others:
+        yield named(SETTINGS, code), translations.draft(settings, code)
+    for code in settings.languages:
+        other = None if code == own else code
+        yield named(CONSENT, other), CONSENT_DRAFTS[code]
+        yield named(TASK, other), TASK_DRAFTS[code]
+
+
+def _write(
+    draft: Path, settings: StudySettings, people: pa.Table, hidden: Mapping[str, pa.Table | None], secret: bytes
+) -> None:
+    for name, text in _texts(settings):
+        (draft / name).write_text(text, encoding="utf-8", newline="\n")
+    pq.write_table(people, draft / study.PEOPLE)
+    (draft / study.SECRET).touch(mode=0o600)
+    (draft / study.SECRET).write_bytes(secret)
+    for name, table in hidden.items():
+        if table is not None:
+            (draft / name).touch(mode=0o600)
+            pq.write_table(table, draft / name)

@@ -1,0 +1,1 @@
+"""The web app: participants' pages at ``/``, the operators' console at ``/admin``."""

@@ -1,0 +1,196 @@
+"""One address for participants and operators: the study at ``/``, the console at ``/admin``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+
+from fairwise.web.console.app import create_console
+from fairwise.web.shared.host import Host
+from fairwise.web.console.rendering import Rendering
+from fairwise.store.housekeeping import Housekeeper
+from fairwise.store.old_models import move_prices_out
+from fairwise.store.errors import StoreUnavailable
+from fairwise.web.shared import metrics
+from fairwise.web.participant.answering import answering
+from fairwise.web.participant.app import add_files, participant_app
+from fairwise.web.shared.security import Guard, Reply
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_log = logging.getLogger("fairwise")
+_PATIENCE_SECONDS = 1.0
+"""So long a request waits to be answered by the study as it is now; then by the study as it was."""
+
+_AT_ONCE = ("/healthz", "/health", "/readyz", metrics.PATH)  # whatever is slow, these say so
+_FAILED = HTMLResponse(
+    '<!doctype html><html lang="en"><title>Something went wrong</title><h1>Something went wrong</h1>'
+    "<p>Nothing that was saved is lost. Go back and try again.</p></html>",
+    500,
+)
+
+
+class Site:
+    """Hands each request to the study as it is now, or to the console."""
+
+    def __init__(self, path: Path, database: str | Path, prefix: str = "") -> None:
+        self._given = (path, database, prefix)
+        self._host: Host | None = None
+        self._console: ASGIApp | None = None
+        self._study: FastAPI | None = None
+        self._housekeeper: Housekeeper | None = None
+        self._looker: ThreadPoolExecutor | None = None
+        self._looking: Future[None] | None = None
+        self._looking_since = 0.0
+        self._complaint = ""
+        self._metrics = metrics.Metrics()
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            raise RuntimeError("the site has not been opened")
+        return self._host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await self._app(scope)(scope, receive, send)
+            return
+        reply = Reply(send)
+        try:
+            await self._answer(scope, receive, reply.send)
+        except Exception:
+            if reply.begun:
+                raise
+            _log.exception("A request failed")  # without its address, which is a key
+            await _FAILED(scope, receive, reply.send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope.get("path", "")
+        if path not in _AT_ONCE and not path.startswith("/static/"):
+            await self._keep_up()
+        if path == metrics.PATH:
+            await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
+        else:
+            await self._metrics.measured(self._app(scope), scope, receive, send)
+
+    def _app(self, scope: Scope) -> ASGIApp:
+        path: str = scope.get("path", "")
+        app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
+        assert app is not None
+        return app
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            self.open()
+        except Exception as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            raise
+        assert self._housekeeper is not None
+        async with self._housekeeper.working():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        self.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def open(self) -> None:
+        host = self._host = Host(*self._given)
+        self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
+        move_prices_out(host.path, host.store)
+        self._console = create_console(self._host)
+        self._study = self._study_app()
+        self._looker = ThreadPoolExecutor(1, "fairwise-looker")
+
+    def close(self) -> None:
+        if self._looker is not None:
+            self._looker.shutdown()
+        if self._study is not None:
+            self._study.state.answering.close()
+        self.host.close()
+
+    async def _keep_up(self) -> None:
+        """Wait until the study is known as it is now, but not for a database or a disk that hangs."""
+        assert self._looker is not None
+        for _ in range(2):  # once more if something was changed after another request began to look
+            if not self.host.is_due:
+                return
+            if self._looking is None or self._looking.done():
+                self._looking, self._looking_since = self._looker.submit(self._look), time.monotonic()
+            left = self._looking_since + _PATIENCE_SECONDS - time.monotonic()
+            if left > 0:
+                looked = asyncio.wrap_future(self._looking)
+                await asyncio.wait([looked], timeout=left)
+                looked.cancel()  # only the waiting: what is under way goes on
+
+    def _look(self) -> None:
+        """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
+        try:
+            if self.host.refresh():
+                before, self._study = self._study, self._study_app()
+                if before is not None:
+                    before.state.answering.close()
+        except StoreUnavailable as error:
+            self._complain(f"The database cannot be used at the moment: {error}")
+        except Exception as error:  # noqa: BLE001 - the log says what it was
+            self._complain(f"Whether the study was changed cannot be seen: {type(error).__name__}: {error}")
+        else:
+            self._complaint = ""
+
+    def _complain(self, what: str) -> None:
+        """Once, and not every second."""
+        if what != self._complaint:
+            self._complaint = what
+            _log.error("%s", what)
+
+    def _study_app(self) -> FastAPI:
+        host = self.host
+        if host.study is None:
+            return _nothing_yet(host)
+        app = participant_app(host.study, host.prefix)
+        app.state.store, app.state.database, app.state.host = host.store, host.database, host
+        app.state.housekeeper = self._housekeeper
+        app.state.answering = answering(host.study, host.store, host.database)
+        return app
+
+
+class _NoAnswers:
+    """Before there is a study."""
+
+    def close(self) -> None: ...
+
+
+def _nothing_yet(host: Host) -> FastAPI:
+    """What everyone sees before there is a study."""
+    rendering = Rendering(host.prefix)
+
+    def page(status: int) -> Response:
+        heading, text = "There is no study here yet", "Whoever runs this server makes one in the console."
+        html = rendering.page(
+            "message", operator=None, csrf="", here="", study=None, done=None, heading=heading, text=text
+        )
+        return HTMLResponse(html, status)
+
+    async def nothing(_request: Request) -> Response:
+        return page(404)
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.answering, app.state.store = _NoAnswers(), host.store
+    add_files(app)
+    app.add_route("/{path:path}", nothing, methods=["GET"])
+    app.add_middleware(Guard, refuse=lambda _scope, status: page(status))
+    return app

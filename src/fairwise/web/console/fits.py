@@ -1,0 +1,271 @@
+"""What would these judgments cost? Fits: asking for one, watching it, and what came out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from fastapi.responses import FileResponse, HTMLResponse
+from starlette.exceptions import HTTPException
+
+from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
+from fairwise.web.console.fits_compared import compared
+from fairwise.web.console.frontier_figure import drawn
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.store.export import taken
+from fairwise.study.fit_settings import FitSettings, outcome_labels
+from fairwise.store.fit_files import Fitted
+from fairwise.study.folder import OUTCOME
+from fairwise.store.job_files import MODEL, PRICES, REPORT
+from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
+from fairwise.store.judged import anyone_answered
+from fairwise.store.study_state import choose, standing
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fastapi.responses import Response
+    from starlette.requests import Request
+
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.jobs import Job
+
+# The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
+# does it can neither read nor send anything of the study.
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SHOWN, LISTED = 20, 1000
+"""So many of the judgments given up are shown at first, and on request."""
+
+# So many details of a person stand in a line of a table.
+_FIRST = 4
+_SAID = {
+    Answer.SAME: "treat both the same",
+    Answer.A_AT_LEAST_B: "A at least as well as B",
+    Answer.B_AT_LEAST_A: "B at least as well as A",
+    Answer.NO_CONSTRAINT: "either may be treated better",
+}
+_BUSY = ("waiting", "running")
+
+
+class FitPages(ConsolePages):
+    """Viewers see all fits; owners ask for them, stop them, choose one and take its model away."""
+
+    routes = (
+        Route("GET", "/admin/fits", "fits", "viewer"),
+        Route("POST", "/admin/fits", "start", "owner"),
+        Route("GET", "/admin/fits/new", "ask", "owner"),
+        Route("GET", "/admin/fits/compare", "compare", "viewer"),
+        Route("GET", "/admin/fits/{id}", "fit", "viewer"),
+        Route("GET", "/admin/fits/{id}/report", "report", "viewer"),
+        Route("GET", "/admin/fits/{id}/model", "model", "owner"),
+        Route("GET", "/admin/fits/{id}/prices", "prices", "owner"),
+        Route("POST", "/admin/fits/{id}/cancel", "cancel", "owner"),
+        Route("POST", "/admin/fits/{id}/point", "fit_point", "owner"),
+        Route("POST", "/admin/fits/{id}/choose", "choose", "owner"),
+    )
+
+    async def fits(self, request: Request) -> Response:
+        jobs, stands = await self._read(all_jobs), await self._read(standing)
+        listed = [(job, asked(job), self._fitted(job)) for job in jobs]
+        return self._page(
+            request,
+            "fits",
+            jobs=[(job, settings, None if found is None else found.summary) for job, settings, found in listed],
+            models=MODELS,
+            finished=[job for job, _, found in listed if found is not None],
+            chosen=stands.chosen_job_id,
+            is_live=any(job.state in _BUSY for job in jobs),
+            advice=await self._advice(),
+        )
+
+    # Asking for a fit
+
+    async def _advice(self) -> str | None:
+        """Say why there can be no fit and what to do about it; None if there can be one."""
+        study = self._host.study
+        if study is None:
+            return "There is no study yet, and so nothing to fit. An owner makes one on the page “Study”."
+        if not (study.path / OUTCOME).exists():
+            return (
+                "This study was made without outcomes, so nobody can say how often a model is wrong. Make a study from "
+                "the same table, choosing the column that says how things turned out, before people answer."
+            )
+        if not await self._read(anyone_answered):
+            return "Nobody has answered yet. As soon as someone has, you can start a fit here."
+        try:
+            labels = await self._beside(_outcomes, study)
+        except InputError as error:
+            return str(error)
+        if len(labels) != 2:
+            return f"A fit needs exactly two different outcomes. The column of this study has {len(labels)}."
+        return None
+
+    async def ask(self, request: Request) -> Response:
+        like = request.query_params.get("like", "")
+        return await self._ask(request, Typed.like(asked(await self._job(like))) if like else Typed())
+
+    async def _ask(self, request: Request, typed: Typed, problem: str | None = None) -> Response:
+        advice, study = await self._advice(), self._host.study
+        if study is None or advice:
+            return self._page(request, "fit_new", 422 if problem else 200, advice=advice, problem=problem)
+        labels = await self._beside(_outcomes, study)
+        return self._page(
+            request,
+            "fit_new",
+            422 if problem else 200,
+            advice=None,
+            problem=problem,
+            typed=typed,
+            models=[(name, words, MODEL_HELP[name]) for name, words in MODELS.items()],
+            depths=DEPTHS,
+            labels=labels,
+            rates=rates(labels),
+            columns=[(column.name, column.label) for column in study.settings.columns],
+            people=await self._read(taken),
+        )
+
+    async def start(self, request: Request) -> Response:
+        typed, study = Typed.of(request.state.form), self._host.study
+        advice = await self._advice()
+        if study is None or advice:
+            return await self._ask(request, typed, advice)
+        try:
+            settings = await self._beside(typed.settings, study)
+        except InputError as error:
+            return await self._ask(request, typed, str(error))
+        return await self._submit(request, settings)
+
+    async def _submit(self, request: Request, settings: FitSettings) -> Response:
+        wanted, who = settings.model_dump(mode="json"), request.state.operator.name
+        put = partial(submit, settings=wanted, operator_name=who, at=datetime.now(UTC))
+        job_id = await self._noted(request, "fit started", settings.name, put)
+        return self._to(f"/fits/{job_id}?done=fit-started")
+
+    async def cancel(self, request: Request) -> Response:
+        job = await self._job(request.path_params["id"])
+        if job.state in _BUSY:
+            await self._noted(request, "fit stopped", f"fit {job.id}", partial(want_cancel, job_id=job.id))
+        return self._to(f"/fits/{job.id}")
+
+    # What came out
+
+    async def fit(self, request: Request) -> Response:
+        job, stands, study = await self._job(request.path_params["id"]), await self._read(standing), self._host.study
+        fitted = self._fitted(job)
+        points = [] if fitted is None else await self._beside(lambda: fitted.frontier)
+        own = None if fitted is None else fitted.own_place
+        given = request.query_params.get("at", "")
+        at = next((place for place in range(len(points)) if str(place) == given), own or 0)
+        return self._page(
+            request,
+            "fit",
+            job=job,
+            described=await self._described(job),
+            chosen=stands.chosen_job_id == job.id,
+            summary=None if fitted is None else fitted.summary,
+            has_report=fitted is not None and fitted.file(REPORT) is not None,
+            has_model=fitted is not None and fitted.file(MODEL) is not None,
+            has_prices=fitted is not None and fitted.file(PRICES) is not None,
+            points=points,
+            figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
+            own=own,
+            at=at,
+            most=LISTED if "all" in request.query_params else SHOWN,
+            cards={} if study is None else study.cards,
+            labels=[] if study is None else [column.label for column in study.settings.columns[:_FIRST]],
+            said=_SAID,
+        )
+
+    async def report(self, request: Request) -> Response:
+        file = await self._file(request, REPORT)
+        html = await self._beside(file.read_text, "utf-8")
+        return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
+
+    async def model(self, request: Request) -> Response:
+        file, job_id = await self._file(request, MODEL), request.path_params["id"]
+        return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
+
+    async def prices(self, request: Request) -> Response:
+        file, job_id = await self._file(request, PRICES), request.path_params["id"]
+        return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
+
+    async def fit_point(self, request: Request) -> Response:
+        """The same fit with the budget of one point of its frontier."""
+        job = await self._job(request.path_params["id"])
+        fitted, at = self._fitted(job), request.state.form.number("at", 0, 10**6)
+        points = [] if fitted is None else fitted.frontier
+        if at is None or at >= len(points):
+            raise HTTPException(404)
+        settings = asked(job)
+        name = settings["name"].partition(" (budget ")[0]
+        changed = {**settings, "eta": points[at].eta, "name": f"{name} (budget {points[at].eta:g})"}
+        return await self._submit(request, FitSettings.checked(changed))
+
+    async def choose(self, request: Request) -> Response:
+        """Not shown to participants before an owner says so of this very model."""
+        job = await self._job(request.path_params["id"])
+        if self._fitted(job) is None:
+            raise HTTPException(404)
+        await self._noted(request, "model chosen", f"fit {job.id}", partial(choose, job_id=job.id, shown=False))
+        return self._to("/results?done=model-chosen")
+
+    async def compare(self, request: Request) -> Response:
+        sides = []
+        for name in ("a", "b"):
+            job = await self._job(request.query_params.get(name, ""))
+            fitted = self._fitted(job)
+            if fitted is None:
+                raise HTTPException(404)
+            sides.append((job, await self._described(job), fitted.summary))
+        return self._page(request, "fits_compared", sides=sides, lines=compared(*(side[1:] for side in sides)))
+
+    # What all of these need
+
+    async def _job(self, given: str) -> Job:
+        if not given.isascii() or not given.isdigit() or len(given) > 9:
+            raise HTTPException(404)
+        job = await self._read(partial(find_job, job_id=int(given)))
+        if job is None:
+            raise HTTPException(404)
+        return job
+
+    def _fitted(self, job: Job) -> Fitted | None:
+        return Fitted.of(self._host.path, job.id) if job.state == "done" else None
+
+    async def _file(self, request: Request, name: str) -> Path:
+        fitted = self._fitted(await self._job(request.path_params["id"]))
+        file = None if fitted is None else fitted.file(name)
+        if file is None:
+            raise HTTPException(404)
+        return file
+
+    async def _described(self, job: Job) -> dict[str, str]:
+        study = self._host.study
+        columns = {} if study is None else {column.name: column.label for column in study.settings.columns}
+        return in_words(asked(job), columns, await self._beside(_labels, study))
+
+
+def asked(job: Job) -> dict[str, Any]:
+    """Return all settings of a fit, also those that went without saying."""
+    return FitSettings.checked(job.settings).model_dump(mode="json")
+
+
+@lru_cache(maxsize=2)
+def _outcomes(study: StudyFolder) -> tuple[str, ...]:
+    """Read once of each study; a host opens it anew when its files change."""
+    return outcome_labels(study)
+
+
+def _labels(study: StudyFolder | None) -> tuple[str, ...]:
+    """The two outcomes, or what stands for them where there are none any more."""
+    try:
+        labels = () if study is None else _outcomes(study)
+    except InputError:
+        labels = ()
+    return labels if len(labels) == 2 else ("0", "1")

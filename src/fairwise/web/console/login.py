@@ -1,0 +1,185 @@
+"""Logging in and out, making the first account, and choosing a new password by a link."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+
+from fairwise.web.console import devices
+
+from fairwise.web.console import passwords
+from fairwise.web.shared.attempts import Attempts, login_limits
+from fairwise.web.console.base import COOKIE, ConsolePages, Route
+from fairwise.store import operators
+from fairwise.web.shared.cookies import cookie_of
+
+if TYPE_CHECKING:
+    from fastapi.responses import Response
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+
+    from fairwise.web.shared.host import Host
+    from fairwise.web.console.rendering import Rendering
+    from fairwise.study.signing import Keys
+    from fairwise.store.operators import Operator
+
+_WRONG = "There is no account with this name and password"
+TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"
+RESET_HOURS = 24
+"""So long an operator has time to choose a password by a link."""
+
+
+def setup_key(host: Host) -> str:
+    """Lets whoever can read it, and so the study's folder or the server's words, make the first account."""
+    return host.keys.form("first operator")
+
+
+def reset_key(keys: Keys, operator_id: int, password_hash: str) -> str:
+    """Lets whoever has it choose a password for an account once: as long as this is what is kept of the password."""
+    until = int(time.time()) + RESET_HOURS * 3600
+    return f"{operator_id}-{until}-{keys.form(_reset_subject(operator_id, until, password_hash))}"
+
+
+def _reset_subject(operator_id: int, until: int, password_hash: str) -> str:
+    return f"reset {operator_id} {until} {password_hash}"
+
+
+class LoginPages(ConsolePages):
+    """Everything that needs no account."""
+
+    routes = (
+        Route("GET", "/admin/login", "ask", "anyone"),
+        Route("POST", "/admin/login", "log_in", "anyone"),
+        Route("POST", "/admin/logout", "log_out", "viewer"),
+        Route("GET", "/admin/setup/{key}", "ask_first", "anyone"),
+        Route("POST", "/admin/setup/{key}", "make_first", "anyone"),
+        Route("GET", "/admin/reset/{key}", "ask_password", "anyone"),
+        Route("POST", "/admin/reset/{key}", "set_password", "anyone"),
+    )
+
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._attempts, self._devices = Attempts(host.path, host.keys), devices.Devices(host.keys)
+
+    async def ask(self, request: Request) -> Response:
+        if request.state.operator is not None:
+            return self._to("")
+        return await self._ask(request)
+
+    async def _ask(self, request: Request, problem: str | None = None, name: str = "", status: int = 200) -> Response:
+        anyone = await self._read(operators.was_set_up)
+        return self._page(request, "login", status, problem=problem, name=name, anyone=anyone)
+
+    async def log_in(self, request: Request) -> Response:
+        form = request.state.form
+        name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
+        address = request.client.host if request.client else ""
+        found = await self._read(partial(operators.credentials, name=name))
+        kept = None if found is None else found[1]
+        device = self._devices.known(name, kept or "", cookie_of(request, devices.COOKIE) or "")
+        limits = login_limits(name, address, device)
+        if not await self._beside(self._attempts.begin, *limits):
+            return await self._ask(request, TOO_MANY, name, 429)
+        if not await self._beside(passwords.is_right, password[: passwords.LONGEST + 1], kept) or found is None:
+            return await self._ask(request, _WRONG, name, 422)
+        await self._beside(self._attempts.forgive, *limits)
+        return await self._begin(request, name, *found)
+
+    async def _begin(self, request: Request, name: str, operator_id: int, password_hash: str) -> Response:
+        """Always under a new token, so that nobody can prepare one for somebody else."""
+        token, now = self._host.keys.new(), datetime.now(UTC)
+        begin = partial(
+            operators.begin_session,
+            operator_id=operator_id,
+            password_hash=password_hash,
+            token_hash=self._host.keys.hashed(token),
+            at=now,
+        )
+        if not await self._host.store.write(begin):  # removed, or given another password, while this one was checked
+            return await self._ask(request, _WRONG, name, 422)
+        response = self._to("")
+        options: dict[str, Any] = {
+            "path": f"{self._host.prefix}/admin",
+            "secure": request.url.scheme == "https",
+            "httponly": True,
+            "samesite": "strict",
+        }
+        response.set_cookie(COOKIE, token, **options)
+        response.set_cookie(devices.COOKIE, self._devices.new(name, password_hash), max_age=devices.SECONDS, **options)
+        return response
+
+    async def log_out(self, request: Request) -> Response:
+        token = cookie_of(request, COOKIE) or ""
+        await self._host.store.write(partial(operators.end_session, token_hash=self._host.keys.hashed(token)))
+        response = self._to("/login")
+        response.delete_cookie(COOKIE, path=f"{self._host.prefix}/admin")
+        return response
+
+    # The first account
+
+    async def ask_first(self, request: Request) -> Response:
+        if await self._is_set_up(request):
+            return self._to("/login")
+        return self._page(request, "setup", problem=None, name="")
+
+    async def make_first(self, request: Request) -> Response:
+        if await self._is_set_up(request):
+            return self._to("/login")
+        form = request.state.form
+        name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
+        problem = passwords.problem_with(password, form.fields.get("again", "")) if name else "Give a name"
+        if problem:
+            return self._page(request, "setup", 422, problem=problem, name=name)
+        kept, now = await self._beside(passwords.hashed, password), datetime.now(UTC)
+        add = partial(operators.add_first_owner, name=name, password_hash=kept, at=now)
+        made = await self._host.store.write(add)
+        return self._to("/login") if made is None else await self._begin(request, name, made, kept)
+
+    async def _is_set_up(self, request: Request) -> bool:
+        if not self._host.keys.is_form("first operator", request.path_params["key"]):
+            raise HTTPException(404)
+        return await self._read(operators.was_set_up)
+
+    # Another password, by a link from the command line
+
+    async def ask_password(self, request: Request) -> Response:
+        operator, _ = await self._of_link(request)
+        return self._page(request, "reset", problem=None, account=operator)
+
+    async def set_password(self, request: Request) -> Response:
+        operator, before = await self._of_link(request)
+        form, now = request.state.form, datetime.now(UTC)
+        password = form.fields.get("password", "")
+        problem = passwords.problem_with(password, form.fields.get("again", ""))
+        if problem:
+            return self._page(request, "reset", 422, problem=problem, account=operator)
+        after = await self._beside(passwords.hashed, password)
+
+        def change(connection: Connection) -> bool:
+            if not operators.change_password(connection, operator.id, before, after):
+                return False
+            operators.note(connection, operator, "password set by link", operator.name, now)
+            return True
+
+        if not await self._host.store.write(change):
+            raise HTTPException(404)
+        return await self._begin(request, operator.name, operator.id, after)
+
+    async def _of_link(self, request: Request) -> tuple[Operator, str]:
+        """Whose link it is, and what is kept of their password; one that was used, or is too old, is not found."""
+        parts = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,12})-([\w-]{1,100})", request.path_params["key"], re.ASCII)
+        if parts is None:
+            raise HTTPException(404)
+        operator_id, until = int(parts[1]), int(parts[2])
+        kept = await self._read(partial(operators.password_hash_of, operator_id=operator_id))
+        known = kept is not None and self._host.keys.is_form(_reset_subject(operator_id, until, kept), parts[3])
+        everyone = await self._read(operators.all_operators)
+        operator = next((one for one in everyone if one.id == operator_id), None)
+        if not known or kept is None or operator is None or time.time() > until:
+            raise HTTPException(404)
+        return operator, kept

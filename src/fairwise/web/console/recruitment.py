@@ -1,0 +1,217 @@
+"""How people come: the study's own links, personal links, and rooms."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import segno
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+
+from fairwise.study.arrivals import PANELS, is_panel_id
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.store.export import defused
+from fairwise.study.signing import Keys
+from fairwise.store import invitations
+from fairwise.store import panel_ids
+from fairwise.store import rooms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi.responses import Response
+    from starlette.requests import Request
+
+MOST_LINKS = 1000
+"""So many at once; more with the command line, or by doing it again."""
+
+_LONGEST_NAME = 200
+_PAGE_SIZE = 50
+# What each panel puts into its own gaps.
+_PANEL_LINKS = {
+    "prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+    "sona": "?survey_code=%SURVEY_CODE%",
+    "mturk": "",
+}
+_STATES = {"invited": "not used yet", "used": "used", "revoked": "revoked", "withdrawn": "withdrew"}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Something to send people or to put on a wall."""
+
+    text: str
+
+    @property
+    def picture(self) -> Markup:
+        """For phones."""
+        drawn = segno.make(self.text, micro=False)
+        return Markup(drawn.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
+
+
+@dataclass(frozen=True)
+class MadeLink:
+    """A personal link, known only now."""
+
+    name: str
+    link: str
+
+
+class ComingPages(ConsolePages):
+    """For owners alone: whoever has a link can answer by it."""
+
+    routes = (
+        Route("GET", "/admin/coming", "coming", "owner"),
+        Route("POST", "/admin/coming/links", "make_links", "owner"),
+        Route("POST", "/admin/coming/links/{id}/revoke", "revoke", "owner"),
+        Route("POST", "/admin/coming/ids", "list_ids", "owner"),
+        Route("POST", "/admin/coming/ids/delete", "delete_list", "owner"),
+        Route("POST", "/admin/coming/rooms", "open_room", "owner"),
+        Route("POST", "/admin/coming/rooms/{code}/close", "close_room", "owner"),
+    )
+
+    async def coming(self, request: Request) -> Response:
+        if self._host.study is None:
+            return self._to("")
+        return await self._coming(request)
+
+    async def _coming(
+        self, request: Request, problem: str | None = None, count: str = "", names: str = "", ids: str = ""
+    ) -> Response:
+        study = self._host.study
+        if study is None:
+            raise HTTPException(404)
+        asked, state = request.query_params.get("page", ""), request.query_params.get("state", "")
+        everyone = await self._read(invitations.all_invited)
+        found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
+        pages = max(1, ceil(len(found) / _PAGE_SIZE))
+        page = min(max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1), pages)
+        recruitment, base = study.settings.recruitment, self._base(request)
+        return self._page(
+            request,
+            "coming",
+            422 if problem else 200,
+            problem=problem,
+            base=base,
+            open_link=Address(f"{base}/") if recruitment.open else None,
+            panel=PANELS.get(recruitment.panel),
+            panel_link=f"{base}/{_PANEL_LINKS[recruitment.panel]}" if recruitment.panel else None,
+            signed=bool(recruitment.panel_keys),
+            listed=await self._read(panel_ids.how_many_listed),
+            ids=ids,
+            rooms=await self._read(rooms.all_rooms),
+            links=found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
+            found=len(found),
+            everyone=len(everyone),
+            states=_STATES,
+            state=state if state in _STATES else "",
+            page=page,
+            pages=pages,
+            count=count,
+            names=names,
+            once=Keys.new(),
+            most=MOST_LINKS,
+        )
+
+    def _base(self, request: Request) -> str:
+        """Where participants reach the study, as far as this page was reached there too."""
+        return f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
+
+    # Personal links
+
+    async def make_links(self, request: Request) -> Response:
+        """Show the links, which are kept nowhere; the same form sent again makes the same links, not others."""
+        form = request.state.form
+        once, count, written = form.text("once", 40), form.text("count", 9), form.text("names", 300_000)
+        names = [name.strip() for name in written.splitlines() if name.strip()]
+        number = form.number("count", 1, MOST_LINKS)
+        problem = _problem(count, number, names)
+        if problem or not once:
+            return await self._coming(request, problem or "Send the form once more", count, written)
+        called = names or [""] * (number or 0)
+        tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(called)]
+        people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
+        keep = partial(invitations.invite_once, people=people, at=datetime.now(UTC))
+        await self._noted(request, "links made", str(len(called)), keep)
+        base = self._base(request)
+        made = [MadeLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
+        file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
+        return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
+
+    async def revoke(self, request: Request) -> Response:
+        which = request.path_params["id"]
+        at = datetime.now(UTC)
+        known = which.isascii() and which.isdigit() and len(which) < 10
+        if not known or which not in {str(one.id) for one in await self._read(invitations.all_invited)}:
+            raise HTTPException(404)
+        await self._noted(
+            request, "link revoked", which, partial(invitations.revoke_one, invitation_id=int(which), at=at)
+        )
+        return self._to("/coming?done=link-revoked")
+
+    # Ids that may come from the panel
+
+    async def list_ids(self, request: Request) -> Response:
+        """Add to the list; once there is one, nobody else is let in."""
+        study, written = self._host.study, request.state.form.text("ids", 300_000)
+        if study is None or not study.settings.recruitment.panel:
+            raise HTTPException(404)
+        ids = [one.strip() for one in written.splitlines() if one.strip()]
+        wrong = next((place for place, one in enumerate(ids, start=1) if not is_panel_id(one)), None)
+        if wrong is not None:
+            problem = f"{ids[wrong - 1][:40]!r} in line {wrong} is no id; allowed: letters, digits and _ . ~ -"
+            return await self._coming(request, problem, ids=written)
+        if not ids:
+            return await self._coming(request, "Give the ids that may come, one in a line")
+        marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
+        keep = partial(panel_ids.list_ids, marks=marks, at=datetime.now(UTC))
+        await self._noted(request, "ids listed", str(len(ids)), keep)
+        return self._to("/coming?done=ids-listed")
+
+    async def delete_list(self, request: Request) -> Response:
+        await self._noted(request, "list of ids deleted", "", panel_ids.delete_list)
+        return self._to("/coming?done=ids-deleted")
+
+    # Rooms
+
+    async def open_room(self, request: Request) -> Response:
+        name = request.state.form.text("name", _LONGEST_NAME)
+        if not name:
+            return await self._coming(request, "Give the room a name, such as Class 7b")
+        await self._noted(request, "room opened", name, partial(rooms.open_room, name=name, at=datetime.now(UTC)))
+        return self._to("/coming?done=room-opened")
+
+    async def close_room(self, request: Request) -> Response:
+        code = rooms.read_code(request.path_params["code"])
+        if await self._read(partial(rooms.find_room, code=code)) is None:
+            raise HTTPException(404)
+        await self._noted(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))
+        return self._to("/coming?done=room-closed")
+
+
+def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None:
+    """What is wrong with a form for links, in one sentence."""
+    if bool(count) == bool(names):
+        return "Give either a number of links or names, one in a line"
+    if count and number is None:
+        return f"{count} is not a number of links; allowed: 1 to {MOST_LINKS}"
+    if len(names) > MOST_LINKS:
+        return f"{len(names)} names; allowed: at most {MOST_LINKS} at once"
+    long = next((name for name in names if len(name) > _LONGEST_NAME), None)
+    return None if long is None else f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
+
+
+def _as_csv(made: Sequence[MadeLink]) -> str:
+    """An address that holds the file itself: the server has the links no more when the page was sent."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", "link"])
+    writer.writerows((defused(one.name), one.link) for one in made)
+    return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"

@@ -1,0 +1,171 @@
+"""Who is asking for a page: the participant of its address, the language they read, the form they sent."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+
+from fairwise.store import pairs
+
+from fairwise.store import participants
+from fairwise.store.errors import NotOpen, NotYet, Unknown
+from fairwise.store.quotas import Quotas
+from fairwise.store.study_state import require_open, standing
+from fairwise.web.shared import views
+from fairwise.web.shared.forms import Form, read_form
+from fairwise.web.shared.language_choice import PARAMETER, language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from fastapi.responses import Response
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.routing import Router
+
+    from fairwise.study.editions import Edition
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.signing import Keys
+    from fairwise.store.participants import Participant
+    from fairwise.store.store import Store
+    from fairwise.web.shared.pages import Pages
+
+
+COOKIE = "fairwise_participant"
+"""By which a device knows who began on it."""
+
+
+class Asking:
+    """What every page of a participant needs to know, and where it may lead."""
+
+    routes: tuple[tuple[str, str, str], ...]
+    """Method, path and name of the handler of each page."""
+
+    always: frozenset[str] = frozenset()
+    """Handlers that work also while the study is paused, and after it was closed."""
+
+    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
+        self._folder, self._settings = folder, folder.settings
+        self._pages, self._keys, self._prefix = pages, keys, prefix
+        self._quotas = Quotas.of(folder.settings)
+        wanted = {
+            "relation": bool(self._settings.relations),
+            "check": self._settings.comprehension_check,
+            "practice": self._settings.practice,
+        }
+        every = ("relation", "task", "check", "practice", "pairs")
+        self._stages = tuple(stage for stage in every if wanted.get(stage, True))
+        # Also after a stage that the operator switched off while somebody was there.
+        self._after = {
+            stage: next(later for later in every[place:] if later in self._stages)
+            for place, stage in enumerate(every[:-1], start=1)
+        }
+
+    def add_to(self, router: Router) -> None:
+        for method, path, handler in self.routes:
+            answer = getattr(self, handler)
+            router.add_route(path, answer if handler in self.always else self._while_open(answer), methods=[method])
+
+    # Paused and closed. Pages go by what was known a second ago at most; whatever is written is checked with it.
+
+    def _is_open(self, request: Request) -> bool:
+        host = getattr(request.app.state, "host", None)
+        return host is None or host.standing.state == "open"
+
+    def _while_open(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Own pages are shut while the study is, but for those who have come to an end."""
+
+        async def answer_while_open(request: Request) -> Response:
+            if not self._is_open(request) and "token" in request.path_params:
+                try:
+                    who = await self._who(request)
+                except Unknown:
+                    return await answer(request)
+                if who.stage not in ("finished", "screened_out"):
+                    raise NotOpen
+            return await answer(request)
+
+        return answer_while_open
+
+    async def not_open(self, request: Request, resume: str | None = None) -> Response:
+        """That nobody can answer; what was sent is kept in the page, to be sent again."""
+        stands = await self._store(request).read(standing)
+        sent = dict((await read_form(request)).fields) if request.method == "POST" else None
+        me = self._me(request) if "token" in request.path_params else None
+        if me is not None:
+            try:
+                await self._who(request)
+            except Unknown:  # a personal link that nobody has used
+                me = None
+        closed = stands.state == "closed"
+        answers = [] if me is None else await self._read(request, pairs.listed)
+        result = closed and stands.result_shown and any(answer is not None for _, answer in answers)
+        here = f"{self._prefix}{request.scope['path']}"
+        page = self._in(request).not_open(me, closed=closed, here=here, resume=resume, sent=sent, result=result)
+        return HTMLResponse(page, 200 if sent is None else 409)
+
+    def _in(self, request: Request) -> Pages:
+        """The pages in the language that this visitor reads."""
+        return self._pages[language_of(request.scope)]
+
+    def _edition(self, request: Request) -> Edition:
+        return self._folder.editions[language_of(request.scope)]
+
+    def _store(self, request: Request) -> Store:
+        store: Store = request.app.state.store
+        return store
+
+    def _hash(self, request: Request) -> bytes:
+        return self._keys.hashed(request.path_params["token"])
+
+    async def _read(self, request: Request, question: Callable[..., Any], **more: Any) -> Any:
+        return await self._store(request).read(partial(question, token_hash=self._hash(request), **more))
+
+    async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
+        """A change of this participant's, while the study is open."""
+        own = partial(change, token_hash=self._hash(request), **more)
+        return await self._store(request).write(partial(while_open, change=own))
+
+    async def _who(self, request: Request) -> Participant:
+        who: Participant = await self._read(request, participants.find)
+        return who
+
+    async def _who_at(self, request: Request, *stages: str) -> Participant:
+        who = await self._who(request)
+        if who.stage not in stages:
+            raise NotYet
+        return who
+
+    async def _own_form(self, request: Request) -> Form:
+        """The form, if it was made for this participant."""
+        form = await read_form(request)
+        if not self._keys.is_form(request.path_params["token"], form.text("csrf", 200)):
+            raise HTTPException(403)
+        return form
+
+    def _me(self, request: Request) -> views.Me:
+        token = request.path_params["token"]
+        path = f"{self._prefix}/p/{token}"
+        base = request.url
+        # On another device, too, they read on in the language they have read so far.
+        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
+        link = f"{base.scheme}://{base.netloc}{path}{language}"
+        return views.Me(path=path, link=link, csrf=self._keys.form(token))
+
+    def _forget_device(self, response: Response) -> None:
+        response.delete_cookie(COOKIE, path=f"{self._prefix}/")
+
+    def _to(self, path: str) -> RedirectResponse:
+        return RedirectResponse(f"{self._prefix}{path}", 303)
+
+    def _to_own(self, request: Request, path: str) -> RedirectResponse:
+        return self._to(f"/p/{request.path_params['token']}{path}")
+
+
+def while_open(connection: Connection, change: Callable[[Connection], Any]) -> Any:
+    """Change something if the study is open, in the same transaction."""
+    require_open(connection)
+    return change(connection)

@@ -1,0 +1,368 @@
+"""How people come in: by whichever way they came, to the consent page, and from there to their own pages."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import segno
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+
+from fairwise.study.arrivals import PANELS, ROOM, Arrival, Incomplete
+from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
+from fairwise.study.languages import marked
+from fairwise.study.panel_signatures import NotSigned
+from fairwise.study.recruitment_settings import filled
+from fairwise.store import participants
+from fairwise.store.invitations import invitation
+from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
+from fairwise.store.rooms import find_room, read_code
+from fairwise.web.shared import views
+from fairwise.web.participant.base import COOKIE, Asking, while_open
+from fairwise.web.shared.cookies import cookie_of
+from fairwise.web.shared.forms import read_form
+from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.signing import Keys
+    from fairwise.store.rooms import Room
+    from fairwise.web.shared.pages import Pages
+
+_DAY = 24 * 3600
+_MONTH = 30 * _DAY
+_OVER = ("finished", "screened_out")
+_REFRESH_SECONDS = 15
+_LONGEST_KEY = 400
+
+_NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
+_TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
+
+
+class Resumed(NamedTuple):
+    """Where someone left off, as their link tells, or this device."""
+
+    path: str
+    by_device: bool
+
+
+class ArrivalPages(Asking):
+    """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
+
+    routes = (
+        ("GET", "/", "welcome"),
+        ("POST", "/not-me", "not_me"),
+        ("POST", "/consent", "consent"),
+        ("GET", "/consent", "again"),
+        ("GET", "/declined", "declined"),
+        ("GET", "/room", "ask_code"),
+        ("POST", "/room", "take_code"),
+        ("GET", "/room/{code}", "room"),
+        ("GET", "/room/{code}/wall", "wall"),
+    )
+
+    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
+        super().__init__(folder, pages, keys, prefix)
+        self._attempts = Attempts(folder.path, keys)
+        self._panel = PanelDoor(self._settings.recruitment, keys)
+
+    async def welcome(self, request: Request) -> Response:
+        """For those who come by the open link or from the panel."""
+        if not self._is_open(request):
+            return await self.not_open(request, _path(await self._resumed(request, None)))
+        recruitment = self._settings.recruitment
+        try:
+            visitor = self._panel.visitor(request.query_params)
+        except (Incomplete, NotSigned):
+            return self._incomplete(request)
+        if visitor is not None:
+            return await self._ask_consent(request, visitor)
+        if recruitment.open:
+            return await self._ask_consent(request, Visitor(Arrival.by_open_link()))
+        resume = await self._resumed(request, None)
+        csrf = self._keys.form("not me ")
+        page = self._in(request).closed_door(code_csrf=self._code_form(), resume=_path(resume), not_me_csrf=csrf)
+        return HTMLResponse(page)
+
+    async def not_me(self, request: Request) -> Response:
+        """Forget who began on this device, for whoever uses it now."""
+        form = await read_form(request)
+        start_key = form.text("start_key", _LONGEST_KEY)
+        if not self._keys.is_form(f"not me {start_key}", form.text("csrf", 200)):
+            raise HTTPException(403)
+        response = self._to(Arrival.parsed(start_key).address if start_key else "/")
+        self._forget_device(response)
+        return response
+
+    def _incomplete(self, request: Request) -> Response:
+        said = self._in(request)
+        panel = PANELS[self._settings.recruitment.panel]
+        text = said.say("Go back to %(panel)s, accept the study there, and open it again from there.") % {
+            "panel": panel
+        }
+        return HTMLResponse(said.message(heading=said.say("This link is not complete"), text=text), 404)
+
+    async def invited(self, request: Request) -> Response:
+        """For those who open a personal link by which nobody takes part (any more)."""
+        said = self._in(request)
+        token = request.path_params["token"]
+        state = await self._read(request, invitation)
+        if state == "invited":
+            return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
+        if state == "withdrawn":
+            return HTMLResponse(said.withdrawn())
+        if state == "revoked":
+            return self._not_invited(request, Arrival.by_personal_link(token))
+        raise Unknown
+
+    def _not_invited(self, request: Request, arrival: Arrival) -> Response:
+        said = self._in(request)
+        heading = said.say("This link no longer works")
+        text = said.say("Whoever gave it to you has closed it. Ask them for another one.")
+        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(arrival)), 410)
+
+    async def again(self, request: Request) -> Response:
+        """For a reload of what was a form."""
+        said = self._in(request)
+        text = said.say("Open the link again by which you came here.")
+        return HTMLResponse(said.message(heading=said.say("This page cannot be opened like that"), text=text), 404)
+
+    def _way_here(self, arrival: Arrival, *, signed: bool = False) -> str:
+        return f"{self._prefix}{self._panel.address(Visitor(arrival, signed))}"
+
+    # Rooms
+
+    async def ask_code(self, request: Request) -> Response:
+        return self._ask_code(request)
+
+    def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
+        page = self._in(request).closed_door(code_csrf=self._code_form(), problem=problem, typed=typed)
+        return HTMLResponse(page, 422 if problem else 200)
+
+    async def take_code(self, request: Request) -> Response:
+        form = await read_form(request)
+        if not self._keys.is_form("room", form.text("csrf", 200)):
+            raise HTTPException(403)
+        typed = form.text("code", 40)
+        code = read_code(typed)
+        room = await self._store(request).read(partial(find_room, code=code))
+        if room is None or not room.is_open:
+            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM), typed)
+        return self._to(f"/room/{code}")
+
+    async def room(self, request: Request) -> Response:
+        found = await self._room(request)
+        if found is None or not found.is_open:
+            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM))
+        visitor = Visitor(Arrival.into_room(found.code))
+        resume = await self._resumed(request, visitor.arrival)
+        if resume is None or not self._is_open(request):
+            return await self._ask_consent(request, visitor)
+        # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
+        start_key = visitor.arrival.start_key
+        csrf, way = self._keys.form(f"not me {start_key}"), self._way_here(visitor.arrival)
+        page = self._in(request).whose_device(resume=resume.path, start_key=start_key, csrf=csrf, way_here=way)
+        return HTMLResponse(page)
+
+    async def wall(self, request: Request) -> Response:
+        """For the wall: the code, large, and as a picture for phones."""
+        found = await self._room(request)
+        if found is None:
+            raise Unknown
+        here = request.url
+        address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
+        picture = segno.make(f"{address}/{found.code}", micro=False)
+        qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
+        page = self._in(request).wall(found, address=address, qr=qr)
+        return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
+
+    async def _room(self, request: Request) -> Room | None:
+        code = read_code(request.path_params["code"])
+        return await self._store(request).read(partial(find_room, code=code))
+
+    def _code_form(self) -> str:
+        return self._keys.form("room")
+
+    # Consent
+
+    async def _ask_consent(self, request: Request, visitor: Visitor, problem: str | None = None) -> Response:
+        arrival = visitor.arrival
+        resume = await self._resumed(request, arrival)
+        if not self._is_open(request):
+            # In a room devices go from hand to hand.
+            return await self.not_open(request, None if arrival.came_by == ROOM else _path(resume))
+        if resume is None and arrival.came_by in PANELS:
+            look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
+            state = await self._store(request).read(partial(look, contests=visitor.contests))
+            if state is not None:
+                return self._refused(request, visitor, state)
+        if resume is None and await self._is_full(request):
+            return self._refused(request, visitor, Full())
+        page = self._in(request).consent(
+            start_key=arrival.start_key,
+            csrf=self._consent_form(request, visitor),
+            resume=_path(resume),
+            # A link of their own leads its owner alone; a device whoever holds it.
+            not_me_csrf=self._keys.form(f"not me {arrival.start_key}") if resume and resume.by_device else None,
+            contests=visitor.contests,
+            problem=problem,
+            way_here=self._way_here(arrival, signed=visitor.signed),
+        )
+        return HTMLResponse(page, 422 if problem else 200)
+
+    def _consent_form(self, request: Request, visitor: Visitor) -> str:
+        """Signed together with the version of the text that is being read, and with whether a panel vouched."""
+        version = self._edition(request).consent_version
+        return f"{version}.{self._keys.form(consent_subject(version, visitor))}"
+
+    def _mark(self, arrival: Arrival) -> bytes | None:
+        return self._keys.mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None
+
+    async def _resumed(self, request: Request, arrival: Arrival | None) -> Resumed | None:
+        """Where this person left off: told by the panel's link, or by this device if it is the same person.
+
+        Whoever has come to an end on a device has nothing to go on with: the next to use it may be somebody else.
+        """
+        own = arrival.token(self._keys) if arrival is not None and arrival.is_lasting else None
+        for token in (own, cookie_of(request, COOKIE)):
+            if token is None:
+                continue
+            try:
+                came = await self._store(request).read(partial(participants.came, token_hash=self._keys.hashed(token)))
+            except Unknown:
+                continue
+            if token == own:
+                return Resumed(f"{self._prefix}/p/{token}", by_device=False)
+            # On a shared machine the last one to come may have been somebody else.
+            same = arrival is None or arrival.came_by not in PANELS or arrival.who == came.panel_id
+            if same and came.stage not in _OVER:
+                return Resumed(f"{self._prefix}/p/{token}", by_device=True)
+        return None
+
+    async def _is_full(self, request: Request) -> bool:
+        at = datetime.now(UTC)
+        return self._quotas.most > 0 and await self._store(request).read(partial(self._quotas.are_full, at=at))
+
+    async def consent(self, request: Request) -> Response:
+        form = await read_form(request)
+        start_key, decision = form.text("start_key", _LONGEST_KEY), form.text("decision", 20)
+        version, _, signature = form.text("csrf", 200).partition(".")
+        contests = decision == "contest" or form.text("contests", 3) == "yes"
+        visitor = self._panel.returned(start_key, contests=contests)
+        if visitor is None or not self._keys.is_form(consent_subject(version, visitor), signature):
+            raise HTTPException(403)
+        if decision == "decline":
+            return self._to("/declined")
+        if decision != "agree":
+            problem = None if decision == "contest" else self._in(request).say("Say whether you agree to take part")
+            return await self._ask_consent(request, visitor, problem)
+        if version != self._edition(request).consent_version:
+            return await self._ask_consent(request, visitor, self._in(request).say(_TEXT_CHANGED))
+        if not await self._may_begin_from_here(request, visitor.arrival):
+            return self._too_many(request, visitor)
+        try:
+            return await self._take_part(request, visitor)
+        except (Full, NotInvited, NotListed, TakesPartAlready, Withdrew) as problem:
+            return self._refused(request, visitor, problem)
+
+    async def _may_begin_from_here(self, request: Request, arrival: Arrival) -> bool:
+        """Count who begins from an address; whoever takes part already only sent the form once more."""
+        recruitment, address = self._settings.recruitment, request.client.host if request.client else ""
+        in_room = arrival.came_by == ROOM
+        most = recruitment.most_from_address_in_rooms if in_room else recruitment.most_from_address
+        try:
+            await self._store(request).read(
+                partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys)))
+            )
+        except Unknown:
+            begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
+            return await asyncio.get_running_loop().run_in_executor(None, begin)
+        return True
+
+    def _too_many(self, request: Request, visitor: Visitor) -> Response:
+        said = self._in(request)
+        heading = said.say("Very many people have begun from this network")
+        text = said.say(
+            "Only so many can begin from one network within a quarter of an hour. Nothing is lost. Please try again in "
+            "a quarter of an hour, or from another network."
+        )
+        way = self._way_here(visitor.arrival, signed=visitor.signed)
+        page = said.message(heading=heading, text=text, back=way, way_here=way)
+        return HTMLResponse(page, 429, headers={"retry-after": str(SECONDS)})
+
+    def _refused(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
+        """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
+        arrival = visitor.arrival
+        if isinstance(problem, Full):
+            return self._full(request, visitor)
+        if isinstance(problem, NotInvited):
+            return self._not_invited(request, arrival)
+        if isinstance(problem, NotListed):
+            return self._not_listed(request, visitor)
+        left = isinstance(problem, Withdrew)
+        # Whoever the panel vouched for is the one who began; of others nobody knows.
+        csrf = None if visitor.signed else self._consent_form(request, visitor)
+        way = self._way_here(arrival, signed=visitor.signed)
+        page = self._in(request).id_taken(start_key=arrival.start_key, csrf=csrf, left=left, way_here=way)
+        return HTMLResponse(page, 200 if left else 409)
+
+    async def _take_part(self, request: Request, visitor: Visitor) -> Response:
+        arrival = visitor.arrival
+        token, edition = arrival.token(self._keys), self._edition(request)
+        consent = participants.Consent(
+            token_hash=self._keys.hashed(token),
+            version=edition.consent_version,
+            at=datetime.now(UTC),
+            first_stage=self._stages[0],
+            lease=self._quotas.lease,
+            hold=self._quotas.hold,
+            language=edition.language.code,
+            text=participants.ConsentText(edition.consent_language, edition.consent_text),
+            arrival=arrival,
+            most=self._quotas.most,
+            mark=self._mark(arrival),
+            signed=visitor.signed,
+            contests=visitor.contests,
+        )
+        start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
+        await self._store(request).write(partial(while_open, change=start))
+        response = self._to(f"/p/{token}")
+        response.set_cookie(
+            COOKIE,
+            token,
+            max_age=_DAY if arrival.came_by == ROOM else _MONTH,
+            path=f"{self._prefix}/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="lax",
+        )
+        return response
+
+    async def declined(self, request: Request) -> Response:
+        return HTMLResponse(self._in(request).declined())
+
+    def _full(self, request: Request, visitor: Visitor) -> Response:
+        arrival, back = visitor.arrival, None
+        if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
+            back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
+        way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(arrival, signed=visitor.signed)
+        return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
+
+    def _not_listed(self, request: Request, visitor: Visitor) -> Response:
+        said = self._in(request)
+        heading = said.say("Your ID is not on the list")
+        text = said.say("Only people whose ID is on a list can take part. Write to those who run the study.")
+        way = self._way_here(visitor.arrival, signed=visitor.signed)
+        return HTMLResponse(said.message(heading=heading, text=text, way_here=way), 403)
+
+
+def _path(resume: Resumed | None) -> str | None:
+    return None if resume is None else resume.path

@@ -1,0 +1,269 @@
+"""A participant's way from the first pair to the end; and the ways out."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from fairwise.study.arrivals import PANELS
+from fairwise.store.housekeeping import tidy_fits
+from fairwise.study.recruitment_settings import filled
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
+from fairwise.store.quotas import lost_place, take_place
+from fairwise.web.shared import views
+from fairwise.web.participant.base import Asking
+from fairwise.web.participant.onboarding import CHOOSE
+from fairwise.web.shared.questions import LONGEST_CLOSING, LONGEST_WHY
+from fairwise.web.participant.result import announced
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.signing import Keys
+    from fairwise.web.shared.pages import Pages
+    from fairwise.web.participant.second_look import SecondLookPages
+
+LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
+_ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
+
+
+class ParticipantPages(Asking):
+    """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
+
+    routes = (  # the first are found fastest
+        ("GET", "/p/{token}/pair/{position}", "pair"),
+        ("POST", "/p/{token}/pair/{position}", "answer"),
+        ("GET", "/p/{token}", "resume"),
+        ("GET", "/p/{token}/", "resume"),  # as some programs copy links
+        ("GET", "/p/{token}/review", "review"),
+        ("GET", "/p/{token}/closing", "closing"),
+        ("POST", "/p/{token}/closing", "finish"),
+        ("GET", "/p/{token}/thanks", "thanks"),
+        ("GET", "/p/{token}/screened-out", "screened_out"),
+        ("GET", "/p/{token}/back", "back"),
+        ("GET", "/p/{token}/withdraw", "withdrawal"),
+        ("POST", "/p/{token}/withdraw", "withdraw"),
+        ("GET", "/withdrawn", "withdrawn"),
+    )
+
+    always = frozenset({"thanks", "screened_out", "back", "withdrawal", "withdraw", "withdrawn"})
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        pages: Mapping[str, Pages],
+        keys: Keys,
+        prefix: str,
+        invited: Callable[[Request], Awaitable[Response]],
+        second_look: SecondLookPages,
+    ) -> None:
+        """`invited` answers those whose personal link nobody has used yet."""
+        super().__init__(folder, pages, keys, prefix)
+        self._invited, self._second_look = invited, second_look
+        recruitment = self._settings.recruitment
+        quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
+        self._limited = bool(quotas)
+        # Nothing is asked before the first answer where nobody could be one too many.
+        self._takes_place = bool(quotas or recruitment.panel)
+
+    # Those who may not, or no longer, take part
+
+    async def withdrawn(self, request: Request) -> Response:
+        return HTMLResponse(self._in(request).withdrawn())
+
+    async def screened_out(self, request: Request) -> Response:
+        await self._who_at(request, "screened_out")
+        came = await self._read(request, participants.came)
+        back = f"{self._me(request).path}/back" if self._settings.recruitment.screened_out_url else None
+        page = self._in(request).screened_out(self._me(request), back=views.WayBack.to(came.by, back))
+        return HTMLResponse(page)
+
+    async def back(self, request: Request) -> Response:
+        """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
+        who, came = await self._who(request), await self._read(request, participants.came)
+        recruitment = self._settings.recruitment
+        ways = {"finished": recruitment.completion_url, "screened_out": recruitment.screened_out_url}
+        address = ways.get(who.stage, "")
+        if not address or came.by not in PANELS:
+            return self._to_own(request, "")
+        code = await self._completion_code(request, who) if who.stage == "finished" else ""
+        return RedirectResponse(filled(address, panel_id=came.panel_id, session=came.panel_session, code=code), 303)
+
+    async def resume(self, request: Request) -> Response:
+        """To where they were; or, by a personal link that nobody has used, to where everyone begins."""
+        try:
+            who = await self._who(request)
+        except Unknown:
+            return await self._invited(request)
+        if who.stage in _ENDS:
+            return self._to_own(request, _ENDS[who.stage])
+        if await self._lost_place(request):
+            return await self._no_place(request)
+        if who.stage != "pairs":
+            return self._to_own(request, f"/{who.stage.replace('_', '-')}")
+        given = await self._read(request, pairs.listed)
+        open_pairs = [position for position, answer in given if answer is None]
+        return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
+
+    # The pairs
+
+    async def pair(self, request: Request) -> Response:
+        return await self._pair(request, saved="saved" in request.query_params)
+
+    async def _pair(
+        self, request: Request, *, saved: bool = False, problem: str | None = None, **typed: Any
+    ) -> Response:
+        position = request.path_params["position"]
+        if not position.isascii() or not position.isdigit() or len(position) > 4:
+            raise Unknown
+        shown = await self._read(request, pairs.shown, position=int(position), places=self._settings.pairs)
+        if shown.answered == 0 and await self._lost_place(request):
+            return await self._no_place(request)
+        again = await self._second_look.shows(request, shown)
+        if shown.stage != "pairs" and not again:
+            raise NotYet
+        given = None
+        if shown.answer is not None:
+            given = views.Given(shown.answer, shown.why, shown.confidence)
+        view = views.Pair(
+            number=shown.position,
+            total=self._settings.pairs,
+            answered=shown.answered,
+            a=self._edition(request).cards[shown.a],
+            b=self._edition(request).cards[shown.b],
+            given=given,
+            key=shown.key,
+            nonce=self._keys.new(),
+            stamp=self._keys.time(shown.key),
+        )
+        page = self._in(request).pair(self._me(request), view, saved=saved, problem=problem, again=again, **typed)
+        return HTMLResponse(page, 422 if problem else 200)
+
+    async def answer(self, request: Request) -> Response:
+        form = await self._own_form(request)
+        answer = form.answer(self._settings.allowed_answers)
+        why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
+        confidence = form.number("confidence", 1, 5) if self._settings.ask_confidence else None
+        if answer is None:
+            return await self._pair(request, problem=self._in(request).say(CHOOSE), why=why, confidence=confidence)
+        key = form.text("key", 32)
+        new = pairs.NewAnswer(
+            key=key,
+            nonce=form.text("nonce", LONGEST_NONCE),
+            answer=answer,
+            why=why,
+            confidence=confidence,
+            seconds=self._keys.seconds_since(key, form.text("stamp", 200)),
+            at=datetime.now(UTC),
+        )
+        take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
+        keep = partial(pairs.record, shown_again=self._second_look.positions, before_first=take)
+        try:
+            position = await request.app.state.answering.record(self._hash(request), new, keep)
+        except ChangedTooOften:
+            return self._changed_too_often(request)
+        except Full:
+            return await self._no_place(request)
+        if self._settings.second_look and (await self._who(request)).stage == "second_look":
+            return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
+        last = position >= self._settings.pairs
+        return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
+
+    async def _lost_place(self, request: Request) -> bool:
+        """Whether they agreed, answered nothing for too long, and others have come in their place."""
+        return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
+
+    async def _no_place(self, request: Request) -> Response:
+        came = await self._read(request, participants.came)
+        address = self._settings.recruitment.screened_out_url
+        back = filled(address, panel_id=came.panel_id, session=came.panel_session, code="") if address else None
+        way_back = views.WayBack.to(came.by, back)
+        page = self._in(request).screened_out(
+            self._me(request), full=True, back=way_back, way_here=self._me(request).path
+        )
+        return HTMLResponse(page, 409 if request.method == "POST" else 200)
+
+    def _changed_too_often(self, request: Request) -> Response:
+        said = self._in(request)
+        text = said.say("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
+        heading = said.say("You have changed this answer very often")
+        return HTMLResponse(said.message(heading=heading, text=text, back=self._me(request).path), 409)
+
+    async def review(self, request: Request) -> Response:
+        await self._who_at(request, "pairs")
+        saved = "saved" in request.query_params
+        return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
+
+    async def _answered(self, request: Request) -> list[views.Answered]:
+        given = dict(await self._read(request, pairs.listed))
+        places = range(1, self._settings.pairs + 1)
+        return [views.Answered(place, given.get(place), comes_later=place not in given) for place in places]
+
+    # The end
+
+    async def closing(self, request: Request) -> Response:
+        who = await self._who_at(request, "pairs", "second_look")
+        answered = await self._answered(request)
+        if any(line.answer is None for line in answered):
+            problem = self._in(request).say("Some pairs are still open. Answer them first")
+            return HTMLResponse(self._in(request).review(self._me(request), answered, problem=problem), 422)
+        await self._second_look.comes_first(request, who)
+        again = who.stage == "second_look"
+        return HTMLResponse(self._in(request).closing(self._me(request), views.Closing(), again=again))
+
+    async def finish(self, request: Request) -> Response:
+        form = await self._own_form(request)
+        texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
+        await self._second_look.comes_first(request, await self._who(request))
+        await self._write(request, participants.finish, at=datetime.now(UTC), places=self._settings.pairs, **texts)
+        response = self._to_own(request, "/thanks")
+        self._forget_device(response)  # whoever uses it next is not offered to go on
+        return response
+
+    async def thanks(self, request: Request) -> Response:
+        who = await self._who_at(request, "finished")
+        answered, code = await self._receipt(request, who)
+        finished_at = who.finished_at or datetime.now(UTC)
+        receipt = views.Receipt(code, answered, finished_at)
+        came, recruitment = await self._read(request, participants.came), self._settings.recruitment
+        back = f"{self._me(request).path}/back" if recruitment.completion_url else None
+        way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
+        result = await announced(request, self._folder.path)
+        return HTMLResponse(self._in(request).thanks(self._me(request), receipt, way_back, result))
+
+    async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
+        """How many pairs someone answered, and a code for exactly these answers."""
+        given = await self._read(request, pairs.listed)
+        said = [f"{position} {answer}" for position, answer in given]
+        return len(given), self._keys.receipt([self._folder.fingerprint, who.number, *said])
+
+    async def _completion_code(self, request: Request, who: participants.Participant) -> str:
+        return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
+
+    async def withdrawal(self, request: Request) -> Response:
+        await self._who(request)
+        return HTMLResponse(self._in(request).withdraw(self._me(request)))
+
+    async def withdraw(self, request: Request) -> Response:
+        await self._own_form(request)
+        came = await self._read(request, participants.came)
+        mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
+        forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
+        store = self._store(request)
+        if await store.write(forget):  # whether the study is open or not
+            with suppress(StoreUnavailable, OSError):  # then the housekeeper does it
+                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
+        request.app.state.housekeeper.wake()
+        response = self._to("/withdrawn")
+        self._forget_device(response)
+        return response

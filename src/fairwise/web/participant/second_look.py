@@ -1,0 +1,120 @@
+"""A second look, where the study wants it: answers that do not fit together are shown once more and may be changed.
+
+What is shown follows from the answers of the first round alone, and so stays the same while someone is there.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fastapi.responses import HTMLResponse, Response
+
+from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.store import pairs
+from fairwise.store import participants
+from fairwise.store.errors import NotYet
+from fairwise.store.rounds import rounds
+from fairwise.web.shared import views
+from fairwise.web.participant.base import Asking
+from fairwise.judgments import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+
+    from fairwise.study.cards import Card
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.second_thoughts import Compared, SecondThought
+    from fairwise.study.signing import Keys
+    from fairwise.store.pairs import Shown
+    from fairwise.store.participants import Participant
+    from fairwise.store.rounds import Rounds
+    from fairwise.web.shared.pages import Pages
+
+_REMEMBERED = 1000
+
+
+class SecondLookPages(Asking):
+    """Its page, and what other pages must know about it."""
+
+    routes = (
+        ("GET", "/p/{token}/second-look", "second_look"),
+        ("POST", "/p/{token}/second-look", "begin"),
+    )
+
+    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
+        super().__init__(folder, pages, keys, prefix)
+        # They are needed for every page and every change of mind, take tens of milliseconds, and stay the same.
+        self._remembered = lru_cache(_REMEMBERED)(self._found)
+
+    async def begin(self, request: Request) -> Response:
+        """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""
+        await self._own_form(request)
+        who = await self._who(request)
+        if who.stage == "pairs":
+            given = await self._read(request, pairs.listed)
+            if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
+                return self._to_own(request, "/closing")
+            await self._write(request, participants.move_on, leaving="pairs", to="second_look")
+        return self._to_own(request, "/second-look")
+
+    async def second_look(self, request: Request) -> Response:
+        await self._who_at(request, "second_look")
+        given = {one.position: one for one in await self._read(request, rounds)}
+        thoughts = self._thoughts(list(given.values()))
+        if not thoughts:  # the operator has switched it off in the meantime
+            return self._to_own(request, "/closing")
+        together = [_together(thought, given, self._edition(request).cards) for thought in thoughts]
+        asked = request.query_params
+        page = self._in(request).second_look(
+            self._me(request), together, saved=asked.get("saved", ""), kept="kept" in asked
+        )
+        return HTMLResponse(page)
+
+    def thoughts(self, connection: Connection, token_hash: bytes) -> tuple[SecondThought, ...]:
+        """What a participant is to be shown once more."""
+        return self._thoughts(rounds(connection, token_hash)) if self._settings.second_look else ()
+
+    def positions(self, connection: Connection, token_hash: bytes) -> set[int]:
+        """Which pairs that are."""
+        return {pair.position for thought in self.thoughts(connection, token_hash) for pair in thought.pairs}
+
+    async def shows(self, request: Request, pair: Shown) -> bool:
+        """Whether someone is there, and this pair is among them."""
+        return pair.stage == "second_look" and pair.position in await self._read(request, self.positions)
+
+    async def comes_first(self, request: Request, who: Participant) -> None:
+        """Refuse to go past it."""
+        if who.stage == "pairs" and await self._read(request, self.thoughts):
+            raise NotYet
+
+    def _thoughts(self, given: list[Rounds]) -> tuple[SecondThought, ...]:
+        if not self._settings.second_look:
+            return ()
+        return self._remembered(tuple(Said(one.position, one.a, one.b, one.first) for one in given))
+
+    def _found(self, said: tuple[Said, ...]) -> tuple[SecondThought, ...]:
+        # As people look in the study's first language, so that reading another one changes nothing.
+        looks = {who: self._folder.cards[who].rows for one in said for who in (one.a, one.b)}
+        return second_thoughts(said, looks)
+
+
+def _together(thought: SecondThought, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.Together:
+    people = tuple(cards[person] for person in thought.people)
+    lines = []
+    for pair in thought.pairs:
+        said = given[pair.position]
+        before = None if said.current == said.first else _statement(pair, said.first)
+        lines.append(views.LookedAt(pair.position, _statement(pair, said.current), before))
+    return views.Together(thought.kind, people, tuple(lines))
+
+
+def _statement(pair: Compared, answer: Answer) -> views.Statement:
+    """The answer about people who are numbered, whichever sides they were on."""
+    one, other = (pair.a + 1, pair.b + 1)
+    if answer == Answer.B_AT_LEAST_A or (one > other and not answer.ordered):
+        one, other, answer = other, one, answer.swapped()
+    return views.Statement(answer, one, other)

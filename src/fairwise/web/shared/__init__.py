@@ -1,0 +1,1 @@
+"""What the pages of participants and of operators share."""

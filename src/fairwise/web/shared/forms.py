@@ -1,0 +1,77 @@
+"""Forms as they arrive: text, cleaned and limited."""
+
+from __future__ import annotations
+
+import logging
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from python_multipart.multipart import parse_options_header
+from starlette.exceptions import HTTPException
+
+from fairwise.web.shared.security import MOST_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from fairwise.judgments import Answer
+
+_MOST_FIELDS = 40
+_MOST_MARKS = 30
+"""On one letter, as in Unicode's format for streams: to put n of them in order takes time that grows with n²."""
+
+# That somebody sent a broken form is no news for the log, which anyone could fill like that.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Fields by name, the last of several with one name."""
+
+    fields: Mapping[str, str]
+
+    def text(self, name: str, longest: int) -> str:
+        """A field without what no database takes and no one types; cut where the page would not have allowed more."""
+        # Cut before anything is done with it; a browser sends two characters for the end of a line.
+        value = self.fields.get(name, "")[: 2 * longest]
+        if not (value.isascii() and value.isprintable()):  # unlike keys and signatures, which are most of what arrives
+            value = unicodedata.normalize("NFC", _typed(value))
+        return value[:longest].strip()
+
+    def number(self, name: str, least: int, most: int) -> int | None:
+        """A whole number, or None if there is none within the limits."""
+        value = self.fields.get(name, "")
+        return int(value) if re.fullmatch("[0-9]{1,9}", value) and least <= int(value) <= most else None
+
+    def answer(self, allowed: tuple[Answer, ...]) -> Answer | None:
+        """One of the answers that this study allows."""
+        value = self.fields.get("answer", "")
+        return next((answer for answer in allowed if answer == value), None)
+
+
+async def read_form(request: Request, most_fields: int = _MOST_FIELDS) -> Form:
+    """The fields of a request; files, and anything but a form, are refused."""
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind not in (b"application/x-www-form-urlencoded", b"multipart/form-data"):
+        raise HTTPException(415)
+    if options.get(b"charset", b"utf-8").lower() != b"utf-8":  # pages are in UTF-8; some others take the square of time
+        raise HTTPException(415)
+    async with request.form(max_files=0, max_fields=most_fields, max_part_size=MOST_BYTES) as form:
+        return Form({name: value for name, value in form.multi_items() if isinstance(value, str)})
+
+
+def _typed(text: str) -> str:
+    """A text without control characters, and without more marks on a letter than anyone writes."""
+    kept, marks = [], 0
+    for character in text:
+        kind = unicodedata.category(character)
+        if kind in ("Cc", "Cs") and character not in "\n\t":
+            continue  # before marks are counted: what is not kept parts no marks either
+        marks = marks + 1 if kind[0] == "M" else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)

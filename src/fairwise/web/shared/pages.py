@@ -1,0 +1,329 @@
+"""The pages of a study: from values to HTML, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from fairwise.study.arrivals import PANELS
+from fairwise.study.languages import Language, language
+from fairwise.web.shared.static_files import read_static_files, version_of
+from fairwise.web.shared.templating import Pieces, environment_for
+from fairwise.web.shared.questions import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES
+from fairwise.study.practice import MEANINGS, check_questions, practice_pair
+from fairwise.web.shared.views import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.settings import StudySettings
+    from fairwise.store.rooms import Room
+    from fairwise.web.shared.views import Answered, Closing, Me, Receipt, Result, Together, WayBack
+
+# Longer values scroll in a box of their own, so that the answers stay within reach.
+LONG_VALUE = 400
+# Smaller violations are said with more digits, so that none is said to be zero.
+LEAST_SHOWN = 0.01
+# Rows of the two cards are lined up by a grid of this many lines (see study.css).
+MOST_ALIGNED = 100
+
+
+class Pages:
+    """Every page a participant may see, in one language; a study in several languages has several of these.
+
+    ``settings`` say their words in this language; ``offered`` are all languages, if there are several. ``consent_html``
+    and ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``me.path``,
+    ``resume``, ``back``) comes with the prefix before it.
+    """
+
+    def __init__(
+        self,
+        settings: StudySettings,
+        consent_html: str,
+        task_html: str,
+        prefix: str = "",
+        *,
+        spoken: Language | None = None,
+        offered: Sequence[Language] = (),
+    ) -> None:
+        prefix = prefix.rstrip("/")
+        self.language = spoken or language(settings.languages[0])
+        self.say = self.language.say
+        self.static_files = read_static_files()
+        self.settings = settings
+        environment = environment_for(self.language)
+        environment.globals |= {
+            "_": self.say,  # faster than Jinja's own, which is for texts with values in them
+            "settings": settings,
+            "language": self.language,
+            "offered": offered,
+            "prefix": prefix,
+            "style": self._address(prefix, "study.css"),
+            "script": self._address(prefix, "study.js"),
+            "consent_html": _below_heading(consent_html),
+            "task_html": _below_heading(task_html),
+            "answers": [
+                {
+                    "key": key,
+                    "value": answer.value,
+                    "words": settings.words_of(answer),
+                    "means": self.say(MEANINGS[answer]),
+                }
+                for key, answer in enumerate(settings.allowed_answers, start=1)
+            ],
+            "closing_questions": [(name, self.say(text)) for name, text in CLOSING_QUESTIONS],
+            "panel": PANELS.get(settings.recruitment.panel),
+            "confidence_words": [(value, self.say(words)) for value, words in CONFIDENCE],
+            "LONG_VALUE": LONG_VALUE,
+            "LONGEST_CLOSING": LONGEST_CLOSING,
+            "LONGEST_WHY": LONGEST_WHY,
+        }
+        environment.globals["pieces"] = Pieces(environment)
+        self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
+
+    def consent(
+        self,
+        *,
+        start_key: str,
+        csrf: str,
+        resume: str | None,
+        not_me_csrf: str | None = None,
+        contests: bool = False,
+        problem: str | None = None,
+        way_here: str = "",
+    ) -> str:
+        """What the study asks for; ``resume`` is where someone left off, if they did.
+
+        With ``not_me_csrf`` that is known by the device, which may be another's; ``contests`` of someone whose id was
+        used by another.
+        """
+        return self._render(
+            "consent",
+            start_key=start_key,
+            csrf=csrf,
+            resume=resume,
+            not_me_csrf=not_me_csrf,
+            contests=contests,
+            problem=problem,
+            way_here=way_here,
+        )
+
+    def closed_door(
+        self,
+        *,
+        code_csrf: str,
+        resume: str | None = None,
+        not_me_csrf: str | None = None,
+        problem: str | None = None,
+        typed: str = "",
+    ) -> str:
+        """For those who need a personal link or a room's code; ``typed`` is a code that was not right."""
+        return self._render(
+            "closed_door",
+            csrf=code_csrf,
+            resume=resume,
+            not_me_csrf=not_me_csrf,
+            start_key="",
+            problem=problem,
+            typed=typed,
+        )
+
+    def whose_device(self, *, resume: str, start_key: str, csrf: str, way_here: str) -> str:
+        """In a room, before anything else: whether it was they who began on this device."""
+        return self._render("whose_device", resume=resume, start_key=start_key, not_me_csrf=csrf, way_here=way_here)
+
+    def id_taken(self, *, start_key: str, csrf: str | None, left: bool, way_here: str) -> str:
+        """Someone began under their id before, or ``left``; with ``csrf`` they may say that it was not them."""
+        return self._render("id_taken", start_key=start_key, csrf=csrf, left=left, way_here=way_here)
+
+    def wall(self, room: Room, *, address: str, qr: Markup) -> str:
+        """A room's code, to be read from afar."""
+        return self._render("wall", room=room, address=address, qr=qr)
+
+    def relation(self, me: Me, *, problem: str | None = None) -> str:
+        """What a participant is to the decision."""
+        return self._render("relation", me=me, problem=problem)
+
+    def screened_out(
+        self, me: Me | None, *, full: bool = False, back: WayBack | None = None, way_here: str = ""
+    ) -> str:
+        """For those who cannot take part, as there are enough people, or enough like them."""
+        return self._render("screened_out", me=me, full=full, back=back, way_here=way_here)
+
+    def declined(self) -> str:
+        """After "I do not agree"."""
+        return self._render("declined")
+
+    def withdrawn(self) -> str:
+        """After everything was deleted."""
+        return self._render("withdrawn")
+
+    def task(self, me: Me, *, problem: str | None = None) -> str:
+        """What there is to do, and how."""
+        return self._render("task", me=me, problem=problem)
+
+    def check(
+        self,
+        me: Me,
+        *,
+        tries: int,
+        problem: str | None = None,
+        wrong: Collection[str] = (),
+        given: Mapping[str, str] | None = None,
+    ) -> str:
+        """Questions about the buttons, after so many tries.
+
+        ``wrong`` names those to look at again, ``given`` is what was chosen.
+        """
+        return self._render(
+            "check",
+            me=me,
+            tries=tries,
+            tries_left=TRIES - tries,
+            questions=check_questions(self.settings, self.say),
+            problem=problem,
+            wrong=wrong,
+            given=given or {},
+        )
+
+    def practice(self, me: Me, *, problem: str | None = None) -> str:
+        """A made-up pair, whose answer is not kept."""
+        a, b = practice_pair(self.say)
+        made_up = Pair(number=1, total=1, answered=0, a=a, b=b, given=None, key="", nonce="", stamp="")
+        return self.pair(me, made_up, saved=False, problem=problem, practice=True)
+
+    def pair(
+        self,
+        me: Me,
+        pair: Pair,
+        *,
+        saved: bool,
+        problem: str | None = None,
+        problem_at: str = "answer",
+        practice: bool = False,
+        again: bool = False,
+        why: str | None = None,
+        confidence: int | None = None,
+    ) -> str:
+        """Two people and the question, ``again`` in a second look; ``problem_at`` is the field a problem is about.
+
+        ``why`` and ``confidence`` are what was sent and could not be saved; without them, those of the current answer.
+        """
+        differ: Sequence[bool] = ()
+        if self.settings.mark_differences:
+            differ = pair.a.differences(pair.b)
+        return self._render(
+            "pair",
+            me=me,
+            pair=pair,
+            cards=(("A", pair.a), ("B", pair.b)),
+            given=pair.given,
+            why=why if why is not None else (pair.given.why if pair.given else ""),
+            confidence=confidence if confidence is not None else (pair.given.confidence if pair.given else None),
+            differ=differ,
+            aligned=len(pair.a.rows) < MOST_ALIGNED,
+            saved=saved,
+            problem=problem,
+            problem_at=problem_at,
+            practice=practice,
+            again=again,
+        )
+
+    def review(self, me: Me, answered: Sequence[Answered], *, saved: bool = False, problem: str | None = None) -> str:
+        """All pairs with their answers."""
+        return self._render(
+            "review",
+            me=me,
+            answered=[
+                (line, None if line.answer is None else self.settings.words_of(line.answer)) for line in answered
+            ],
+            done=sum(line.answer is not None for line in answered),
+            left=[line.number for line in answered if line.answer is None and not line.comes_later],
+            saved=saved,
+            problem=problem,
+        )
+
+    def second_look(self, me: Me, groups: Sequence[Together], *, saved: str = "", kept: bool = False) -> str:
+        """Answers side by side; ``saved`` is the number of a pair just answered, ``kept`` that one could not be."""
+        aligned = len(groups[0].people[0].rows) < MOST_ALIGNED
+        return self._render("second_look", me=me, groups=groups, saved=saved, kept=kept, aligned=aligned)
+
+    def closing(
+        self, me: Me, values: Closing, *, again: bool = False, problem: str | None = None, problem_at: str = "rules"
+    ) -> str:
+        """The three open questions; ``problem_at`` is the field that a problem is about."""
+        return self._render("closing", me=me, values=values, again=again, problem=problem, problem_at=problem_at)
+
+    def thanks(self, me: Me, receipt: Receipt, way_back: WayBack | None = None, result: str = "never") -> str:
+        """The end, with a receipt, and the way back for those whom a panel sent.
+
+        ``result`` says whether they can see what became of their answers: now, perhaps later, or never.
+        """
+        finished = self.language.moment(receipt.finished_at)
+        return self._render("thanks", me=me, receipt=receipt, finished=finished, way_back=way_back, result=result)
+
+    def result(self, me: Me | None, result: Result) -> str:
+        """How the chosen model treats someone's pairs; without ``me``, as operators may look at it."""
+
+        def decimal(number: float) -> str:
+            return self.language.decimal(f"{number:.2f}" if number >= LEAST_SHOWN else f"{max(number, 0.0001):.4f}")
+
+        aligned = len(self.settings.columns) < MOST_ALIGNED
+        return self._render("result", me=me, result=result, decimal=decimal, aligned=aligned)
+
+    def withdraw(self, me: Me, *, problem: str | None = None) -> str:
+        """The question whether they are sure."""
+        return self._render("withdraw", me=me, problem=problem)
+
+    def not_open(
+        self,
+        me: Me | None,
+        *,
+        closed: bool,
+        here: str,
+        resume: str | None,
+        sent: Mapping[str, str] | None,
+        result: bool = False,
+    ) -> str:
+        """While nobody may answer, or any more; ``sent`` is what came just now, to be sent again to ``here``."""
+        return self._render("not_open", me=me, closed=closed, here=here, resume=resume, sent=sent, result=result)
+
+    def message(self, *, heading: str, text: str, back: str | None = None, way_here: str = "") -> str:
+        """Anything that went another way than planned."""
+        return self._render("message", heading=heading, text=text, back=back, way_here=way_here)
+
+    def _address(self, prefix: str, name: str) -> str:
+        return f"{prefix}/static/{name}?v={version_of(self.static_files[name][0])}"
+
+    def _render(
+        self, name: str, *, me: Me | None = None, problem: str | None = None, way_here: str = "", **values: Any
+    ) -> str:
+        """``way_here`` is the address of the page, where that is not what the browser shows."""
+        return self._templates[f"{name}.html"].render(me=me, problem=problem, way_here=way_here, **values)
+
+
+def pages_of(folder: StudyFolder, prefix: str) -> dict[str, Pages]:
+    """Return the pages of a study in each of its languages."""
+    languages = [edition.language for edition in folder.editions.values()]
+    offered = languages if len(languages) > 1 else []
+    return {
+        code: Pages(
+            edition.settings,
+            edition.consent_html,
+            edition.task_html,
+            prefix,
+            spoken=edition.language,
+            offered=offered,
+        )
+        for code, edition in folder.editions.items()
+    }
+
+
+def _below_heading(html: str) -> Markup:
+    """A document under the heading of its page: where it has a first-level heading, all of them go one level down."""
+    if "<h1" in html:
+        html = re.sub(r"(</?h)([1-5])\b", lambda found: f"{found[1]}{int(found[2]) + 1}", html)
+    return Markup(html)  # noqa: S704 - sanitised by whoever read it

@@ -1,0 +1,142 @@
+"""What holds for every request: headers, limits, and that a form was sent from our own page."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+
+from fairwise.web.shared.timeouts import impatient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_log = logging.getLogger("fairwise")
+MOST_BYTES = 400 * 1024  # the three closing texts; a character is up to twelve bytes on its way
+_LONGEST_HOST = 260  # no name is longer, and a port
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
+)
+"""What a page may load, and where its forms may go; who may show it in a frame is said beside it."""
+
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
+    # The address of a page is the key to it, so no other site may learn it. ("no-referrer" would hide the origin of our
+    # own forms as well.)
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "x-robots-tag": "noindex, nofollow",
+}
+
+
+class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
+    """A request with more than we read."""
+
+
+class Guard:
+    """Refuse requests that are too large or come from elsewhere; add the headers to every reply, also to a failure."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        refuse: Callable[[Scope, int], Response],
+        *,
+        scripts_may_ask: bool = False,
+        larger: Mapping[str, int] | None = None,
+    ) -> None:
+        """With `scripts_may_ask`, scripts of our own may ask this server for numbers while a page is open.
+
+        `larger` are paths to which more bytes may be sent than anywhere else, and how many.
+        """
+        self._app = app
+        self._refuse = refuse
+        self._larger = larger or {}
+        self._headers = dict(HEADERS)
+        if scripts_may_ask:
+            self._headers["content-security-policy"] += "; connect-src 'self'"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = Reply(send, self._headers)
+        most = self._larger.get(scope["path"], MOST_BYTES)
+        refused = _refused(scope["method"], Headers(scope=scope), most)
+        if refused:
+            await self._refuse(scope, refused)(scope, receive, reply.send)
+            return
+        try:
+            await self._app(scope, _limited(impatient(receive), most), reply.send)
+        except ClientDisconnect:
+            return  # nobody is there to be answered, and nothing went wrong here
+        except Exception:
+            _log.exception("A page failed")  # without its address, which is a key
+            if reply.begun:
+                raise
+            await self._refuse(scope, 500)(scope, receive, reply.send)
+
+
+class Reply:
+    """A reply with our headers, and whether anything of it was sent."""
+
+    def __init__(self, send: Send, headers: Mapping[str, str] = HEADERS) -> None:
+        self._send, self._headers = send, headers
+        self.begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+def _refused(method: str, headers: Headers, most: int) -> int | None:
+    """The status of a request that is not let in, or None."""
+    if len(headers.get("host", "")) > _LONGEST_HOST:  # it becomes links, and pictures of them
+        return 400
+    if method not in ("GET", "HEAD") and not from_here(headers):
+        return 403
+    length = headers.get("content-length", "0")
+    # A digit of another script is no number here, and one of thousands of digits not worth reading.
+    known = length.isascii() and length.isdigit() and len(length) < 16
+    return None if known and int(length) <= most else 413
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """For requests that do not say how long they are."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise TooLarge
+        return message
+
+    return receive_limited
+
+
+def from_here(headers: Headers) -> bool:
+    """Whether the browser says that this form is ours; every browser of the last years says so."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        return False
+    try:
+        return origin is None or urlsplit(origin).netloc == headers.get("host")
+    except ValueError:  # not an origin at all
+        return False

@@ -1,0 +1,63 @@
+"""Templates of participants' pages: compiled once for a process, and what many pages share made once for a study."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from jinja2.bccache import Bucket
+
+    from fairwise.study.languages import Language
+
+# Cards that are kept as HTML, some kilobytes each.
+MOST_KEPT = 2000
+
+
+def environment_for(spoken: Language) -> Environment:
+    """Return the templates in one language, escaped by default."""
+    environment = Environment(
+        extensions=["jinja2.ext.i18n"],
+        loader=PackageLoader("fairwise.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        bytecode_cache=_compiled(),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.install_gettext_translations(spoken.catalogue, newstyle=True)  # type: ignore[attr-defined]
+    return environment
+
+
+class _Compiled(BytecodeCache):
+    """Templates are compiled once in a process: for every language, study and preview they are the same."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._kept:
+            bucket.bytecode_from_string(self._kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+@cache
+def _compiled() -> _Compiled:
+    return _Compiled()
+
+
+class Pieces:
+    """Parts of the page of a pair that many pages have in common, each made once and kept."""
+
+    def __init__(self, environment: Environment) -> None:
+        made: Any = environment.get_template("pieces.html").module
+        self.card = lru_cache(MOST_KEPT)(made.card)
+        self.rows = made.rows
+        self.buttons = lru_cache(made.buttons)
+        self.meanings = lru_cache(made.meanings)

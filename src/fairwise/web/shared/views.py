@@ -1,0 +1,187 @@
+"""What pages are made from: plain values, not yet escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairwise.study.arrivals import PANELS
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from fairwise.study.cards import Card
+    from fairwise.web.shared.treatment import Treatment
+    from fairwise.judgments import Answer
+
+
+@dataclass(frozen=True)
+class Me:
+    """The participant who looks at the page: where their pages are, and the token that their forms carry."""
+
+    path: str
+    """``/p/TOKEN`` with the prefix before it; also the link with which they can go on elsewhere."""
+
+    link: str
+    """The same with scheme and host, to be copied."""
+
+    csrf: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer that is current."""
+
+    answer: Answer
+    why: str = ""
+    confidence: int | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair to be judged, ``number`` of ``total``."""
+
+    number: int
+    total: int
+    answered: int
+    a: Card
+    b: Card
+    given: Given | None
+    key: str
+    """Unguessable name of this appearance."""
+
+    nonce: str
+    """Of this form: sent twice, it counts once."""
+
+    stamp: str
+    """When the page was made, signed: from it the time to answer is known."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A line of the list of answers given so far."""
+
+    number: int
+    answer: Answer | None
+    comes_later: bool = False
+    """Whether this pair is chosen only when the one before it is answered."""
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The three closing questions; empty until something was written."""
+
+    rules: str = ""
+    expressible: str = ""
+    comments: str = ""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a participant may keep as a proof that everything arrived."""
+
+    code: str
+    answers: int
+    finished_at: datetime
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """Back to the panel that sent someone."""
+
+    panel: str
+    """Its name as people know it."""
+
+    address: str | None
+    """Where it is led to, if the study knows."""
+
+    code: str = ""
+    """What the panel wants to be told."""
+
+    @classmethod
+    def to(cls, came_by: str, address: str | None, code: str = "") -> WayBack | None:
+        """Return the way back; None for those whom no panel sent."""
+        return cls(PANELS[came_by], address, code) if came_by in PANELS else None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was said about two people who are numbered: of the ordered answers, always that `one` comes first."""
+
+    answer: Answer
+    one: int
+    other: int
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """A pair in a second look; ``before`` is what was said at first, if something else is current."""
+
+    number: int
+    said: Statement
+    before: Statement | None
+
+
+@dataclass(frozen=True)
+class Together:
+    """Answers that are looked at together, about people who are numbered from 1."""
+
+    kind: str
+    people: tuple[Card, ...]
+    pairs: tuple[LookedAt, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether any of them is not what it was at first."""
+        return any(pair.before for pair in self.pairs)
+
+    @property
+    def differences(self) -> tuple[bool, ...]:
+        """Which rows are not the same for all of them."""
+        return tuple(len(set(rows)) > 1 for rows in zip(*(card.rows for card in self.people), strict=True))
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """How the chosen model treats a pair that a participant judged."""
+
+    number: int
+    a: Card
+    b: Card
+    treatment: Treatment
+    counts: bool
+    """Whether the answer set a rule for the model; repeats and checks only measure something."""
+
+    @property
+    def group(self) -> str:
+        """Under which heading it is shown."""
+        return str(self.treatment.status) if self.counts else "measured"
+
+
+@dataclass(frozen=True)
+class PanelResult:
+    """What the chosen model does with everyone's answers. Errors are shares of all people decided about."""
+
+    people: int
+    asked: int
+    """How many answers ask for something."""
+
+    honoured: int
+    error: float
+    error_without: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a participant sees of the result."""
+
+    pairs: tuple[PairResult, ...]
+    panel: PanelResult
+    gamma: float
+    is_newer: bool
+    """Whether they finished only after the model was made, which then does not know their answers."""
+
+    def of(self, group: str) -> list[PairResult]:
+        """The pairs of a group, those first that the model is furthest from."""
+        found = [pair for pair in self.pairs if pair.group == group]
+        return sorted(found, key=lambda pair: (-round(pair.treatment.violation, 6), pair.number))

@@ -1,0 +1,215 @@
+"""How the study goes, as one picture for all pages that show it: at most a few seconds old, and made in a thread.
+
+Only the answers of those who answered since the last picture are read again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy.exc import DBAPIError
+
+from fairwise.web.shared.agreement_so_far import AgreementClock
+from fairwise.study.quality import NAMES, Flag, flags
+from fairwise.store.engine import database_url, snapshot_engine
+from fairwise.store.errors import StoreUnavailable
+from fairwise.store.progress import answers_of, outside, progress
+from fairwise.store.quotas import Quotas
+from fairwise.store.slots import anchor_coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from fairwise.web.shared.agreement_so_far import AgreementSoFar
+    from fairwise.study.folder import StudyFolder
+    from fairwise.store.progress import Answers, Outside, Progress
+    from fairwise.store.slots import AnchorCoverage
+
+_FRESH_SECONDS = 2.0
+LEFT_AFTER = timedelta(minutes=30)
+"""After so long without an answer someone who has not finished is said to have left; they may come back."""
+
+AT_IT, LEFT, FINISHED, SCREENED_OUT = "at_it", "left", "finished", "screened_out"
+STATES = {AT_IT: "at it", LEFT: "left", FINISHED: "finished", SCREENED_OUT: "screened out"}
+
+
+@dataclass(frozen=True)
+class Person:
+    """One participant, of whom nothing is known here but how they went."""
+
+    number: int
+    state: str
+    came_by: str
+    started_at: datetime
+    last_at: datetime
+    """When they last answered, or else began or finished."""
+
+    answered: int
+    seconds: float | None
+    """The middle one of their times per pair."""
+
+    flags: tuple[Flag, ...]
+    excluded: bool
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long pairs take: three quarters of them, half of them and one quarter take at most this many seconds."""
+
+    lower: float
+    middle: float
+    upper: float
+    of: int
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """The study at one moment. Who is excluded counts among the people, and nowhere else."""
+
+    at: datetime
+    people: Sequence[Person]
+    outside: Outside
+    answered_at: NDArray[np.float64]
+    """When each pair was first answered, in seconds since 1970, in order."""
+
+    times: Times | None
+    anchors: Sequence[AnchorCoverage]
+    agreement: AgreementSoFar | None
+
+    @property
+    def states(self) -> Counter[str]:
+        return Counter(person.state for person in self.people)
+
+    @property
+    def excluded(self) -> int:
+        return sum(person.excluded for person in self.people)
+
+    @property
+    def flagged(self) -> dict[str, int]:
+        """How many have each flag."""
+        found = Counter(flag.kind for person in self.people if not person.excluded for flag in person.flags)
+        return {kind: found[kind] for kind in NAMES}
+
+
+_NO_NUMBERS = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Digest:
+    """What is kept in mind of one participant's answers."""
+
+    versions: int
+    last_answer_id: int
+    flags: tuple[Flag, ...]
+    seconds: NDArray[np.float64]
+    middle: float | None
+    answered_at: NDArray[np.float64]
+    last_at: datetime | None
+
+    @classmethod
+    def of(cls, who: Progress, answers: Answers) -> _Digest:
+        seconds = np.array([given.seconds for given in answers.given if given.seconds is not None], dtype=np.float64)
+        middle = float(np.median(seconds)) if len(seconds) else None
+        moments = np.array([at.timestamp() for at in answers.first_at])
+        last_at = answers.last_at
+        return cls(who.versions, who.last_answer_id, flags(answers.given), seconds, middle, moments, last_at)
+
+    def is_of(self, who: Progress) -> bool:
+        return (self.versions, self.last_answer_id) == (who.versions, who.last_answer_id)
+
+
+_NOTHING = _Digest(0, 0, (), _NO_NUMBERS, None, _NO_NUMBERS, None)
+
+
+class Watch:
+    """One for each process."""
+
+    def __init__(self, database: str | Path) -> None:
+        """The database must be there."""
+        self._engine = snapshot_engine(database_url(database))
+        self._lock = Lock()
+        self._digests: dict[int, _Digest] = {}
+        self._picture: Picture | None = None
+        self._made = 0.0
+        self._agreement = AgreementClock(self._engine)
+
+    def now(self, study: StudyFolder) -> Picture:
+        """The study as of a few seconds ago at most; call it in a thread."""
+        with self._lock:
+            if self._picture is None or time.monotonic() - self._made > _FRESH_SECONDS:
+                try:
+                    with self._engine.connect() as connection:
+                        self._picture = self._look(connection, study, datetime.now(UTC))
+                except DBAPIError as error:
+                    raise StoreUnavailable(str(error.orig)) from error
+                self._made = time.monotonic()
+            return self._picture
+
+    def begin(self, study: StudyFolder) -> None:
+        """Read all answers that are there already, in a thread: the first page need not wait for it then."""
+        Thread(target=self._begin, args=(study,), name="fairwise-watch", daemon=True).start()
+
+    def _begin(self, study: StudyFolder) -> None:
+        with suppress(StoreUnavailable):  # the first page will say so
+            self.now(study)
+
+    def forget(self) -> None:
+        """Something was changed here: look again when asked next."""
+        with self._lock:
+            self._picture = None
+
+    def _look(self, connection: Connection, study: StudyFolder, now: datetime) -> Picture:
+        everyone = progress(connection)
+        changed = {who.id: who for who in everyone if not self._digests.get(who.id, _NOTHING).is_of(who)}
+        kept = {who.id: self._digests[who.id] for who in everyone if who.id in self._digests}
+        read = {one.participant_id: one for one in answers_of(connection, list(changed))}
+        self._digests = kept | {key: _Digest.of(changed[key], one) for key, one in read.items()}
+        counted = [self._digests[who.id] for who in everyone if who.id in self._digests and not who.excluded]
+        quotas, pool = Quotas.of(study.settings), study.schedules.anchor_pool
+        return Picture(
+            at=now,
+            people=[_person(who, self._digests.get(who.id, _NOTHING), now) for who in everyone],
+            outside=outside(connection),
+            answered_at=np.sort(np.concatenate([_NO_NUMBERS, *(digest.answered_at for digest in counted)])),
+            times=_times(np.concatenate([_NO_NUMBERS, *(digest.seconds for digest in counted)])),
+            anchors=anchor_coverage(connection, pool, **quotas.since(now)) if pool else (),
+            agreement=self._agreement.ask(
+                frozenset((who.id, who.versions, who.last_answer_id) for who in everyone if not who.excluded)
+            ),
+        )
+
+
+def _person(who: Progress, digest: _Digest, now: datetime) -> Person:
+    last_at = who.finished_at or digest.last_at or who.started_at
+    state = who.stage
+    if state not in (FINISHED, SCREENED_OUT):
+        state = AT_IT if now - last_at < LEFT_AFTER else LEFT
+    return Person(
+        number=who.number,
+        state=state,
+        came_by=who.came_by,
+        started_at=who.started_at,
+        last_at=last_at,
+        answered=who.answered,
+        seconds=digest.middle,
+        flags=digest.flags,
+        excluded=bool(who.excluded),
+    )
+
+
+def _times(seconds: NDArray[np.float64]) -> Times | None:
+    if not len(seconds):
+        return None
+    lower, middle, upper = map(float, np.quantile(seconds, [0.25, 0.5, 0.75]))
+    return Times(lower, middle, upper, len(seconds))
