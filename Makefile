@@ -17,7 +17,7 @@ test: .venv/.ready
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation test_equal_nan.py \
     cli/test_bots.py cli/test_check_and_plan.py cli/test_fit.py cli/test_parsing.py \
-    elicitation/test_bots.py elicitation/test_bundles.py elicitation/test_settings.py elicitation/test_web.py \
+    bots/test_bots.py archive/test_bundles.py study/test_settings.py web/participant/test_pairs.py \
     security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/blocks/test_many_passes.py \
     learning/test_lazy_imports.py learning/test_regression_game.py learning/test_scikit_learn.py
@@ -82,7 +82,7 @@ defences: .venv/.ready
 
 # Every field, header and kind of file gets ten thousand bytes of the worst, then a million: time per byte must not grow.
 work-per-byte: .venv/.ready
-	PYTHONPATH=.:tests/support $(BIN)/python -m tests.security.work_per_byte
+	PYTHONPATH=. $(BIN)/python -m tests.security.work_per_byte
 
 sbom: .venv/.ready
 	$(BIN)/python scripts/bill_of_materials.py docs/sbom.json docs/licences.md

@@ -11,9 +11,9 @@ from scipy.stats import t
 
 from benchmarks import compas
 from benchmarks.row import Row, median_seconds, seconds, table
-from fairwise.study.active import ActiveChooser, GivenAnswer
 from fairwise.judgments import Answer
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
+from fairwise.study.active import ActiveChooser, GivenAnswer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,11 +17,11 @@ from benchmarks.lean_client import ANSWERS, thinking_panel
 from benchmarks.row import Row, table
 from benchmarks.served_study import make_study, served
 from benchmarks.timed_server import TIMES
-from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
 from fairwise.store import participants
 from fairwise.store.store import Store
 from fairwise.store.tables import answer_models, answers, appearances
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
 from fairwise.web.server import DATABASE_FILE
 
 if TYPE_CHECKING:

@@ -22,13 +22,11 @@ from benchmarks.lean_client import ANSWERS, LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import served
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.study.new_study import new_study
-from fairwise.store import jobs
-from fairwise.store import pairs
-from fairwise.store import participants
-from fairwise.store.store import Store
 from fairwise.jobs.keeping import started
 from fairwise.judgments import Answer
+from fairwise.store import jobs, pairs, participants
+from fairwise.store.store import Store
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     import subprocess

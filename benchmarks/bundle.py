@@ -13,12 +13,12 @@ from benchmarks.row import Row, seconds
 from benchmarks.served_study import make_study
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.study.folder import StudyFolder
-from fairwise.study.signing import Keys
 from fairwise.store import participants
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, appearances
+from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -17,13 +17,13 @@ import sqlalchemy as sa
 from benchmarks.answers_postgresql import postgresql
 from benchmarks.row import Row, seconds, table
 from benchmarks.served_study import make_study
-from fairwise.web.console.base import COOKIE
-from fairwise.web.app import Site
-from fairwise.study.signing import Keys
+from fairwise.judgments import Answer
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.operators import Operator, add_operator, begin_session
 from fairwise.store.tables import answers, appearances, closings, invitations, participants
-from fairwise.judgments import Answer
+from fairwise.study.signing import Keys
+from fairwise.web.app import Site
+from fairwise.web.console.base import COOKIE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.study.folder import StudyFolder
 from fairwise.store.snapshot import snapshot
+from fairwise.study.folder import StudyFolder
 from faults.crowd import Crowd
 from faults.disk import SmallDisk
 from faults.ledger import compared

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 
 from fairwise.cli.app import run
-from fairwise.store import store
-from fairwise.store import writer
+from fairwise.store import store, writer
 from fairwise.web import server
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ END = """Math.max(...[...document.querySelectorAll("main > *")].map((one) => one
 ROOM = 16
 """Pixels around a part of a page."""
 
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(ROOT))
 
-from tutorial_walk import follow  # noqa: E402 - shared with the tests
+from tests.support.tutorial_walk import follow  # noqa: E402 - shared with the tests
 
 
 def take(page: Page, name: str, part: Locator | None) -> None:

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tests.support.small_study import study_maker
+from tests.support.visits import Visit, visiting
 
 from fairwise.judgments import Judgments
+from fairwise.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fairwise.study.folder import StudyFolder
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
@@ -103,3 +108,21 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     passwords._nobodys.cache_clear()
     yield
     passwords._nobodys.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyFolder]:
+    return study_maker(tmp_path_factory)
+
+
+@pytest.fixture
+def store(new_database: Callable[[], str | Path]) -> Any:
+    opened = Store.open(new_database(), "study")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def visit(make_study: Any, tmp_path: Path) -> Iterator[Visit]:
+    with visiting(make_study(), tmp_path / "study.sqlite") as opened:
+        yield opened

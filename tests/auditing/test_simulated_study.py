@@ -11,11 +11,11 @@ import pytest
 
 from fairwise.auditing.simulated_study import PLANNING_MODEL, Cost, _seed, play, simulate_study
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.study.folder import OUTCOME
-from fairwise.study.new_study import new_study
 from fairwise.errors import InputError
 from fairwise.judgments import krippendorff_alpha, repeat_consistency
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.study.folder import OUTCOME
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.study.folder import StudyFolder
-from fairwise.store import pairs
-from fairwise.store import participants
-from fairwise.store.store import Store
 from fairwise.judgments import Answer, Judgments
+from fairwise.store import pairs, participants
+from fairwise.store.store import Store
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from visits import visiting
+from tests.support.visits import visiting
 
-from fairwise.study.folder import StudyFolder
 from fairwise.store import erasure
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import counters, participants
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

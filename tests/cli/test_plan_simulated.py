@@ -9,8 +9,8 @@ import pytest
 
 from fairwise.auditing.simulated_study import Cost, simulate_study
 from fairwise.cli.plan_simulated import SimulationOptions
-from fairwise.study.folder import StudyFolder
 from fairwise.simulation.pace import USUAL_SECONDS, minutes_for
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

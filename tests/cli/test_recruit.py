@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from visits import hidden, visiting
+from tests.support.visits import hidden, visiting
 
 from fairwise.study.folder import StudyFolder
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from replicated_page import check_page
+from tests.support.replicated_page import check_page
 
 from fairwise import replication
 

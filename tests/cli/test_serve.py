@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from served_process import served
+from tests.support.served_process import served
 
 from fairwise.judgments import Judgments
 

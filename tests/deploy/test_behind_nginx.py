@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, cast
 import httpx2
 import psycopg
 import pytest
-from served_process import free_port, served
-from small_study import study_maker
 from sqlalchemy.engine import make_url
-from visits import Visit, hidden
+from tests.support.served_process import free_port, served
+from tests.support.small_study import study_maker
+from tests.support.visits import Visit, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 import typer
 import yaml  # type: ignore[import-untyped]
-from served_process import free_port, served
-from small_study import study_maker
+from tests.support.served_process import free_port, served
+from tests.support.small_study import study_maker
 
 from fairwise.cli.app import app
+from fairwise.jobs import keeping
 from fairwise.web.console.study_wizard import MakingPages
 from fairwise.web.shared import security
-from fairwise.jobs import keeping
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from pages import PAGES, commands, name_of
+from tests.support.pages import PAGES, commands, name_of
+from tests.support.visits import hidden, visiting
 from typer.testing import CliRunner
-from visits import hidden, visiting
 
 from fairwise.cli.app import app
 from fairwise.datasets.people_file import PeopleFile

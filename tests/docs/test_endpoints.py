@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from small_study import study_maker
+from tests.support.small_study import study_maker
 
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.participant.app import participant_app

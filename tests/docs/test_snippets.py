@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT, name_of, snippets
+from tests.support.pages import PAGES, ROOT, name_of, snippets
 
 SNIPPETS = [
     pytest.param(text, printed, id=f"{name_of(page)}-{number}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from accessible import axe_on
-from served import browsing, press
-from served_site import serving_site
+from tests.support.accessible import axe_on
+from tests.support.served import browsing, press
+from tests.support.served_site import serving_site
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from accessible import axe_on
-from operating import PASSWORD
 from playwright.sync_api import expect
-from served import browsing, press
+from tests.support.accessible import axe_on
+from tests.support.operating import PASSWORD
+from tests.support.served import browsing, press
 
 from fairwise.bots.browser import checked_address
 from fairwise.bots.panel import play
-from fairwise.study.folder import StudyFolder
 from fairwise.simulation import draw_respondents
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

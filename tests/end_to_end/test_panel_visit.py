@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from accessible import axe_on
-from served import PAIRS, Served, browsing, press, serving
+from tests.support.accessible import axe_on
+from tests.support.served import PAIRS, Served, browsing, press, serving
 
-from fairwise.study.settings import StudySettings
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.roster import roster
 from fairwise.store.tables import answers, appearances, participants
 from fairwise.study.practice import check_questions
+from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

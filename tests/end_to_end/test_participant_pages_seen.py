@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from accessible import WCAG, axe_on
-from page_gallery import ALICE, BELLA, DESKTOP, GALLERY, LABELS, NARROWEST, PHONE, visiting
+from tests.support.accessible import WCAG, axe_on
+from tests.support.page_gallery import ALICE, BELLA, DESKTOP, GALLERY, LABELS, NARROWEST, PHONE, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from page_gallery import ME, PREFIX, visiting
+from tests.support.page_gallery import ME, PREFIX, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from accessible import WCAG, axe_on
+from tests.support.accessible import WCAG, axe_on
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import load_compas

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from accessible import axe_on
-from fits import done_job, wanted
-from fitting import answered, study_of, working
-from served import browsing, press
-from served_site import ServedSite, serving_site
+from tests.support.accessible import axe_on
+from tests.support.fits import done_job, wanted
+from tests.support.fitting import answered, study_of, working
+from tests.support.served import browsing, press
+from tests.support.served_site import ServedSite, serving_site
 
 from fairwise.store.study_state import choose
 

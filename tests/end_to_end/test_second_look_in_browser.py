@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from accessible import axe_on
-from served import Served, browsing, press, serving
+from tests.support.accessible import axe_on
+from tests.support.served import Served, browsing, press, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from accessible import axe_on
+from tests.support.accessible import axe_on
 
 from fairwise.datasets import make_people
 from fairwise.replication import run_study, write_study

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from served import browsing
-from served_process import free_port
-from tutorial_walk import ROOT, TUTORIAL, follow
+from tests.support.served import browsing
+from tests.support.served_process import free_port
+from tests.support.tutorial_walk import ROOT, TUTORIAL, follow
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
-    from tutorial_reader import Section
+    from tests.support.tutorial_reader import Section
 
 pytestmark = pytest.mark.slow
 

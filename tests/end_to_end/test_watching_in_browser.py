@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import uvicorn
-from accessible import WCAG, axe_on
-from operating import PASSWORD
 from playwright.sync_api import expect
-from served import browsing, press
+from tests.support.accessible import WCAG, axe_on
+from tests.support.operating import PASSWORD
+from tests.support.served import browsing, press
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.web.console.passwords import hashed
-from fairwise.web.app import Site
-from fairwise.study.new_study import new_study
 from fairwise.store.operators import add_operator
+from fairwise.study.new_study import new_study
+from fairwise.web.app import Site
+from fairwise.web.console.passwords import hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults.study import make_study
-from visits import visiting
+from tests.support.visits import visiting
 
 from fairwise.archive.backups.taking import take_backup
 from fairwise.study.folder import StudyFolder

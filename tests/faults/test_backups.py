@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from old_study import everything, old_rows
+from tests.support.old_study import everything, old_rows
+from tests.support.visits import Visit, hidden, visiting
 from typer.testing import CliRunner
-from visits import Visit, hidden, visiting
 
-from fairwise.cli.app import app
 from fairwise.archive.backups.archive import MANIFEST, STUDY, BackupWriter
-from fairwise.study.folder import SECRET, StudyFolder
+from fairwise.cli.app import app
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.tables import invitations, jobs, operators, rooms, sessions
+from fairwise.study.folder import SECRET, StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

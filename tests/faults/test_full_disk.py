@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from faults.disk import SmallDisk
 from faults.postgres import set_read_only
 from faults.study import make_study
-from operating import Operating, operating
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, OperationalError
-from visits import Visit, hidden
+from tests.support.operating import Operating, operating
+from tests.support.visits import Visit, hidden
 
 from fairwise.store import failures
 from fairwise.store.failures import FailedWrites

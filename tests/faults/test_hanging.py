@@ -15,18 +15,18 @@ import httpx2
 import psycopg
 import pytest
 import sqlalchemy as sa
-from hanging import Hanging
-from served import listening
-from served_process import served
 from sqlalchemy.engine import make_url
-from visits import hidden
+from tests.support.hanging import Hanging
+from tests.support.served import listening
+from tests.support.served_process import served
+from tests.support.visits import hidden
 
-from fairwise.web.app import Site
-from fairwise.store import timeouts as patience
 from fairwise.store import store
+from fairwise.store import timeouts as patience
 from fairwise.store.engine import database_url, reading_engine, writing_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.store import Store
+from fairwise.web.app import Site
 from fairwise.web.shared.metrics import TOKEN
 
 if TYPE_CHECKING:

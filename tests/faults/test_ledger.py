@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 from faults.ledger import Compared, Ledger, compared
-from visits import hidden, visiting
+from tests.support.visits import hidden, visiting
 
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.tables import answers, participants

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
-from operating import operating
 from sqlalchemy.engine import make_url
+from tests.support.operating import operating
+from tests.support.visits import Visit, visiting
 from typer.testing import CliRunner
-from visits import Visit, visiting
 
-from fairwise.cli.app import app
 from fairwise.archive.backups.taking import take_backup
-from fairwise.web.shared.host import Host
+from fairwise.cli.app import app
+from fairwise.errors import InputError
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.identity import FILE
-from fairwise.store.study_state import set_state
 from fairwise.store.store import Store
-from fairwise.errors import InputError
+from fairwise.store.study_state import set_state
+from fairwise.web.shared.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from tests.faults.test_backups import at, change, fairwise
-from visits import visiting
+from tests.support.visits import visiting
 
 from fairwise.archive.backups import archive
 from fairwise.archive.backups.archive import MANIFEST, checked_backup

@@ -14,9 +14,9 @@ import httpx2
 import psutil
 import pytest
 from faults.ledger import kept
-from fitting import answered, job_of, study_of, submitted, until
-from served_process import served
-from visits import hidden
+from tests.support.fitting import answered, job_of, study_of, submitted, until
+from tests.support.served_process import served
+from tests.support.visits import hidden
 
 from fairwise.store.store import Store
 

@@ -12,16 +12,16 @@ import sqlalchemy as sa
 from faults.postgres import set_read_only
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
-from visits import Visit, hidden, visiting
+from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.web.shared.host import Host
-from fairwise.web.app import Site
-from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.column_types import Moment
+from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, participants, repeats
+from fairwise.web.app import Site
+from fairwise.web.shared.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
-from old_study import everything, old_rows
+from tests.support.old_study import everything, old_rows
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app

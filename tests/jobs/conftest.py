@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from fitting import answered, study_of
+from tests.support.fitting import answered, study_of
 
 from fairwise.store.store import Store
 

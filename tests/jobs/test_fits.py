@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from fitting import answered, ended, study_of, submitted, until, working
+from tests.support.fitting import answered, ended, study_of, submitted, until, working
 
+from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.study.folder import OUTCOME
 from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
 from fairwise.store.store import Store
-from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.study.folder import OUTCOME
 
 if TYPE_CHECKING:
     from pathlib import Path

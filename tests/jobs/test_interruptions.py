@@ -16,13 +16,13 @@ import pandas as pd
 import psutil
 import pytest
 import sqlalchemy as sa
-from fitting import ended, job_of, killed, submitted, until, working
+from tests.support.fitting import ended, job_of, killed, submitted, until, working
 
-from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
-from fairwise.store import jobs
-from fairwise.store.tables import jobs as table
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
+from fairwise.store import jobs
+from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
+from fairwise.store.tables import jobs as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

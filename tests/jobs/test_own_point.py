@@ -12,15 +12,15 @@ import pytest
 
 from fairwise import Judgments
 from fairwise.constraints.status import status_counts
-from fairwise.study.fit_settings import FitSettings
-from fairwise.store.fit_files import Fitted
-from fairwise.store.job_files import MODEL, PRICES, job_folder
-from fairwise.store.jobs import Job
-from fairwise.web.shared.treatment import Status, Treatment
 from fairwise.jobs.steps import JobHome, perform
 from fairwise.jobs.task import Task
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.store.fit_files import Fitted
+from fairwise.store.job_files import MODEL, PRICES, job_folder
+from fairwise.store.jobs import Job
+from fairwise.study.fit_settings import FitSettings
+from fairwise.web.shared.treatment import Status, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

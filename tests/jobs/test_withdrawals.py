@@ -13,25 +13,34 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
-from traces import files_with, traces_of
+from tests.support.fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
+from tests.support.traces import files_with, traces_of
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.archive.backups.taking import take_backup
 from fairwise.archive.bundles.archive import write_bundle
-from fairwise.store.forgetting import forget_in_time
-from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json, unfinished_folder
-from fairwise.store.old_models import move_prices_out
-from fairwise.store import jobs
-from fairwise.store import participants
-from fairwise.store.erasure import erase
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
-from fairwise.store.tables import participants as table
 from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobHome
 from fairwise.learning import persistence
+from fairwise.store import jobs, participants
+from fairwise.store.erasure import erase
+from fairwise.store.forgetting import forget_in_time
+from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.job_files import (
+    FRONTIER,
+    MODEL,
+    PRICES,
+    REPORT,
+    SCORES,
+    SUMMARY,
+    job_folder,
+    read_json,
+    unfinished_folder,
+)
+from fairwise.store.old_models import move_prices_out
+from fairwise.store.snapshot import snapshot
+from fairwise.store.store import Store
+from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from estimators import ESTIMATORS, each_estimator, fit, of_label_1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.support.estimators import ESTIMATORS, each_estimator, fit, of_label_1
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.pairs import PairRows

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from estimators import ESTIMATORS, each_estimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from tests.support.estimators import ESTIMATORS, each_estimator
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import error_without_dearest, frontier

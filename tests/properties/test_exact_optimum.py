@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from listed_programme import least_error
+from tests.support.listed_programme import least_error
 
 from fairwise import Judgments, PairwiseFairClassifier
 

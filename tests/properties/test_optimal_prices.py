@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from moments import MOMENTS
 from scipy.optimize import linprog
+from tests.support.moments import MOMENTS
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import removal_saving

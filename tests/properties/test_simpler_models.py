@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairlearn.reductions import DemographicParity, EqualizedOdds, ErrorRateParity, FalsePositiveRateParity
-from moments import MOMENTS
+from tests.support.moments import MOMENTS
 
 from fairwise import Judgments, PairwiseFairClassifier
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from pages import ROOT
-from replicated_page import check_page
 from scipy import stats
+from tests.support.pages import ROOT
+from tests.support.replicated_page import check_page
 
 from fairwise import Judgments
 from fairwise.datasets import make_people

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from small_study import study_maker
-from tried import PROPERTY, Tried
+from tests.support.small_study import study_maker
+from tests.support.tried import PROPERTY, Tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,11 +9,11 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from attacked import PARAMETERS
+from tests.support.attacked import PARAMETERS
 
 if TYPE_CHECKING:
-    from attacked import Attacked
     from fastapi import FastAPI
+    from tests.support.attacked import Attacked
 
 
 def document(app: FastAPI, attacked: Attacked) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from crafted_models import crafted
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -22,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from tried import how_many, rng_of
+from tests.support.crafted_models import crafted
+from tests.support.tried import how_many, rng_of
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import ModelFileError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tried import Tried
+    from tests.support.tried import Tried
 
     Document = dict[str, Any]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
-from served import listening
+from tests.support.served import listening
 
-from fairwise.web.app import Site
 from fairwise.web import protocol
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

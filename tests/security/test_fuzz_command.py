@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from mutations import EVIL, damaged_table, evil
-from tried import Tried, how_many, patience, rng_of
+from tests.support.mutations import EVIL, damaged_table, evil
+from tests.support.tried import Tried, how_many, patience, rng_of
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app

@@ -13,20 +13,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mutations import damaged, damaged_archive, damaged_table, damaged_text
-from tried import Tried, how_many, rng_of
-from visits import hidden, visiting
+from tests.support.mutations import damaged, damaged_archive, damaged_table, damaged_text
+from tests.support.tried import Tried, how_many, rng_of
+from tests.support.visits import hidden, visiting
 
 from fairwise import PairwiseFairClassifier
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.datasets.people_file import PeopleFile
+from fairwise.errors import InputError
+from fairwise.judgments import Judgments
 from fairwise.study.fit_settings import FitSettings
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import read_text, safe_html
-from fairwise.errors import InputError
-from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable

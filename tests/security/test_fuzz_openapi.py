@@ -8,21 +8,21 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import schemathesis
-from attacked import copied, good_visit, prepared
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from raw_asgi import Asked, send
 from tests.security.openapi import document
 from tests.security.test_fuzz_requests import harmless
-from tried import Tried, how_many
+from tests.support.attacked import copied, good_visit, prepared
+from tests.support.raw_asgi import Asked, send
+from tests.support.tried import Tried, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from attacked import Attacked
+    from tests.support.attacked import Attacked
 
-    from fairwise.web.app import Site
     from fairwise.study.folder import StudyFolder
+    from fairwise.web.app import Site
 
 WHO = ("nobody", "viewer", "owner")
 

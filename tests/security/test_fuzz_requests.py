@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import psycopg
-from attacked import FORM, GAPS, HEADERS, copied, good_visit, prepared
-from mutations import EVIL, damaged, damaged_table, evil
-from operating import operating
-from raw_asgi import Asked, send
 from sqlalchemy.engine import make_url
-from tried import Tried, how_many, rng_of
+from tests.support.attacked import FORM, GAPS, HEADERS, copied, good_visit, prepared
+from tests.support.mutations import EVIL, damaged, damaged_table, evil
+from tests.support.operating import operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.tried import Tried, how_many, rng_of
 
-from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.app import Site
 from fairwise.store.study_state import set_state
+from fairwise.web.app import Site
+from fairwise.web.console.base import COOKIE as OPERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from random import Random
 
     import pytest
-    from attacked import Attacked
-    from raw_asgi import Reply
+    from tests.support.attacked import Attacked
+    from tests.support.raw_asgi import Reply
 
     from fairwise.study.folder import StudyFolder
 

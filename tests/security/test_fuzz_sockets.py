@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-from mutations import damaged
-from served import listening
-from tried import Tried, how_many, rng_of
+from tests.support.mutations import damaged
+from tests.support.served import listening
+from tests.support.tried import Tried, how_many, rng_of
 
 from fairwise.web.protocol import LimitedProtocol
 

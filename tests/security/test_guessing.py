@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from attacked import post
-from operating import PASSWORD, Operating, operating
-from raw_asgi import send
+from tests.support.attacked import post
+from tests.support.operating import PASSWORD, Operating, operating
+from tests.support.raw_asgi import send
 
-from fairwise.web.console import devices
-
-from fairwise.web.console import passwords
-from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
-from fairwise.web.console.login import setup_key
 from fairwise.store.tables import operators
+from fairwise.web.console import devices, passwords
+from fairwise.web.console.login import setup_key
+from fairwise.web.shared.attempts import FROM_ONE_ADDRESS, OF_ONE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from fitting import answered, ended, job_of, study_of, submitted, until, working
+from tests.support.fitting import answered, ended, job_of, study_of, submitted, until, working
 
 from fairwise.store.job_files import job_folder
 from fairwise.store.store import Store

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
-from attacked import FORM, HEADERS
-from operating import Operating, operating
-from raw_asgi import Asked, send
+from tests.support.attacked import FORM, HEADERS
+from tests.support.operating import Operating, operating
+from tests.support.raw_asgi import Asked, send
 
 from fairwise.web.console import passwords
 from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits

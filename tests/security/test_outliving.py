@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from attacked import get, post
-from attacked import prepared as attack
-from operating import PASSWORD, operating
-from raw_asgi import Asked, send
-from served import listening
+from tests.support.attacked import get, post
+from tests.support.attacked import prepared as attack
+from tests.support.operating import PASSWORD, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.served import listening
 
-from fairwise.web.console import login
-
-from fairwise.web.console import passwords
-
-from fairwise.web.console import base as routes
-from fairwise.web.console.app import ALL_PAGES
-from fairwise.web.console.login import setup_key
-from fairwise.web.console.base import COOKIE
-from fairwise.web.app import Site
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NotLoggedIn
 from fairwise.store.tables import events, metadata, sessions
 from fairwise.store.tables import operators as accounts
+from fairwise.web.app import Site
+from fairwise.web.console import base as routes
+from fairwise.web.console import login, passwords
+from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.base import COOKIE
+from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,14 +7,14 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fits import done_job
-from operating import Operating, operating
-from visits import Visit, hidden
-from watching import take_part
+from tests.support.fits import done_job
+from tests.support.operating import Operating, operating
+from tests.support.visits import Visit, hidden
+from tests.support.watching import take_part
 
+from fairwise.study.recruitment_settings import filled
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.downloads import FILES
-from fairwise.study.recruitment_settings import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

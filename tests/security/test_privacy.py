@@ -16,25 +16,23 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 import sqlalchemy as sa
-from attacked import get
-from fits import done_job
-from operating import PASSWORD, Operating, operating
-from raw_asgi import send
-from visits import Visit, hidden
-from watching import take_part
+from tests.support.attacked import get
+from tests.support.fits import done_job
+from tests.support.operating import PASSWORD, Operating, operating
+from tests.support.raw_asgi import send
+from tests.support.visits import Visit, hidden
+from tests.support.watching import take_part
 
-from fairwise.store import export
-
-from fairwise.store import forgetting
-from fairwise.web.console import overview
-from fairwise.web.console.base import COOKIE
-from fairwise.web.app import Site
-from fairwise.store.forgetting import forget_in_time
-from fairwise.study.signing import Keys
+from fairwise.store import export, forgetting
 from fairwise.store.erasure import needs_cleaning, note_deletion
+from fairwise.store.forgetting import forget_in_time
 from fairwise.store.invitations import invite
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import answers, closings, invitations, participants
+from fairwise.study.signing import Keys
+from fairwise.web.app import Site
+from fairwise.web.console import overview
+from fairwise.web.console.base import COOKIE
 from fairwise.web.shared.metrics import TOKEN
 
 if TYPE_CHECKING:

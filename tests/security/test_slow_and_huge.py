@@ -12,20 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from operating import operating
-from served import listening
-from visits import visiting
+from tests.support.operating import operating
+from tests.support.served import listening
+from tests.support.visits import visiting
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets.table_file import read_table
-from fairwise.web.console import uploaded_people
-from fairwise.web.shared import timeouts as impatience
-from fairwise.web import protocol
-from fairwise.web import server
-from fairwise.web.participant.app import create_app
 from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
 from fairwise.learning import persistence
+from fairwise.web import protocol, server
+from fairwise.web.console import uploaded_people
+from fairwise.web.participant.app import create_app
+from fairwise.web.shared import timeouts as impatience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from operating import operating
-from raw_asgi import send
 from tests.security.work_per_byte import IN_FORMS, Place, everything, worst
-from visits import visiting
+from tests.support.operating import operating
+from tests.support.raw_asgi import send
+from tests.support.visits import visiting
 
 from fairwise.study.texts import left_to_fill_in
 from fairwise.web.shared.forms import Form
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from raw_asgi import Asked
+    from tests.support.raw_asgi import Asked
 
 SIZE = 50_000
 _AT_ALL, _OF_EACH_BYTE = 100_000, 60

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
 import pandas as pd
-from attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
-from operating import PASSWORD, operating
-from raw_asgi import Asked, send
-from small_study import study_maker
+from tests.support.attacked import FORM, HEADERS, PARAMETERS, copied, get, prepared
+from tests.support.operating import PASSWORD, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.small_study import study_maker
 
-from fairwise.web.console.login import setup_key
 from fairwise.web.console.base import COOKIE as OPERATOR
+from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_parts import parts_of
 from fairwise.web.protocol import MOST_HEAD_BYTES
 from fairwise.web.shared.security import MOST_BYTES

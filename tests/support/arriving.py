@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
 from fairwise.store.roster import roster
 

@@ -11,24 +11,24 @@ from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from fits import done_job
-from operating import Operating, operating
-from raw_asgi import Asked, send
-from visits import Visit, hidden
+from tests.support.fits import done_job
+from tests.support.operating import Operating, operating
+from tests.support.raw_asgi import Asked, send
+from tests.support.visits import Visit, hidden
 
+from fairwise.store.operators import credentials
+from fairwise.web.app import Site
 from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.devices import COOKIE as DEVICE
 from fairwise.web.console.login import reset_key
-from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.app import Site
-from fairwise.store.operators import credentials
 from fairwise.web.participant.base import COOKIE as PARTICIPANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from raw_asgi import Reply
+    from tests.support.raw_asgi import Reply
 
     from fairwise.study.folder import StudyFolder
 

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
 from fairwise.archive.bundles.archive import MANIFEST
 

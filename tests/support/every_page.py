@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from fairwise.judgments import Answer
+from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import Column, StudySettings
-from fairwise.store.rooms import Room
 from fairwise.web.shared.treatment import Treatment
-from fairwise.web.shared.views import Answered, Closing, Given, Me, Pair, PairResult, PanelResult, Receipt, Result, WayBack
-from fairwise.judgments import Answer
+from fairwise.web.shared.views import (
+    Answered,
+    Closing,
+    Given,
+    Me,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    WayBack,
+)
 
 if TYPE_CHECKING:
     from fairwise.web.shared.pages import Pages

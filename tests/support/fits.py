@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.study.fit_settings import FitSettings
 from fairwise.store.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
 from fairwise.store.jobs import end, submit, take
+from fairwise.study.fit_settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,21 +14,19 @@ import numpy as np
 import pandas as pd
 
 from fairwise.datasets.people_file import PeopleFile
-from fairwise.study.new_study import new_study
-from fairwise.store import jobs
-from fairwise.store import pairs
-from fairwise.store import participants
 from fairwise.jobs.keeping import started
 from fairwise.judgments import Answer
+from fairwise.store import jobs, pairs, participants
+from fairwise.study.new_study import new_study
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.jobs import Job
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ASKED = {"name": "First try", "estimator": "tree", "gamma": 0.1, "eta": 0.01, "favorable_label": "0"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
 if TYPE_CHECKING:
     from httpx2 import Response

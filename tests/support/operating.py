@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
+from fairwise.store.operators import add_operator
+from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 from fairwise.web.console.passwords import hashed
-from fairwise.web.app import Site
-from fairwise.store.operators import add_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

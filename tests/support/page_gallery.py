@@ -11,12 +11,12 @@ from gettext import NullTranslations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, Pair, Receipt, Statement, Together
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ import uvicorn
 
 from fairwise.datasets.people_file import PeopleFile
 from fairwise.store import export
-from fairwise.study.new_study import new_study
 from fairwise.store.engine import database_url, reading_engine
+from fairwise.study.new_study import new_study
 from fairwise.web.participant.app import create_app
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from operating import PASSWORD
-from served import listening
+from tests.support.operating import PASSWORD
+from tests.support.served import listening
 
-from fairwise.web.console.login import setup_key
 from fairwise.web.app import Site
+from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

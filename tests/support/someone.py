@@ -7,15 +7,14 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fairwise.store import pairs, participants
 from fairwise.study.designs import ShownPair
-from fairwise.store import pairs
-from fairwise.store import participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairwise.store.store import Store
     from fairwise.judgments import Answer
+    from fairwise.store.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOTAL = 3

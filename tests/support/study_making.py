@@ -14,7 +14,7 @@ from fairwise.store import identity
 
 if TYPE_CHECKING:
     from httpx2 import Response
-    from operating import Operating
+    from tests.support.operating import Operating
 
 PEOPLE = 30
 OUTCOME = np.random.default_rng(0).integers(0, 2, PEOPLE)

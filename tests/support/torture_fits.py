@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from listed_programme import least_error
 from sklearn.linear_model import LogisticRegression
-from torturing import Case
+from tests.support.listed_programme import least_error
+from tests.support.torturing import Case
 
 from fairwise import Judgments, PairwiseFairClassifier
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torture_fits import FOUR
+from tests.support.torture_fits import FOUR
 
 from fairwise import Judgments
 

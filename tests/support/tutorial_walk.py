@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tutorial_reader import Look, Reader, Section
+from tests.support.tutorial_reader import Look, Reader, Section
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
 
 
 class Visit:

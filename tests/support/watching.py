@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from visits import Visit, hidden
+from tests.support.visits import Visit, hidden
 
 from fairwise.web.participant.base import COOKIE
 
 if TYPE_CHECKING:
-    from operating import Operating
+    from tests.support.operating import Operating
 
 
 def take_part(console: Operating, answered: int, *, link: str | None = None, why: str = "", closing: str = "") -> str:

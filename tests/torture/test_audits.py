@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torture_panels import ENDS, FREE, NOTHING, ORDER, SPLIT, TWO, WEIGHTLESS, said
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torture_panels import ENDS, FREE, NOTHING, ORDER, SPLIT, TWO, WEIGHTLESS, said
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 from fairwise import Judgments, audit
 from fairwise.judgments import (

@@ -11,8 +11,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case, for_each_estimator
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case, for_each_estimator
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 from fairwise import PairwiseFairClassifier
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torture_fits import FOUR, HALVES
-from torturing import (
+from tests.support.torture_fits import FOUR, HALVES
+from tests.support.torturing import (
     Case,
     Refusal,
     Refused,

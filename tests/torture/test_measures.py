@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
-from torture_fits import FOUR, HALVES
-from torture_panels import ENDS, FREE, NOTHING, SPLIT, TWO, WEIGHTLESS
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torture_fits import FOUR, HALVES
+from tests.support.torture_panels import ENDS, FREE, NOTHING, SPLIT, TWO, WEIGHTLESS
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier, promise
 from fairwise.auditing import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from torture_fits import FOUR, Fit
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torture_fits import FOUR, Fit
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 from fairwise import Judgments
 

@@ -7,7 +7,7 @@ from math import log, sqrt
 from typing import Any
 
 import pytest
-from torture_fits import (
+from tests.support.torture_fits import (
     CLOSE,
     ESTIMATORS,
     FOUR,
@@ -19,7 +19,7 @@ from torture_fits import (
     for_each_estimator,
     optimum,
 )
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 # Four people in a row; a tree of depth 2 can label them in all 16 ways, so that its mixtures can give them any four
 # probabilities. The first two have label 0, the others 1, and 1 is the good one.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case
-from torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case
+from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
 # Two pairs of twins with opposite labels: of each pair the lighter is wrong, whatever the model.
 TWINS = pd.DataFrame({"x": [0.0, 0.0, 1.0, 1.0]})

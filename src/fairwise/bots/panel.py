@@ -9,10 +9,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairwise.study.arrivals import Arrival
 from fairwise.bots.browser import Browser
 from fairwise.bots.eyes import Eyes
 from fairwise.bots.participant import BotParticipant, World
+from fairwise.study.arrivals import Arrival
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from fairwise.simulation import Respondent
     from fairwise.study.folder import StudyFolder
     from fairwise.study.recruitment_settings import Recruitment
-    from fairwise.simulation import Respondent
 
 
 @dataclass(frozen=True)

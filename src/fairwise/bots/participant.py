@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.study.practice import check_questions
 from fairwise.errors import InputError
+from fairwise.study.practice import check_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fairwise.bots.browser import Browser
     from fairwise.bots.eyes import Eyes
     from fairwise.bots.page import Form, Page
-    from fairwise.study.settings import StudySettings
     from fairwise.simulation import Respondent
+    from fairwise.study.settings import StudySettings
 
 SIMULATED = "Written by a simulated participant, not by a person."
 _STEPS_BESIDE_PAIRS = 20

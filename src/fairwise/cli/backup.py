@@ -28,9 +28,9 @@ def backup(
     fairwise backup my-study --out my-study-monday.zip
     """
     from fairwise.archive.backups.taking import take_backup
+    from fairwise.reporting.words import counted
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
-    from fairwise.reporting.words import counted
 
     check_target(out, (".zip",), [])
     study = StudyFolder.open(folder)
@@ -66,8 +66,8 @@ def restore(
     fairwise restore my-study-monday.zip my-study-again
     """
     from fairwise.archive.backups.restoring import restore_backup
-    from fairwise.web.server import DATABASE_FILE
     from fairwise.reporting.words import counted
+    from fairwise.web.server import DATABASE_FILE
 
     check_folder(folder.resolve().parent)
     with working("Restoring the study"):

@@ -36,9 +36,9 @@ def bots(
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.panel import play
-    from fairwise.study.folder import StudyFolder
     from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
+    from fairwise.study.folder import StudyFolder
 
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)

@@ -22,8 +22,8 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.jobs import Job
+    from fairwise.study.folder import StudyFolder
 
 _PEOPLE = 43
 _DESIGN = {"anchors": 8, "repeats": 4, "checks": 2}
@@ -162,8 +162,8 @@ def _account(study: StudyFolder) -> str:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.web.console.passwords import hashed
     from fairwise.store.operators import add_operator
+    from fairwise.web.console.passwords import hashed
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)
@@ -201,10 +201,10 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
 
 def _tell_agreement(study: StudyFolder) -> None:
+    from fairwise.judgments.agreement import krippendorff_alpha
     from fairwise.store.export import judgments
     from fairwise.store.snapshot import snapshot
     from fairwise.web.server import DATABASE_FILE
-    from fairwise.judgments.agreement import krippendorff_alpha
 
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
@@ -216,8 +216,8 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
     from datetime import UTC, datetime
     from functools import partial
 
-    from fairwise.study.fit_settings import FitSettings
     from fairwise.store.jobs import submit
+    from fairwise.study.fit_settings import FitSettings
 
     settings = FitSettings.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))

@@ -48,11 +48,11 @@ def export(
     fairwise export my-study --out judgments.csv
     """
     from fairwise.archive.bundles.archive import write_bundle
-    from fairwise.store.export import defused, judges, judgments, taken, texts
-    from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
-    from fairwise.store.snapshot import snapshot
-    from fairwise.web.server import database_of
     from fairwise.reporting.words import counted
+    from fairwise.store.export import defused, judges, judgments, taken, texts
+    from fairwise.store.snapshot import snapshot
+    from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
+    from fairwise.web.server import database_of
 
     _check_coarse(coarse, bundle)
     study = StudyFolder.open(folder)

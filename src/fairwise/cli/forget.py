@@ -31,10 +31,10 @@ def forget(
 
     fairwise study forget my-study
     """
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.forgetting import forget_in_time
     from fairwise.store.housekeeping import tidy_fits
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
     study, where = StudyFolder.open(folder), database_of(folder, database)

@@ -42,8 +42,8 @@ def reset(
 
     fairwise study operator reset my-study Ada --url https://study.example.org
     """
-    from fairwise.web.console.passwords import no_password
     from fairwise.store import operators
+    from fairwise.web.console.passwords import no_password
 
     kept = no_password()
 
@@ -76,9 +76,9 @@ def add(
 
     fairwise study operator add my-study Ada --url https://study.example.org
     """
-    from fairwise.web.console.passwords import no_password
     from fairwise.store import operators
     from fairwise.store.errors import NameTaken
+    from fairwise.web.console.passwords import no_password
 
     kept, now, role, called = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
     if not 1 <= len(called) <= operators.LONGEST_NAME or not called.isprintable():
@@ -108,13 +108,13 @@ def _print_link(
     as_json: bool,
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
-    from fairwise.web.shared.attempts import Attempts
-    from fairwise.web.console.login import RESET_HOURS, reset_key
+    from fairwise.store.store import Store
     from fairwise.study.editions import SETTINGS
     from fairwise.study.folder import SECRET, StudyFolder, read_secret
     from fairwise.study.signing import Keys
-    from fairwise.store.store import Store
+    from fairwise.web.console.login import RESET_HOURS, reset_key
     from fairwise.web.server import database_of
+    from fairwise.web.shared.attempts import Attempts
 
     base, where = base_address(url), database_of(folder, database)
     fingerprint = StudyFolder.open(folder).fingerprint if (folder / SETTINGS).exists() else None

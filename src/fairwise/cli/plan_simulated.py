@@ -13,8 +13,8 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing.simulated_study import Cost, SimulatedPlan
-    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import Minutes
+    from fairwise.study.folder import StudyFolder
 
 DEFAULT_JUDGES, DEFAULT_STUDIES = (43,), 20
 ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
@@ -79,8 +79,8 @@ class SimulationOptions:
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.simulated_study import Cost
         from fairwise.datasets.people_file import label_written
-        from fairwise.study.folder import OUTCOME
         from fairwise.judgments.source import Source
+        from fairwise.study.folder import OUTCOME
 
         if self.fits == 0:
             return None
@@ -124,8 +124,8 @@ def plan_simulated(
     """Play the study and print what that shows; `given` are the options that were typed."""
     from fairwise.auditing.simulated_study import simulate_study
     from fairwise.cli.plan_words import show
-    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import minutes_for
+    from fairwise.study.folder import StudyFolder
 
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, given)

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 from fairwise.auditing.simulated_study import PLANNING_WORDS
 from fairwise.cli.screen import heading, print_frame, say
-from fairwise.study.folder import OUTCOME
 from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference
 from fairwise.simulation.pace import PACE_SPREAD, THOUGHT_SPREAD
+from fairwise.study.folder import OUTCOME
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.auditing.simulated_study import Cost, SimulatedPlan
-    from fairwise.study.folder import StudyFolder
     from fairwise.simulation.pace import Minutes
+    from fairwise.study.folder import StudyFolder
 
 _ONE_IN_TWENTY = 1.645  # standard deviations above the middle of a normal distribution
 _FEW_MINUTES = 5

@@ -57,8 +57,8 @@ def links(
     import pandas as pd
 
     from fairwise.store.export import defused
-    from fairwise.study.signing import Keys
     from fairwise.store.invitations import invite
+    from fairwise.study.signing import Keys
 
     if revoke is not None:
         _revoke(folder, database, revoke)
@@ -149,9 +149,9 @@ def ids(
 
     fairwise study ids my-study --add sona.csv
     """
+    from fairwise.store.panel_ids import delete_list, how_many_listed, list_ids
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
-    from fairwise.store.panel_ids import delete_list, how_many_listed, list_ids
 
     if add is not None and delete:
         raise InputError("Give either --add or --delete")
@@ -194,9 +194,9 @@ def participants(
     import pandas as pd
 
     from fairwise.store.export import defused
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.roster import Entry, roster
     from fairwise.store.snapshot import snapshot
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
     StudyFolder.open(folder)
@@ -224,16 +224,16 @@ def participants(
 
 def _open(folder: Path, database: str | None) -> "Store":
     """The study's database, made if nobody has served the study yet."""
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
     return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint, folder)
 
 
 def _revoke(folder: Path, database: str | None, link: str) -> None:
-    from fairwise.study.signing import Keys
     from fairwise.store.invitations import revoke
+    from fairwise.study.signing import Keys
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
     store = _open(folder, database)

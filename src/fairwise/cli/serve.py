@@ -47,8 +47,8 @@ def serve(
         raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
     if dask is not None:
         warn_without_tls(dask)
-    from fairwise.web.server import database_of, run_server
     from fairwise.jobs.keeping import jobs_beside
+    from fairwise.web.server import database_of, run_server
 
     run_server(
         folder,

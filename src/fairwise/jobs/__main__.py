@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from threading import Event, Thread
 
-from fairwise.store.store import Store
 from fairwise.errors import InputError
 from fairwise.jobs.keeping import DATABASE
 from fairwise.jobs.runner import Runner
+from fairwise.store.store import Store
 
 _PATIENCE_SECONDS = 6.0
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwise.constraints.status import status_counts
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.jobs.work import one_thread
 from fairwise.plain_json import json_text
+from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,13 +7,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from fairwise.store.job_files import remove_leftovers
-from fairwise.store import jobs
-from fairwise.store.failures import NO_ROOM
-from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.errors import FairwiseError
 from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobHome, perform
+from fairwise.store import jobs
+from fairwise.store.errors import NotUnderWay, StoreUnavailable
+from fairwise.store.failures import NO_ROOM
+from fairwise.store.job_files import remove_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from fairwise.jobs.steps import Workers
     from fairwise.store.jobs import Job
     from fairwise.store.store import Store
-    from fairwise.jobs.steps import Workers
 
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""

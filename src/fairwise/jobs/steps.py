@@ -6,16 +6,16 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.store.job_files import job_folder, unfinished_folder
 from fairwise.jobs import work
 from fairwise.jobs.artefacts import artefacts
+from fairwise.store.job_files import job_folder, unfinished_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from fairwise.store.jobs import Job
     from fairwise.jobs.task import Task
+    from fairwise.store.jobs import Job
 
     Tell = Callable[[float, str], None]
 

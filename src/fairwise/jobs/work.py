@@ -14,8 +14,8 @@ import numpy as np
 
 from fairwise.constraints.parities import parity
 from fairwise.constraints.status import GIVEN_UP, status_counts
-from fairwise.store.job_files import MODEL, PRICES
 from fairwise.errors import InputError
+from fairwise.store.job_files import MODEL, PRICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sqlalchemy as sa
 
+from fairwise.judgments import Answer
 from fairwise.store import pairs
 from fairwise.store.tables import answers, appearances, participants
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

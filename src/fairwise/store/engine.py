@@ -13,9 +13,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
-from fairwise.study.private_files import create_private
-from fairwise.store import timeouts as patience
 from fairwise.errors import InputError
+from fairwise.store import timeouts as patience
+from fairwise.study.private_files import create_private
 
 _SECRETS = ("password", "sslpassword")
 _BUSY_MILLISECONDS = 10_000

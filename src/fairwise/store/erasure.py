@@ -9,10 +9,20 @@ import sqlalchemy as sa
 
 from fairwise.store.counters import counter, set_counter
 from fairwise.store.engine import database_url
-from fairwise.store.jobs import restart_without
-from fairwise.store.timeouts import PATIENT_SECONDS, impatient_engine
 from fairwise.store.errors import Unknown
-from fairwise.store.tables import answers, appearances, closings, counters, events, exclusions, invitations, job_participants, participants
+from fairwise.store.jobs import restart_without
+from fairwise.store.tables import (
+    answers,
+    appearances,
+    closings,
+    counters,
+    events,
+    exclusions,
+    invitations,
+    job_participants,
+    participants,
+)
+from fairwise.store.timeouts import PATIENT_SECONDS, impatient_engine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import sqlalchemy as sa
 
+from fairwise.judgments import Judgments
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
-from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select

@@ -14,8 +14,8 @@ from fairwise.store.retention import forget_old
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.study.settings import StudySettings
     from fairwise.store.store import Store
+    from fairwise.study.settings import StudySettings
 
 _log = logging.getLogger("fairwise")
 

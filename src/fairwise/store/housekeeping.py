@@ -9,18 +9,18 @@ import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from fairwise.store.erasure import clean_files, needs_cleaning
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.forgetting import forget_in_time
 from fairwise.store.job_files import remove_leftovers
-from fairwise.store.erasure import clean_files, needs_cleaning
 from fairwise.store.jobs import all_jobs
-from fairwise.store.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
 
 SECONDS_BETWEEN = 3600.0
 LEAST_SECONDS = 5.0

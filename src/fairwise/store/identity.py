@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.store.job_files import JOBS
-from fairwise.store.engine import shown, snapshot_engine
-from fairwise.store.tables import database_identity, invitations, operators, participants
 from fairwise.errors import InputError
+from fairwise.store.engine import shown, snapshot_engine
+from fairwise.store.job_files import JOBS
+from fairwise.store.tables import database_identity, invitations, operators, participants
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
+from fairwise.judgments import Answer
 from fairwise.store.pairs import CURRENT
 from fairwise.store.tables import answers, appearances, participants
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.errors import Unknown
+from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms
 
 if TYPE_CHECKING:

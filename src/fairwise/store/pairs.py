@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from fairwise.judgments import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.store.rounds import FIRST, SECOND
 from fairwise.store.study_state import STATE, refuse_unless_open
 from fairwise.store.tables import answers, appearances, participants, repeats
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

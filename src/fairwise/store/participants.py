@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.store.erasure import delete_participant
+from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.invitations import invitation
 from fairwise.store.panel_ids import may_come
-from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.quotas import Quotas, is_full
 from fairwise.store.rooms import find_room
 from fairwise.store.slots import lowest_free
-from fairwise.store.tables import answers, appearances, closings, consent_texts, counters, invitations, participants, withdrawals
+from fairwise.store.tables import (
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    invitations,
+    participants,
+    withdrawals,
+)
+from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.study.quality import Given
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.rounds import FIRST
 from fairwise.store.tables import answers, appearances, invitations, participants, rooms, withdrawals
+from fairwise.study.quality import Given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 
-from fairwise.store.exclusions import exclude
 from fairwise.store.errors import Full, Unknown
+from fairwise.store.exclusions import exclude
 from fairwise.store.slots import taking_part
 from fairwise.store.tables import answers, appearances, counters, participants
 

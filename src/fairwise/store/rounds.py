@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.store.tables import answers, appearances, participants
 from fairwise.judgments.answer import Answer
+from fairwise.store.tables import answers, appearances, participants
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError
 
+from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown, snapshot_engine
 from fairwise.store.identity import require_same
 from fairwise.store.migrate import newest_version
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from fairwise.errors import InputError
 from fairwise.store.engine import database_url, reading_engine, shown, writing_engine
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.identity import check_identity, identity_in, record_identity
 from fairwise.store.migrate import migrate
-from fairwise.store.errors import StoreUnavailable
 from fairwise.store.same_file import SameFile
 from fairwise.store.tables import database_identity, participants, study
 from fairwise.store.writer import Writer
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -39,8 +39,8 @@ from sqlalchemy import (
     false,
 )
 
-from fairwise.store.column_types import Moment
 from fairwise.judgments import Answer
+from fairwise.store.column_types import Moment
 
 STAGES = ("relation", "task", "check", "practice", "pairs", "second_look", "finished", "screened_out")
 STUDY_STATES = ("open", "paused", "closed")

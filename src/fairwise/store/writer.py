@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from fairwise.store.failures import FailedWrites
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.failures import FailedWrites
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairwise.errors import InputError
+from fairwise.judgments.ids import some
 from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
 from fairwise.study.editions import SETTINGS, Edition
 from fairwise.study.parquet import read_parquet
 from fairwise.study.people_cards import ID
 from fairwise.study.scores import read_scores
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
-from fairwise.judgments.ids import some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fairwise.errors import InputError
+from fairwise.judgments.ids import text_of
 from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.designs import Schedules
@@ -25,8 +27,6 @@ from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.people_cards import ID, cards_of
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
-from fairwise.judgments.ids import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.study.cards import Card, Row
 from fairwise.errors import InputError
 from fairwise.judgments.ids import some
+from fairwise.study.cards import Card, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

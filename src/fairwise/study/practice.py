@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import marked
-from fairwise.judgments import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from fairwise.study.settings_base import Checked, Line
 from fairwise.study.panel_signatures import PanelKeys
+from fairwise.study.settings_base import Checked, Line
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 _FILLED = ("id", "session", "code")

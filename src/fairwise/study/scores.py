@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.study.parquet import read_parquet
-from fairwise.study.people_cards import ID
 from fairwise.errors import InputError
 from fairwise.judgments.ids import some, text_of
+from fairwise.study.parquet import read_parquet
+from fairwise.study.people_cards import ID
 
 if TYPE_CHECKING:
     from collections.abc import Collection

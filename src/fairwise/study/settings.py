@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
-from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
 from fairwise.study.design_settings import Design, added_up
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.errors import InputError
-from fairwise.judgments import Answer
+from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

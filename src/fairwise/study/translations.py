@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
-from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
+from fairwise.errors import InputError
 from fairwise.study.drafts import TITLE_DRAFT
 from fairwise.study.languages import language
 from fairwise.study.settings import AnswerWords, StudySettings, first_problem, read_toml
-from fairwise.errors import InputError
+from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

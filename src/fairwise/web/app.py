@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from fairwise.web.console.app import create_console
-from fairwise.web.shared.host import Host
-from fairwise.web.console.rendering import Rendering
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.old_models import move_prices_out
-from fairwise.store.errors import StoreUnavailable
-from fairwise.web.shared import metrics
+from fairwise.web.console.app import create_console
+from fairwise.web.console.rendering import Rendering
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.app import add_files, participant_app
+from fairwise.web.shared import metrics
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import Guard, Reply
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from fairwise.web.shared.host import Host
-from fairwise.web.console.login import setup_key
-from fairwise.web.app import Site
+from fairwise.errors import InputError
+from fairwise.store.operators import has_owner, was_set_up
 from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import SECRET
-from fairwise.store.operators import has_owner, was_set_up
+from fairwise.web.app import Site
+from fairwise.web.console.login import setup_key
 from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
-from fairwise.errors import InputError
+from fairwise.web.shared.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import Callable

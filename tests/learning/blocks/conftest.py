@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from crowds import Crowd
+from tests.support.crowds import Crowd
 
 from fairwise.learning.blocks import spans
 

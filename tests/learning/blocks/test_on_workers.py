@@ -9,7 +9,7 @@ import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
-from parts_of_people import N_PARTS, N_PEOPLE, dying, part_of_people
+from tests.support.parts_of_people import N_PARTS, N_PEOPLE, dying, part_of_people
 
 from fairwise import Judgments, PairwiseFairClassifier
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from crowds import SETTINGS, Crowd
 from fairlearn.reductions import DemographicParity
 from sklearn.linear_model import LogisticRegression
+from tests.support.crowds import SETTINGS, Crowd
 
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier, frontier
 from fairwise.errors import InputError, JudgmentsError

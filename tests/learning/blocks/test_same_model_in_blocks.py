@@ -8,8 +8,8 @@ import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
-from crowds import SETTINGS, Crowd
 from fairlearn.reductions import DemographicParity
+from tests.support.crowds import SETTINGS, Crowd
 
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier
 from fairwise.errors import InputError

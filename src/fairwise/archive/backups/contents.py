@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.archive.bundles.contents import study_files
-from fairwise.study.folder import OUTCOME, SECRET
 from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.store.tables import database_identity, sessions
+from fairwise.study.folder import OUTCOME, SECRET
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -17,15 +17,15 @@ from sqlalchemy.exc import DBAPIError
 from fairwise.archive.backups.archive import STUDY, checked_backup, does_not_belong
 from fairwise.archive.backups.cells import read
 from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
-from fairwise.study.editions import SETTINGS
-from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
-from fairwise.store.job_files import JOBS
-from fairwise.study.settings import StudySettings
+from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown, writing_engine
 from fairwise.store.identity import record_identity
+from fairwise.store.job_files import JOBS
 from fairwise.store.migrate import is_known, tables_of, upgrade_further
 from fairwise.store.tables import jobs, study
-from fairwise.errors import InputError
+from fairwise.study.editions import SETTINGS
+from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
+from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from fairwise.archive.backups.archive import ROWS, STUDY, TABLES, BackupWriter
 from fairwise.archive.backups.cells import written
 from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
+from fairwise.errors import InputError
 from fairwise.store.job_files import job_folder
 from fairwise.store.migrate import newest_version
 from fairwise.store.snapshot import snapshot
 from fairwise.store.tables import jobs, metadata, study
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

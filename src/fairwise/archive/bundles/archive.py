@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairwise.archive.bundles.contents import LATER_TABLES, TABLES, last_number, study_files, tables
-from fairwise.study.editions import CONSENT, version_of
-from fairwise.store.export import as_written, defused
 from fairwise.errors import InputError
+from fairwise.store.export import as_written, defused
+from fairwise.study.editions import CONSENT, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, CLOSINGS, CONSENTS, EXCLUSIONS, PARTICIPANTS, SCHEDULE
-from fairwise.study.languages import available
+from fairwise.archive.bundles.contents import (
+    ANSWER_MODELS,
+    ANSWERS,
+    CLOSINGS,
+    CONSENTS,
+    EXCLUSIONS,
+    PARTICIPANTS,
+    SCHEDULE,
+)
+from fairwise.errors import InputError
 from fairwise.store.rounds import FIRST, SECOND
 from fairwise.store.tables import CAME_BY, STAGES
-from fairwise.errors import InputError
+from fairwise.study.languages import available
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

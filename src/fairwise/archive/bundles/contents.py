@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import sqlalchemy as sa
 
+from fairwise.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    exclusions,
+    participants,
+)
 from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.folder import PEOPLE, SCORES
-from fairwise.store.tables import answer_models, answers, appearances, closings, consent_texts, counters, exclusions, participants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

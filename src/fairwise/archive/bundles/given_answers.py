@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairwise.study.second_thoughts import Said, second_thoughts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.study.second_thoughts import Said, second_thoughts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,33 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from fairwise.archive.bundles.archive import read_bundle
-from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, CLOSINGS, CONSENTS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, last_number
+from fairwise.archive.bundles.contents import (
+    ANSWER_MODELS,
+    ANSWERS,
+    CLOSINGS,
+    CONSENTS,
+    EXCLUSIONS,
+    PARTICIPANTS,
+    SCHEDULE,
+    last_number,
+)
 from fairwise.archive.bundles.verify import unpacked_study, verify
-from fairwise.study.signing import Keys
-from fairwise.store.store import Store
-from fairwise.store.tables import answer_models, answers, appearances, closings, consent_texts, counters, database_identity, exclusions, metadata, participants, study
 from fairwise.errors import InputError
+from fairwise.store.store import Store
+from fairwise.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    database_identity,
+    exclusions,
+    metadata,
+    participants,
+    study,
+)
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
     from pathlib import Path

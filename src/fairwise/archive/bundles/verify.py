@@ -10,17 +10,27 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwise.study.active import ACTIVE
-from fairwise.study.active.study_chooser import StudyChooser
 from fairwise.archive.bundles.active_choices import ActiveChoices, rows_of
 from fairwise.archive.bundles.archive import MANIFEST, STUDY, does_not_belong, read_bundle
 from fairwise.archive.bundles.checked_tables import checked_tables
-from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, CLOSINGS, CONSENTS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, TABLES, study_files
+from fairwise.archive.bundles.contents import (
+    ANSWER_MODELS,
+    ANSWERS,
+    CLOSINGS,
+    CONSENTS,
+    EXCLUSIONS,
+    PARTICIPANTS,
+    SCHEDULE,
+    TABLES,
+    study_files,
+)
 from fairwise.archive.bundles.given_answers import GivenAnswers
+from fairwise.errors import InputError
+from fairwise.study.active import ACTIVE
+from fairwise.study.active.study_chooser import StudyChooser
 from fairwise.study.editions import SETTINGS, version_of
 from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
 from fairwise.study.settings import StudySettings
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

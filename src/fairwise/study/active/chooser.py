@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.errors import InputError
+from fairwise.judgments.answer import Answer
 from fairwise.study.active.features import SeenPeople
 from fairwise.study.active.interest import chances, expected_violation, uncertainty
 from fairwise.study.active.model import AnswerModel, GivenAnswer
 from fairwise.study.designs import DifferingPairs, ShownPair
-from fairwise.errors import InputError
-from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.judgments.answer import Answer
 from fairwise.study.active.logit import Choices, Floats, Ints, Posterior, Prior, posterior, softmax
 from fairwise.study.active.pooling import pooled
-from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

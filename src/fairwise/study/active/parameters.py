@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.study.active.logit import Prior
 from fairwise.errors import InputError
+from fairwise.study.active.logit import Prior
 
 if TYPE_CHECKING:
     from fairwise.study.active.chooser import ActiveChooser

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairwise.errors import InputError
 from fairwise.study.designs.draws import Draws, Purpose
 from fairwise.study.designs.order import ordered, with_active_places
 from fairwise.study.designs.pairs import DifferingPairs, IdenticalPairs, ShownPair
 from fairwise.study.designs.strata import StratifiedPairs, check_strata
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
-from fairwise.study.designs.pairs import CrossedPairs, DifferingPairs, NumberedPairs, grouped
 from fairwise.errors import InputError
+from fairwise.study.designs.pairs import CrossedPairs, DifferingPairs, NumberedPairs, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

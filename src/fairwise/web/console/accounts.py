@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console import passwords
-from fairwise.web.shared.attempts import Attempts, change_limits
-from fairwise.web.console.login import TOO_MANY
-from fairwise.web.console.base import ConsolePages, Route
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.tables import ROLES
+from fairwise.web.console import passwords
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.login import TOO_MANY
+from fairwise.web.shared.attempts import Attempts, change_limits
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.web.shared.host import Host
     from fairwise.web.console.rendering import Rendering
+    from fairwise.web.shared.host import Host
 
 
 class AccountPages(ConsolePages):

@@ -8,30 +8,30 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
+from fairwise.store.errors import NotAllowed, NotLoggedIn, StoreUnavailable
+from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.web.console.accounts import AccountPages
-from fairwise.web.console.recruitment import ComingPages
 from fairwise.web.console.downloads import DownloadPages
 from fairwise.web.console.fits import FitPages
 from fairwise.web.console.login import LoginPages
-from fairwise.web.console.study_wizard import MakingPages
 from fairwise.web.console.one_participant import OneParticipantPages
 from fairwise.web.console.overview import OverviewPages
 from fairwise.web.console.participants import ParticipantsPages
+from fairwise.web.console.recruitment import ComingPages
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.results import ResultPages
 from fairwise.web.console.study_pages import StudyPages
-from fairwise.store.failures import NO_ROOM, FailedWrites
-from fairwise.store.errors import NotAllowed, NotLoggedIn, StoreUnavailable
-from fairwise.web.shared.timeouts import TooSlow
+from fairwise.web.console.study_wizard import MakingPages
 from fairwise.web.shared.security import Guard, TooLarge
+from fairwise.web.shared.timeouts import TooSlow
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
     from starlette.requests import Request
     from starlette.types import Scope
 
-    from fairwise.web.shared.host import Host
     from fairwise.web.console.base import ConsolePages
+    from fairwise.web.shared.host import Host
 
 ALL_PAGES: tuple[type[ConsolePages], ...] = (
     LoginPages,

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Router
 
-    from fairwise.web.shared.host import Host
-    from fairwise.web.console.rendering import Rendering
     from fairwise.store.operators import Operator
+    from fairwise.web.console.rendering import Rendering
+    from fairwise.web.shared.host import Host
 
 T = TypeVar("T")
 COOKIE = "fairwise_operator"

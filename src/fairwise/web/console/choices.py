@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairwise.errors import InputError
 from fairwise.study.languages import SOURCE, available
 from fairwise.study.new_study import readable
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

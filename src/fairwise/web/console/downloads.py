@@ -14,11 +14,11 @@ import pandas as pd
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.store import export
 from fairwise.archive.bundles.archive import write_bundle
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.store import export
 from fairwise.store.roster import Entry, roster
 from fairwise.store.snapshot import snapshot
+from fairwise.web.console.base import ConsolePages, Route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

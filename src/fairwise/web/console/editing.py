@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.study.folder import StudyFolder
-from fairwise.store.study_state import standing
-from fairwise.store.store import claim
-from fairwise.store.tables import participants, study
 from fairwise.errors import InputError
+from fairwise.store.store import claim
+from fairwise.store.study_state import standing
+from fairwise.store.tables import participants, study
+from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
-from fairwise.web.console.fits_compared import compared
-from fairwise.web.console.frontier_figure import drawn
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.errors import InputError
+from fairwise.judgments import Answer
 from fairwise.store.export import taken
-from fairwise.study.fit_settings import FitSettings, outcome_labels
 from fairwise.store.fit_files import Fitted
-from fairwise.study.folder import OUTCOME
 from fairwise.store.job_files import MODEL, PRICES, REPORT
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.judged import anyone_answered
 from fairwise.store.study_state import choose, standing
-from fairwise.errors import InputError
-from fairwise.judgments import Answer
+from fairwise.study.fit_settings import FitSettings, outcome_labels
+from fairwise.study.folder import OUTCOME
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
+from fairwise.web.console.fits_compared import compared
+from fairwise.web.console.frontier_figure import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fastapi.responses import Response
     from starlette.requests import Request
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.jobs import Job
+    from fairwise.study.folder import StudyFolder
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
 # does it can neither read nor send anything of the study.

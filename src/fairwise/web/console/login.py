@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console import devices
-
-from fairwise.web.console import passwords
-from fairwise.web.shared.attempts import Attempts, login_limits
-from fairwise.web.console.base import COOKIE, ConsolePages, Route
 from fairwise.store import operators
+from fairwise.web.console import devices, passwords
+from fairwise.web.console.base import COOKIE, ConsolePages, Route
+from fairwise.web.shared.attempts import Attempts, login_limits
 from fairwise.web.shared.cookies import cookie_of
 
 if TYPE_CHECKING:
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.web.shared.host import Host
-    from fairwise.web.console.rendering import Rendering
-    from fairwise.study.signing import Keys
     from fairwise.store.operators import Operator
+    from fairwise.study.signing import Keys
+    from fairwise.web.console.rendering import Rendering
+    from fairwise.web.shared.host import Host
 
 _WRONG = "There is no account with this name and password"
 TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console.participants import CAME_BY
-from fairwise.web.console.base import ConsolePages, Route
-from fairwise.store.housekeeping import tidy_fits
-from fairwise.study.quality import EXPLAINED, WORDS, flags
 from fairwise.store import exclusions
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
-from fairwise.store.one_participant import one_participant, same_panel_id
 from fairwise.store.errors import StoreUnavailable, Unknown
+from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.one_participant import one_participant, same_panel_id
 from fairwise.store.progress import answers_of
+from fairwise.study.quality import EXPLAINED, WORDS, flags
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.participants import CAME_BY
 
 if TYPE_CHECKING:
     from fastapi.responses import Response

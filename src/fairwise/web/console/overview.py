@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.web.console.rate_chart import last_hour, whole_study
-from fairwise.web.console.base import ConsolePages, Route
-from fairwise.web.shared.watch import LEFT_AFTER
-from fairwise.study.quality import NAMES
 from fairwise.store.clock import days_ahead
+from fairwise.study.quality import NAMES
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.rate_chart import last_hour, whole_study
+from fairwise.web.shared.watch import LEFT_AFTER
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from fairwise.web.shared.watch import Picture
     from fairwise.study.folder import StudyFolder
+    from fairwise.web.shared.watch import Picture
 
 
 @dataclass(frozen=True)

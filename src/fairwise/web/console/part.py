@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fairwise.web.console.fields import Field, Group
     from fairwise.study.settings import StudySettings
+    from fairwise.web.console.fields import Field, Group
     from fairwise.web.shared.forms import Form
 
 

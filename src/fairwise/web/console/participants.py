@@ -7,11 +7,11 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from fairwise.store.progress import identities
 from fairwise.study.arrivals import PANELS
+from fairwise.study.quality import EXPLAINED, NAMES
 from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
-from fairwise.study.quality import EXPLAINED, NAMES
-from fairwise.store.progress import identities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
-    from fairwise.web.shared.watch import Person
     from fairwise.store.progress import Identity
+    from fairwise.web.shared.watch import Person
 
 PAGE_SIZE = 50
 ANY_FLAG, NO_FLAG, EXCLUDED = "any", "none", "excluded"

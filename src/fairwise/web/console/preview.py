@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from fastapi.responses import HTMLResponse
 
-from fairwise.web.console.choices import settings_of
+from fairwise.errors import InputError
 from fairwise.study.languages import language
 from fairwise.study.people_cards import ID, cards_of
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
 from fairwise.study.translations import translated
+from fairwise.web.console.choices import settings_of
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import Me, Pair
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
 
     from fairwise.study.cards import Card
-    from fairwise.web.console.uploaded_people import UploadedPeople
     from fairwise.study.editions import Edition
+    from fairwise.web.console.uploaded_people import UploadedPeople
     from fairwise.web.shared.forms import Form
 
 # Forms in a frame like this go nowhere, and nobody but the console may show it.

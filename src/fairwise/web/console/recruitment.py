@@ -15,13 +15,11 @@ import segno
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from fairwise.study.arrivals import PANELS, is_panel_id
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.store import invitations, panel_ids, rooms
 from fairwise.store.export import defused
+from fairwise.study.arrivals import PANELS, is_panel_id
 from fairwise.study.signing import Keys
-from fairwise.store import invitations
-from fairwise.store import panel_ids
-from fairwise.store import rooms
+from fairwise.web.console.base import ConsolePages, Route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

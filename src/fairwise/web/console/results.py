@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console.base import ConsolePages, Route
 from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import choose, standing
-from fairwise.web.shared.pages import pages_of
+from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.participant.result import result_of
+from fairwise.web.shared.pages import pages_of
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.jobs import Job
     from fairwise.store.study_state import Standing
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.shared.pages import Pages
     from fairwise.web.shared.views import Result
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairwise.study.arrivals import PANELS
-from fairwise.web.console.choices import KINDS
-from fairwise.web.console.fields import Field, Group, put
-from fairwise.web.console.part import Part
 from fairwise.study.editions import SETTINGS, named
 from fairwise.study.languages import available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import Translation, written
+from fairwise.web.console.choices import KINDS
+from fairwise.web.console.fields import Field, Group, put
+from fairwise.web.console.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console import preview
-from fairwise.web.console.editing import LOCKED, ChangedMeanwhile, discard_left_behind, edited, has_begun, is_locked, version
-from fairwise.web.console.base import ConsolePages, Route
-from fairwise.web.console.study_parts import parts_of
-from fairwise.web.console.words_parts import TextPart
+from fairwise.errors import InputError
 from fairwise.store.study_state import set_state, standing
 from fairwise.study.texts import LONGEST
-from fairwise.errors import InputError
+from fairwise.web.console import preview
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.editing import (
+    LOCKED,
+    ChangedMeanwhile,
+    discard_left_behind,
+    edited,
+    has_begun,
+    is_locked,
+    version,
+)
+from fairwise.web.console.study_parts import parts_of
+from fairwise.web.console.words_parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +30,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.web.shared.host import Host
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.console.part import Part
     from fairwise.web.console.rendering import Rendering
-    from fairwise.study.folder import StudyFolder
+    from fairwise.web.shared.host import Host
 
 _TRIES = 5
 _MEANWHILE = (

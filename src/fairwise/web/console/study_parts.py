@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairwise.web.console import settings_parts as topics
-from fairwise.web.console.words_parts import TextPart, TranslationPart
 from fairwise.study.editions import SETTINGS
 from fairwise.study.settings import StudySettings
+from fairwise.web.console import settings_parts as topics
+from fairwise.web.console.words_parts import TextPart, TranslationPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

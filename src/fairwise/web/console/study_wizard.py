@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from fairwise.web.console import preview
-from fairwise.web.console.choices import DESIGNS, KINDS, NO_OUTCOME, choices_of, first_values, mixed
-from fairwise.web.console.base import ConsolePages, Route
-from fairwise.web.console.uploaded_people import HOURS_KEPT, MOST_BYTES, Uploads
-from fairwise.web.console.uploads import NoFile, receive_file
+from fairwise.errors import InputError
+from fairwise.store.store import claim
+from fairwise.store.study_state import set_state
 from fairwise.study.languages import available, language
 from fairwise.study.new_study import drafted_study
 from fairwise.study.settings import AnswerWords, StudySettings
-from fairwise.store.study_state import set_state
-from fairwise.store.store import claim
+from fairwise.web.console import preview
+from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.choices import DESIGNS, KINDS, NO_OUTCOME, choices_of, first_values, mixed
+from fairwise.web.console.uploaded_people import HOURS_KEPT, MOST_BYTES, Uploads
+from fairwise.web.console.uploads import NoFile, receive_file
 from fairwise.web.shared.forms import Form
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from fairwise.web.console.choices import Choices
-    from fairwise.web.shared.host import Host
     from fairwise.web.console.rendering import Rendering
     from fairwise.web.console.uploaded_people import UploadedPeople
+    from fairwise.web.shared.host import Host
 
 # What comes around the file: its name, and the token of the form.
 _AROUND = 64 * 1024

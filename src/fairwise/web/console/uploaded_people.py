@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from fairwise.datasets.people_file import PeopleFile, typed
 from fairwise.datasets.table_file import read_table
+from fairwise.errors import InputError
 from fairwise.study.new_study import plain
 from fairwise.study.parquet import read_parquet
 from fairwise.study.signing import Keys
-from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from fairwise.study.active.model import GivenAnswer
-from fairwise.study.active.study_chooser import Situation, StudyChooser
-from fairwise.study.signing import Keys
 from fairwise.store import active_assignment as laying_out
 from fairwise.store import pairs
 from fairwise.store.errors import StoreUnavailable
-from fairwise.web.participant.answering import Answering
+from fairwise.study.active.model import GivenAnswer
+from fairwise.study.active.study_chooser import Situation, StudyChooser
+from fairwise.study.signing import Keys
 from fairwise.web.participant.answer_model_refresh import CommonModel
+from fairwise.web.participant.answering import Answering
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.active_assignment import Choice, Keep, Upcoming
     from fairwise.store.pairs import NewAnswer
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
 
 # A choice is made anew if the same participant said something else meanwhile, in another tab.
 _TRIES = 10

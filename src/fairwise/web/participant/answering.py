@@ -9,10 +9,10 @@ from fairwise.store import pairs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.active_assignment import Keep
     from fairwise.store.pairs import NewAnswer
     from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
 
 
 class Answering:

@@ -9,23 +9,23 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from fairwise.store.errors import AlreadyFinished, NotOpen, NotShownAgain, NotYet, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import Housekeeper
+from fairwise.store.store import Store
 from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
-from fairwise.store.errors import AlreadyFinished, NotOpen, NotShownAgain, NotYet, StoreUnavailable, Unknown
-from fairwise.store.store import Store
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.consent import ArrivalPages
-from fairwise.web.shared.static_files import read_static_files
-from fairwise.web.shared.health import add_health
-from fairwise.web.shared.timeouts import TooSlow
-from fairwise.web.shared.language_choice import LanguageChoice, language_of
-from fairwise.web.shared.pages import pages_of
-from fairwise.web.participant.pairs import ParticipantPages
 from fairwise.web.participant.onboarding import PreparingPages
+from fairwise.web.participant.pairs import ParticipantPages
 from fairwise.web.participant.result import ResultPages
 from fairwise.web.participant.second_look import SecondLookPages
+from fairwise.web.shared.health import add_health
+from fairwise.web.shared.language_choice import LanguageChoice, language_of
+from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.security import Guard, TooLarge
+from fairwise.web.shared.static_files import read_static_files
+from fairwise.web.shared.timeouts import TooSlow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

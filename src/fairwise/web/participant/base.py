@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.store import pairs
-
-from fairwise.store import participants
+from fairwise.store import pairs, participants
 from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
@@ -26,11 +24,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Router
 
+    from fairwise.store.participants import Participant
+    from fairwise.store.store import Store
     from fairwise.study.editions import Edition
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
-    from fairwise.store.participants import Participant
-    from fairwise.store.store import Store
     from fairwise.web.shared.pages import Pages
 
 

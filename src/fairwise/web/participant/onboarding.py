@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.study.languages import marked
 from fairwise.store import participants
 from fairwise.store.quotas import choose_relation
+from fairwise.study.languages import marked
+from fairwise.study.practice import check_questions
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared.questions import TRIES
-from fairwise.study.practice import check_questions
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from fairwise.study.arrivals import PANELS
-from fairwise.store.housekeeping import tidy_fits
-from fairwise.study.recruitment_settings import filled
-from fairwise.store import pairs
-from fairwise.store import participants
+from fairwise.store import pairs, participants
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
+from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
-from fairwise.web.shared import views
+from fairwise.study.arrivals import PANELS
+from fairwise.study.recruitment_settings import filled
 from fairwise.web.participant.base import Asking
 from fairwise.web.participant.onboarding import CHOOSE
-from fairwise.web.shared.questions import LONGEST_CLOSING, LONGEST_WHY
 from fairwise.web.participant.result import announced
+from fairwise.web.shared import views
+from fairwise.web.shared.questions import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
-    from fairwise.web.shared.pages import Pages
     from fairwise.web.participant.second_look import SecondLookPages
+    from fairwise.web.shared.pages import Pages
 
 LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}

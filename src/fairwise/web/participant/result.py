@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
+from fairwise.judgments.table import MEASURED_ONLY
+from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import Fitted
-from fairwise.study.folder import OUTCOME
 from fairwise.store.jobs import find_job
 from fairwise.store.judged import judged
-from fairwise.store.errors import NotYet
 from fairwise.store.study_state import standing
-from fairwise.web.shared.treatment import Treatment
+from fairwise.study.folder import OUTCOME
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared.language_choice import language_of
+from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.views import PairResult, PanelResult, Result
-from fairwise.judgments.table import MEASURED_ONLY
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.jobs import Job
+    from fairwise.study.folder import StudyFolder
 
 
 def result_of(

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.study.second_thoughts import Said, second_thoughts
-from fairwise.store import pairs
-from fairwise.store import participants
+from fairwise.judgments import Answer
+from fairwise.store import pairs, participants
 from fairwise.store.errors import NotYet
 from fairwise.store.rounds import rounds
-from fairwise.web.shared import views
+from fairwise.study.second_thoughts import Said, second_thoughts
 from fairwise.web.participant.base import Asking
-from fairwise.judgments import Answer
+from fairwise.web.shared import views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
+    from fairwise.store.pairs import Shown
+    from fairwise.store.participants import Participant
+    from fairwise.store.rounds import Rounds
     from fairwise.study.cards import Card
     from fairwise.study.folder import StudyFolder
     from fairwise.study.second_thoughts import Compared, SecondThought
     from fairwise.study.signing import Keys
-    from fairwise.store.pairs import Shown
-    from fairwise.store.participants import Participant
-    from fairwise.store.rounds import Rounds
     from fairwise.web.shared.pages import Pages
 
 _REMEMBERED = 1000

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.store.export import judgments
 from fairwise.judgments.agreement import krippendorff_alpha
+from fairwise.store.export import judgments
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, TypeVar
 
-from fairwise.study.private_files import create_private
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
-from fairwise.store.errors import StoreUnavailable
+from fairwise.study.private_files import create_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from alembic.runtime.migration import MigrationContext
 from fastapi.responses import PlainTextResponse
 
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.identity import identity_in
 from fairwise.store.migrate import newest_version
-from fairwise.store.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -10,16 +10,16 @@ import time
 from pathlib import Path
 from threading import Lock
 
-from fairwise.web.shared.attempts import FILE as ATTEMPTS
-from fairwise.web.shared.watch import Watch
+from fairwise.errors import InputError
+from fairwise.store.engine import database_url, sqlite_file
+from fairwise.store.store import Store
+from fairwise.store.study_state import standing
 from fairwise.study.editions import CONSENT, SETTINGS, TASK
 from fairwise.study.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
 from fairwise.study.private_files import make_private
 from fairwise.study.signing import Keys
-from fairwise.store.engine import database_url, sqlite_file
-from fairwise.store.study_state import standing
-from fairwise.store.store import Store
-from fairwise.errors import InputError
+from fairwise.web.shared.attempts import FILE as ATTEMPTS
+from fairwise.web.shared.watch import Watch
 
 _log = logging.getLogger("fairwise")
 # What a study reads: these files, and those of other languages with a code in their names: consent.de.md.

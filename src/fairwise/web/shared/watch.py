@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.web.shared.agreement_so_far import AgreementClock
-from fairwise.study.quality import NAMES, Flag, flags
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.progress import answers_of, outside, progress
 from fairwise.store.quotas import Quotas
 from fairwise.store.slots import anchor_coverage
+from fairwise.study.quality import NAMES, Flag, flags
+from fairwise.web.shared.agreement_so_far import AgreementClock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from fairwise.web.shared.agreement_so_far import AgreementSoFar
-    from fairwise.study.folder import StudyFolder
     from fairwise.store.progress import Answers, Outside, Progress
     from fairwise.store.slots import AnchorCoverage
+    from fairwise.study.folder import StudyFolder
+    from fairwise.web.shared.agreement_so_far import AgreementSoFar
 
 _FRESH_SECONDS = 2.0
 LEFT_AFTER = timedelta(minutes=30)

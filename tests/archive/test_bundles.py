@@ -1,0 +1,250 @@
+"""A bundle can be checked by anyone, and whatever was changed in it is named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from tests.support.changed_bundles import changed, in_table, put
+from tests.support.small_study import OUTCOME
+from tests.support.visits import hidden, visiting
+
+from fairwise.archive.bundles import archive
+from fairwise.archive.bundles.archive import MANIFEST, read_bundle, write_bundle
+from fairwise.archive.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
+from fairwise.archive.bundles.reopen import reopen_bundle
+from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.errors import InputError
+from fairwise.store import export
+from fairwise.store.exclusions import exclude
+from fairwise.store.store import Store
+from fairwise.store.tables import answers
+from fairwise.study.folder import StudyFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def study(make_study: Any) -> StudyFolder:
+    found: StudyFolder = make_study(ask_why=True)
+    return found
+
+
+@pytest.fixture
+def bundle(study: StudyFolder, tmp_path: Path) -> Path:
+    """Of three participants: one finished after changing an answer, one left in the middle, one withdrew."""
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        for answered in (4, 2, 1):
+            visit.client.cookies.clear()
+            mine = visit.begin()
+            for number in range(1, answered + 1):
+                visit.answer(mine, number, why='a "reason",\nwith =1+1')
+            if answered == 4:
+                visit.answer(mine, 2, "no_constraint")
+                visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="rules")
+            if answered == 1:
+                visit.post(f"{mine}/withdraw", **hidden(visit.get(f"{mine}/withdraw")))
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+    return tmp_path / "bundle.zip"
+
+
+def finished(people: pd.DataFrame) -> pd.DataFrame:
+    """The one who left in the middle."""
+    people.loc[1, ["stage", "finished_at"]] = ["finished", "2100-01-01T00:00:00+00:00"]
+    return people
+
+
+def test_an_untouched_bundle_is_in_order(bundle: Path) -> None:
+    found = verify_bundle(bundle)
+    assert (found.participants, found.finished, found.pairs, found.answers, found.versions) == (2, 1, 8, 6, 7)
+
+
+def test_no_outcome_no_secret_and_no_link_is_in_it(bundle: Path, study: StudyFolder) -> None:
+    files = read_bundle(bundle).files
+    everything = b"".join(files.values())
+    assert OUTCOME.encode() not in everything
+    assert b"never" not in everything
+    assert study.secret not in everything
+    assert not {"token_hash", "key", "nonce"} & {
+        column for name in (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS) for column in read_bundle(bundle).table(name)
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (in_table(ANSWERS, put(0, "answer", "no_constraint")), "answers.csv was changed"),
+        (lambda files: files.update({"study/study.toml": files["study/study.toml"] + b"\n"}), "study.toml was changed"),
+        (lambda files: files.pop(CLOSINGS), "closings.csv was taken away"),
+        (lambda files: files.update({"study/scores.parquet": b""}), "scores.parquet was added"),
+        (lambda files: files.pop(MANIFEST), "not a bundle"),
+        (lambda files: files.update({MANIFEST: b"[]"}), "not a bundle"),
+    ],
+)
+def test_tampering_is_refused_and_named(bundle: Path, change: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        verify_bundle(changed(bundle, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (in_table(SCHEDULE, put(1, "a", "nobody")), r"participant 1 was not shown what seed 0 asks for, .* pair 2"),
+        (in_table(SCHEDULE, lambda table: table.drop(index=7)), r"participant 2 .* beginning with pair 4"),
+        (in_table(ANSWERS, put(0, "position", "9")), "to pair 9 is to a pair that was not shown"),
+        (in_table(ANSWERS, put(0, "answer", "perhaps")), "answers.csv, row 2, column answer: 'perhaps'; allowed"),
+        (in_table(ANSWERS, lambda table: table.drop(index=1)), "has version 2 where 1 was expected"),
+        (in_table(ANSWERS, lambda table: table.drop(index=0)), "participant 1 finished, but pair 1 has no answer"),
+        (in_table(PARTICIPANTS, finished), "participant 2 finished, but pair 3 has no answer"),
+        (in_table(PARTICIPANTS, lambda table: table.drop(index=1)), "pairs of participant 2, who is not in"),
+        (in_table(CLOSINGS, lambda table: table.drop(index=0)), "participant 1 finished without closing"),
+        (lambda files: files.update({"study/study.toml": files["study/study.toml"].replace(b"seed = 0", b"seed = 1")}),
+         "not those that its answers are about"),
+    ],
+)  # fmt: skip
+def test_a_forger_who_knows_the_list_is_found_out(bundle: Path, change: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        verify_bundle(changed(bundle, change, forge=True))
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "study/../../evil", "a\\b", "study//x"])
+def test_names_that_lead_elsewhere_are_refused(bundle: Path, name: str) -> None:
+    with pytest.raises(InputError, match="not the name of a file in a bundle"):
+        verify_bundle(changed(bundle, lambda files: files.update({name: b""}), forge=True))
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    with pytest.raises(InputError, match="when unpacked") as caught:
+        verify_bundle(bundle)
+    assert str(caught.value).count("not a bundle") == str(caught.value).count(str(bundle)) == 1
+
+
+def test_other_files_are_no_bundles(tmp_path: Path) -> None:
+    (tmp_path / "text.zip").write_text("no zip")
+    for path, said in ((tmp_path / "text.zip", "not a bundle"), (tmp_path / "nowhere.zip", "no such file")):
+        with pytest.raises(InputError, match=said):
+            verify_bundle(path)
+
+
+FORMULAS = ("=1+1", "'quoted'", "x;=1", "plain", "-", "\t@x")
+
+
+def test_formulas_in_bundles_are_defused_and_come_back(study: StudyFolder, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.zip"
+    with visiting(study, tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        for number, words in enumerate(FORMULAS[:4], start=1):
+            visit.answer(mine, number, why=words)
+        visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules="=2+2", comments="@x")
+        said = visit.store.read_now(
+            lambda c: c.execute(sa.select(answers.c.why).order_by(answers.c.id)).scalars().all()
+        )
+        visit.store.change_now(partial(exclude, number=1, reason="=3+3", by="Ada", at=datetime.now(UTC)))
+        visit.store.read_now(lambda connection: write_bundle(bundle, study, connection))
+    with zipfile.ZipFile(bundle) as opened:
+        raw = {
+            name: list(csv.reader(io.StringIO(opened.read(name).decode()))) for name in (ANSWERS, CLOSINGS, EXCLUSIONS)
+        }
+    for rows in raw.values():
+        cells = [part for row in rows for cell in row for part in cell.split(";")]
+        assert not [cell for cell in cells if cell.lstrip()[:1] in ("=", "+", "@")]
+    found = read_bundle(bundle)
+    assert list(found.table(ANSWERS)["why"]) == said
+    assert "=1+1" in said
+    assert (found.table(CLOSINGS)["rules"][0], found.table(CLOSINGS)["comments"][0]) == ("=2+2", "@x")
+    assert found.table(EXCLUSIONS)["reason"][0] == "=3+3"
+    assert verify_bundle(bundle).answers == 4
+
+
+def test_texts_of_older_bundles_are_read_as_they_are(bundle: Path) -> None:
+    def older(files: dict[str, bytes]) -> None:
+        files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 1}).encode()
+        for words, row in zip(FORMULAS, range(7), strict=False):
+            in_table(ANSWERS, put(row, "why", words))(files)
+
+    old = changed(bundle, older, forge=True)
+    assert list(read_bundle(old).table(ANSWERS)["why"])[:6] == list(FORMULAS)
+    assert verify_bundle(old) == verify_bundle(bundle)
+
+
+def test_texts_of_bundles_of_format_2_are_read_as_it_wrote_them(bundle: Path) -> None:
+    """A ' before what begins like a formula, and after a semicolon none."""
+
+    def older(*cells: str) -> Path:
+        def change(files: dict[str, bytes]) -> None:
+            files[MANIFEST] = json.dumps(json.loads(files[MANIFEST]) | {"format": 2}).encode()
+            for row, words in enumerate(cells):
+                in_table(ANSWERS, put(row, "why", words))(files)
+
+        return changed(bundle, change, forge=True)
+
+    old = older("'=1+1", "''quoted'", "x;=1", "x;'=1")
+    assert list(read_bundle(old).table(ANSWERS)["why"])[:4] == ["=1+1", "'quoted'", "x;=1", "x;'=1"]
+    assert verify_bundle(old) == verify_bundle(bundle)
+    for cell in ("=1+1", "'plain"):
+        with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
+            verify_bundle(older(cell))
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "'plain", "x;=1", "x;'plain"])
+def test_a_newer_bundle_holds_no_formula(bundle: Path, cell: str) -> None:
+    with pytest.raises(InputError, match=r"answers.csv, row 2, column why: needed: a ' before what"):
+        verify_bundle(changed(bundle, in_table(ANSWERS, put(0, "why", cell)), forge=True))
+
+
+def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_database: Callable[[], Any]) -> None:
+    database = new_database()
+    reopen_bundle(bundle, tmp_path / "again", database)
+    study = StudyFolder.open(tmp_path / "again")
+    store = Store.open(database, study.fingerprint)
+    try:
+        for name, table in store.read_now(tables).items():
+            pd.testing.assert_frame_equal(table.astype(object), read_bundle(bundle).table(name).astype(object))
+        assert len(store.read_now(export.judgments).frame) == 6
+        store.read_now(lambda connection: write_bundle(tmp_path / "second.zip", study, connection))
+    finally:
+        store.close()
+    assert verify_bundle(tmp_path / "second.zip") == verify_bundle(bundle)
+    with visiting(study, database) as visit:  # and goes on with the next number; the third withdrew
+        visit.begin()
+        assert visit.store.read_now(tables)[PARTICIPANTS]["number"].tolist() == ["1", "2", "4"]
+    with pytest.raises(InputError, match="there already"):
+        reopen_bundle(bundle, tmp_path / "again", new_database())
+    with pytest.raises(InputError, match="something in its table 'participants' already"):
+        reopen_bundle(bundle, tmp_path / "third", database)
+    assert not (tmp_path / "third").exists()
+
+
+def test_a_coarse_bundle_has_neither_times_nor_words_and_can_be_checked(study: StudyFolder, tmp_path: Path) -> None:
+    words, database, file = "only they would write this", tmp_path / "study.sqlite", tmp_path / "coarse.zip"
+    with visiting(study, database) as visit:
+        mine = visit.begin()
+        for number in range(1, study.settings.pairs + 1):
+            visit.answer(mine, number, why=words)
+        visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules=words, comments=words)
+        store = visit.client.app.state.store  # type: ignore[attr-defined]
+        store.change_now(partial(exclude, number=1, reason=words, by="Ada", at=datetime.now(UTC)))
+        for coarse in (False, True):
+            store.read_now(lambda c, coarse=coarse: write_bundle(file, study, c, coarse=coarse))
+            content = b"".join(read_bundle(file).files.values())
+            assert (words.encode() in content) is not coarse
+            assert verify_bundle(file).coarse is coarse
+    bundle = read_bundle(file)
+    assert bundle.manifest["coarse"] is True
+    for name, column in ((PARTICIPANTS, "consented_at"), (PARTICIPANTS, "finished_at"), (ANSWERS, "answered_at")):
+        assert all(at.endswith("T00:00:00+00:00") for at in bundle.table(name)[column])
+    assert all(float(seconds).is_integer() for seconds in bundle.table(ANSWERS)["seconds"])
+    assert verify_bundle(file).answers == study.settings.pairs
+    again = reopen_bundle(file, tmp_path / "again", tmp_path / "again.sqlite")
+    assert again.finished == 1

@@ -1,0 +1,302 @@
+"""Editing a study in the browser: checked as a whole, changed at once, and never over somebody else's change."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support.operating import Operating, operating
+
+from fairwise.store.study_state import set_state
+from fairwise.store.tables import events, participants
+from fairwise.web.console.editing import ChangedMeanwhile, edited, version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from httpx2 import Response
+
+    from fairwise.study.folder import StudyFolder
+
+
+@pytest.fixture
+def console(make_study: Any, new_database: Callable[[], str | Path]) -> Iterator[Operating]:
+    study = make_study(languages=["en", "de"], pairs=6)
+    with operating(study.path, new_database()) as opened:
+        opened.set_up()
+        opened.site.host.store.change_now(lambda c: set_state(c, "paused"))
+        yield opened
+
+
+@pytest.fixture
+def plain_console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
+    with operating(make_study(languages=["en", "de"], pairs=6).path, tmp_path / "study.sqlite") as opened:
+        opened.set_up()
+        opened.site.host.store.change_now(lambda c: set_state(c, "paused"))
+        yield opened
+
+
+def fields(page: Response) -> dict[str, str]:
+    """What a browser would send from the form in the middle of a page."""
+    form = page.text.partition("<main")[2]
+    found = {}
+    for tag in re.findall(r"<input [^>]*>", form):
+        said = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        skipped = " disabled" in tag or (said.get("type") == "checkbox" and " checked" not in tag)
+        if "name" in said and not skipped:
+            found[said["name"]] = unescape(said.get("value", ""))
+    for name, text in re.findall(r'<textarea [^>]*name="([^"]*)"[^>]*>\n(.*?)</textarea>', form, re.DOTALL):
+        found[name] = unescape(text)
+    for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', form, re.DOTALL):
+        found[name] = (re.findall(r'value="([^"]*)" selected', options) or re.findall(r'value="([^"]*)"', options))[0]
+    return found
+
+
+def change(console: Operating, part: str, **new: str | None) -> Response:
+    """Open a part, change some fields (None takes a tick away), save."""
+    sent = fields(console.get(f"/study/{part}")) | {name: value for name, value in new.items() if value is not None}
+    for name, value in new.items():
+        if value is None:
+            sent.pop(name, None)
+    return console.client.post(f"/admin/study/{part}", data=sent)
+
+
+def served(console: Operating) -> StudyFolder:
+    console.site.host.look_again()
+    console.client.get("/health")
+    assert console.site.host.study is not None
+    return console.site.host.study
+
+
+PARTS = (
+    "words",
+    "columns",
+    "switches",
+    "relations",
+    "recruitment",
+    "pairs",
+    "languages",
+    "words-de",
+    "consent",
+    "task-de",
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_saving_what_is_there_changes_nothing(plain_console: Operating, part: str) -> None:
+    before = {file.name: file.read_bytes() for file in plain_console.site.host.path.iterdir() if file.is_file()}
+    page = change(plain_console, part)
+    assert page.status_code == 200, page.text
+    assert "Saved." in page.text
+    after = {file.name: file.read_bytes() for file in plain_console.site.host.path.iterdir() if file.is_file()}
+    assert {name: content for name, content in after.items() if ".sqlite" not in name} == {
+        name: content for name, content in before.items() if ".sqlite" not in name
+    }
+
+
+def test_words_texts_and_switches_are_there_at_once(console: Operating) -> None:
+    console.post("/state", state="open", sure="yes")
+    assert change(console, "words", title="Who goes <home>", **{"answer_words.same": "Equal"}).status_code == 200
+    assert "Who goes &lt;home&gt;" in console.client.get("/", headers={"accept-language": "en"}).text
+    assert change(console, "consent", text="# Hello\n\nRead *this*.\r\n\r\nAnd that.").status_code == 200
+    page = console.client.get("/?lang=en")
+    assert "<em>this</em>" in page.text
+    assert (served(console).path / "consent.md").read_text() == "# Hello\n\nRead *this*.\n\nAnd that.\n"
+    assert change(console, "words-de", title="Wer geht heim").status_code == 200
+    assert "Wer geht heim" in console.client.get("/?lang=de").text
+    change(console, "switches", ask_why="yes", practice=None)
+    settings = served(console).settings
+    assert (settings.ask_why, settings.practice, settings.title) == (True, False, "Who goes <home>")
+    assert settings.answer_words.same == "Equal"
+    noted = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
+    assert [tuple(row) for row in noted][2:] == [
+        ("study changed", part) for part in ("Words", "Consent: English", "Words: Deutsch", "Switches")
+    ]
+    assert not [*served(console).path.glob(".edit*")]
+
+
+def test_relations_recruitment_columns_and_languages(plain_console: Operating) -> None:
+    rows = {
+        "relations.0.name": "affected",
+        "relations.0.words": "It was made about me",
+        "relations.0.most": "5",
+        "relations.2.name": "other",
+        "relations.2.words": "Something else",
+    }
+    assert change(plain_console, "relations", **rows).status_code == 200
+    assert [(one.name, one.most) for one in served(plain_console).settings.relations] == [
+        ("affected", 5),
+        ("other", None),
+    ]
+    assert (
+        change(plain_console, "words-de", **{"relations.0": "Über mich", "columns.0.label": "Alter"}).status_code == 200
+    )
+    german = served(plain_console).editions["de"].settings
+    assert (german.relations[0].words, german.columns[0].label) == ("Über mich", "Alter")
+    # One that is taken away is taken away in every language.
+    rows = {"relations.0.name": "judge", "relations.0.words": "I decide", "relations.0.most": ""}
+    assert change(plain_console, "relations", **rows).status_code == 200
+    assert served(plain_console).editions["de"].settings.relations[0].words == "I decide"
+    change(
+        plain_console,
+        "recruitment",
+        **{"recruitment.open": None, "recruitment.panel": "prolific", "recruitment.most": "40"},
+    )
+    recruitment = served(plain_console).settings.recruitment
+    assert (recruitment.open, recruitment.panel, recruitment.most) == (False, "prolific", 40)
+    change(plain_console, "columns", **{"columns.0.label": "Years", "columns.0.unit": "a", "columns.0.place": "9"})
+    assert [(c.label, c.unit) for c in served(plain_console).settings.columns] == [("Town", ""), ("Years", "a")]
+    change(plain_console, "languages", **{"also.de": None})
+    assert served(plain_console).settings.languages == ("en",)
+
+
+@pytest.mark.parametrize(
+    ("part", "new", "said"),
+    [
+        ("words", {"title": " "}, "title = "),
+        ("words", {"answer_words.same": "x", "answer_words.no_constraint": "x"}, "two answers have the words 'x'"),
+        ("recruitment", {"recruitment.completion_url": "javascript:1"}, "completion_url"),
+        ("recruitment", {"recruitment.most": "-3"}, "At most so many people: '-3' is not a whole number"),
+        ("relations", {"relations.0.name": "a", "relations.0.words": "A"}, "one is no choice"),
+        ("switches", {"check_must_pass": "yes"}, "comprehension_check is off"),
+        ("pairs", {"pairs": "5000"}, "pairs = 5000"),
+        ("pairs", {"design.checks": "3"}, "pairs of people are identical"),
+        ("consent", {"text": " "}, "consent.md: empty"),
+        ("consent", {"text": "x" * 100_001}, "characters; allowed: 100,000"),
+        ("words-de", {"title": "x" * 501}, ""),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_stays(
+    plain_console: Operating, part: str, new: dict[str, str], said: str
+) -> None:
+    before = version(plain_console.site.host.path / "study.toml"), version(plain_console.site.host.path / "consent.md")
+    page = change(plain_console, part, **new)
+    if not said:  # longer than the page allows: cut, as everywhere
+        assert page.status_code == 200
+        return
+    assert page.status_code == 422
+    assert said in unescape(page.text)
+    assert ".part" not in page.text  # no path of this machine
+    name, typed = next(iter(new.items()))
+    if part != "consent":
+        assert fields(page).get(name, "").strip() == typed.strip()
+    assert before == (
+        version(plain_console.site.host.path / "study.toml"),
+        version(plain_console.site.host.path / "consent.md"),
+    )
+
+
+def test_what_decides_about_pairs_is_locked_once_someone_has_begun(console: Operating) -> None:
+    assert change(console, "pairs", pairs="8", answers="two").status_code == 200
+    assert served(console).settings.pairs == 8
+    console.post("/state", state="open", sure="yes")
+    page = console.get("/study/pairs")
+    assert "Pause the study" in page.text  # nobody has begun, but somebody could, this moment
+    assert "disabled" in page.text
+    begin(console)
+    console.post("/state", state="paused")
+    for part, new in (
+        ("pairs", {"pairs": "9", "answers": "four", "seed": "3", "design.anchors": "1"}),
+        ("columns", {"columns.0.unit": "years", "columns.0.place": "5"}),
+    ):
+        locked = console.get(f"/study/{part}")
+        assert "before the first participant begins" in locked.text
+        sent = fields(locked) | new  # as if the fields were not locked
+        fingerprint = served(console).fingerprint
+        console.client.post(f"/admin/study/{part}", data=sent)
+        assert served(console).fingerprint == fingerprint
+    assert change(console, "pairs", **{"design.lease_hours": "48"}).status_code == 200
+    assert change(console, "columns", **{"columns.0.label": "Age now"}).status_code == 200
+    settings = served(console).settings
+    assert (settings.design.lease_hours, settings.columns[0].label, settings.pairs) == (48, "Age now", 8)
+
+
+def begin(console: Operating) -> None:
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    row = {
+        "number": 1,
+        "token_hash": b"x" * 32,
+        "consent_version": "v",
+        "consented_at": datetime.now(UTC),
+        "stage": "task",
+    }
+    console.site.host.store.change_now(lambda c: c.execute(sa.insert(participants), row))
+
+
+def test_someone_who_begins_while_the_change_is_checked_keeps_their_pairs(console: Operating) -> None:
+    """The question is asked again with the change itself."""
+    home, fingerprint = served(console).path, served(console).fingerprint
+    text = (home / "study.toml").read_text().replace("pairs = 6", "pairs = 7")
+    with edited(home, {"study.toml": text}, {"study.toml": version(home / "study.toml")}) as edit:
+        begin(console)
+        with pytest.raises(ValueError, match="before the first participant"):
+            console.site.host.store.change_now(partial(edit.take_effect, fingerprint=fingerprint))
+    assert "pairs = 6" in (home / "study.toml").read_text()
+
+
+def test_two_who_edit_at_once_do_not_overwrite_each_other(console: Operating) -> None:
+    one, two = (fields(console.get("/study/words")) for _ in range(2))
+    other_part = fields(console.get("/study/switches"))
+    assert console.client.post("/admin/study/words", data=one | {"title": "Of Ada"}).status_code == 200
+    late = console.client.post("/admin/study/words", data=two | {"title": "Of Ben"})
+    assert late.status_code == 409
+    assert "Someone else saved this part" in late.text
+    assert fields(late)["title"] == "Of Ben"
+    assert served(console).settings.title == "Of Ada"
+    assert console.client.post("/admin/study/switches", data=other_part | {"ask_why": "yes"}).status_code == 200
+    assert console.client.post("/admin/study/words", data=fields(late)).status_code == 200  # having seen it
+    settings = served(console).settings
+    assert (settings.title, settings.ask_why) == ("Of Ben", True)
+    texts = [fields(console.get("/study/consent")) for _ in range(2)]
+    assert console.client.post("/admin/study/consent", data=texts[0] | {"text": "One"}).status_code == 200
+    assert console.client.post("/admin/study/consent", data=texts[1] | {"text": "Two"}).status_code == 409
+    assert (served(console).path / "consent.md").read_text() == "One\n"
+
+
+def test_a_file_changed_under_ones_hands_is_not_overwritten(plain_console: Operating) -> None:
+    home = served(plain_console).path
+    file = home / "consent.md"
+    with edited(home, {"consent.md": "mine"}, {"consent.md": version(file)}) as edit:
+        file.write_text("theirs")
+        with pytest.raises(ChangedMeanwhile):
+            plain_console.site.host.store.change_now(partial(edit.take_effect, fingerprint=edit.study.fingerprint))
+    assert file.read_text() == "theirs"
+
+
+def test_the_preview_of_a_text(plain_console: Operating) -> None:
+    page = plain_console.client.post(
+        "/admin/study/task-de/preview",
+        data={"csrf": plain_console.csrf(), "text": "Neu **fett** <script>alert(1)</script>"},
+    )
+    assert "<strong>fett</strong>" in page.text
+    assert "<script>alert" not in page.text
+    assert 'lang="de"' in page.text
+    assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
+    assert "Before you begin" in plain_console.get("/study/consent/preview").text
+    assert plain_console.get("/study/words/preview").status_code == 404
+
+
+def test_marks_to_be_filled_in_are_listed_where_they_are(plain_console: Operating) -> None:
+    unfinished, page = served(plain_console).unfinished, unescape(plain_console.get("/study").text)
+    assert unfinished
+    assert all(note in page for note in unfinished)
+    assert 'href="/admin/study/consent-de"' in plain_console.get("/study").text
+    change(plain_console, "task", text="All is said.")
+    assert "Still to fill in" not in plain_console.get("/study/task").text
+    assert "Still to fill in" in plain_console.get("/study/consent").text
+
+
+def test_files_broken_by_hand_are_said_and_the_study_goes_on(plain_console: Operating) -> None:
+    home = served(plain_console).path
+    (home / "study.toml").write_text("title = 3\n")
+    page = plain_console.get("/study")
+    assert page.status_code == 500
+    assert "cannot be read" in page.text
+    assert plain_console.get("/study/words").status_code == 500
+    assert plain_console.client.get("/").status_code == 200

@@ -1,0 +1,374 @@
+"""Fits in the console: asking for one, stopping it, reading what came out, and choosing."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from tests.support.fits import done_job, point, wanted
+from tests.support.operating import Operating, operating
+from tests.support.visits import Visit, hidden
+
+from fairwise.judgments import Answer
+from fairwise.store.job_files import FRONTIER, REPORT, job_folder
+from fairwise.store.jobs import Job, all_jobs, end, take
+from fairwise.store.study_state import standing
+from fairwise.store.tables import events
+from fairwise.study.folder import OUTCOME
+from fairwise.web.console.frontier_figure import drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
+
+PEOPLE = [f"known-as-{k}" for k in range(12)]
+GOOD = {person: round(k / 12, 3) for k, person in enumerate(PEOPLE)}
+GOOD_FORM = {
+    "estimator": "tree",
+    "max_depth": "2",
+    "favorable_label": "outcome-1-never",
+    "gamma": "0,1",
+    "eta": "",
+    "judge_budget": "0.05",
+    "column": "age",
+    "rate1": "fpr",
+    "bound1": "0.02",
+}
+
+
+@pytest.fixture
+def console(make_study: Callable[..., StudyFolder], new_database: Callable[[], Path | str]) -> Iterator[Operating]:
+    with operating(make_study().path, new_database()) as opened:
+        opened.set_up()
+        yield opened
+
+
+def answered(console: Operating, said: str = "same") -> str:
+    """Someone takes part up to the end; returns the path of their pages."""
+    visit = Visit(console.client)
+    mine = visit.begin()
+    for number in range(1, 5):
+        visit.answer(mine, number, said)
+    closing = visit.get(f"{mine}/closing")
+    assert visit.post(f"{mine}/closing", **hidden(closing)).url.path == f"{mine}/thanks"
+    return mine
+
+
+def jobs_of(console: Operating) -> list[Any]:
+    return console.site.host.store.read_now(all_jobs)
+
+
+def add_done(console: Operating, **changes: Any) -> int:
+    return done_job(console.site.host.store, console.site.host.path, GOOD, **changes)
+
+
+def test_there_is_no_fit_without_outcomes_or_answers_and_the_page_says_what_to_do(console: Operating) -> None:
+    for path in ("/fits", "/fits/new"):
+        assert "Nobody has answered yet" in console.get(path).text
+    assert console.post("/fits", **GOOD_FORM).status_code == 422
+    answered(console)
+    assert "Start a fit" in console.get("/fits").text
+    (console.site.host.path / OUTCOME).rename(console.site.host.path / "elsewhere")
+    for path in ("/fits", "/fits/new"):
+        assert "made without outcomes" in console.get(path).text
+    refused = console.post("/fits", **GOOD_FORM)
+    assert (refused.status_code, "made without outcomes" in refused.text) == (422, True)
+    assert jobs_of(console) == []
+
+
+def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -> None:
+    answered(console)
+    form = console.get("/fits/new").text
+    assert "outcome-0-never" in form  # the good one is to be chosen
+    page = console.post("/fits", **GOOD_FORM, finished_only="yes", name="Two questions")
+    assert (page.status_code, page.url.path) == (200, "/admin/fits/1")
+    assert "put in the queue" in page.text
+    (job,) = jobs_of(console)
+    assert (job.state, job.made_by) == ("waiting", "Ada")
+    assert job.settings == wanted(
+        name="Two questions",
+        gamma=0.1,
+        eta=None,
+        judge_budget=0.05,
+        group_rules=[{"rate": "fpr", "bound": 0.02, "column": "age"}],
+        finished_only=True,
+    )
+    done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
+    assert [tuple(row) for row in done][1:] == [("fit started", "Two questions")]
+    again = console.get("/fits/new?like=1").text
+    for kept in ('value="0.1"', 'value="0.05"', 'value="0.02"'):
+        assert kept in again
+    for refused in ("/fits/new?like=2", "/fits/new?like=x"):
+        assert console.get(refused).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"gamma": "1.5"}, "must be a number from 0 to 1"),
+        ({"gamma": ""}, "must be a number from 0 to 1"),
+        ({"eta": "some"}, "must be a number from 0 to 1"),
+        ({"judge_budget": "-1"}, "must be a number from 0 to 1"),
+        ({"favorable_label": ""}, "which of the two outcomes is the good one"),
+        ({"favorable_label": "perhaps"}, "is not one of the outcomes"),
+        ({"estimator": "oracle"}, "kind of model must be one of"),
+        ({"max_depth": "9"}, "depth of a tree"),
+        ({"rate1": "dp", "bound1": ""}, "A rule for groups needs"),
+        ({"rate1": "dp", "bound1": "0.1", "column": "shoe size"}, "names the column"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_and_nothing_typed_is_lost(
+    make_study: Callable[..., StudyFolder], tmp_path: Path, typed: dict[str, str], said: str
+) -> None:
+    with operating(make_study().path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        answered(console)
+        page = console.post("/fits", **{**GOOD_FORM, "judge_budget": "0.07", "name": "Mine", **typed})
+        assert page.status_code == 422
+        assert said in page.text
+        assert 'value="Mine"' in page.text
+        assert typed.get("judge_budget", "0.07") in page.text
+        assert jobs_of(console) == []
+
+
+def taken(console: Operating, at: datetime) -> Job:
+    """The next fit, which somebody begins."""
+    job = console.site.host.store.change_now(lambda c: take(c, at, timedelta(hours=1)))
+    assert job is not None
+    return job
+
+
+def test_progress_is_seen_and_a_fit_is_stopped(console: Operating) -> None:
+    answered(console)
+    console.post("/fits", **GOOD_FORM)
+    assert "waits for its turn" in console.get("/fits/1").text
+    store, now = console.site.host.store, datetime.now(UTC)
+    first = taken(console, now)
+    page = console.get("/fits/1").text
+    assert "data-live" in page
+    assert "Stop this fit" in page
+    stopped = console.post("/fits/1/cancel")
+    assert "being stopped" in stopped.text
+    assert jobs_of(console)[0].cancel_wanted
+    store.change_now(lambda c: end(c, first, "cancelled", "An operator stopped it before it was done.", now))
+    assert "An operator stopped it before it was done." in console.get("/fits/1").text
+    before = events_of(console)
+    console.post("/fits/1/cancel")  # too late, and so nothing
+    assert events_of(console) == before
+    console.post("/fits", **GOOD_FORM)
+    second = taken(console, now)
+    store.change_now(lambda c: end(c, second, "failed", "The <table> was too small.", now))
+    assert "The &lt;table&gt; was too small." in console.get("/fits/2").text
+    assert console.get("/fits/2/report").status_code == 404
+
+
+def events_of(console: Operating) -> int:
+    return console.site.host.store.read_now(
+        lambda c: c.execute(sa.select(sa.func.count()).select_from(events)).scalar_one()
+    )
+
+
+def test_what_came_out_is_said_in_words_with_what_is_proved(console: Operating) -> None:
+    add_done(console)
+    page = console.get("/fits/1").text
+    for words in ("31.0 %", "24.0 %", "7.0 more wrong decisions in 100", "Proved:", "30.99 %", "Nobody can prove"):
+        assert words in page
+    add_done(console, certificate={"kind": "heuristic", "lower_bound": None, "error": 0.24})
+    page = console.get("/fits/2").text
+    assert "Proved:" not in page
+    assert "nothing that can be seen" in page
+    assert "NaN" not in page
+    assert console.get("/fits/3").status_code == 404
+    assert console.get("/fits/x").status_code == 404
+
+
+def test_the_marker_goes_by_links_where_there_is_no_script(console: Operating) -> None:
+    add_done(console)
+    panels = r'<section class="panel" data-point[^>]*?aria-labelledby="point-(\d)"(?: hidden)?>'
+
+    def seen(path: str) -> list[str]:
+        found = re.finditer(panels, console.get(path).text)
+        return [match[1] for match in found if not match[0].endswith(" hidden>")]
+
+    assert seen("/fits/1") == ["0"]  # the fit itself
+    assert seen("/fits/1?at=3") == ["3"]
+    for odd in ("9", "-1", "x", "99999999999", "0000012", ""):
+        assert seen(f"/fits/1?at={odd}") == ["0"]
+    few, all_of_them = console.get("/fits/1?at=3").text, console.get("/fits/1?at=3&all=yes").text
+    assert "Of 24 judgments given up, the 20 that would cost most" in few
+    assert few.count('<th scope="row">p0000') < all_of_them.count('<th scope="row">p0000')
+    assert "31, &lt;b&gt;Town 2&lt;/b&gt; &amp; =1+1" in all_of_them  # people as their cards say, escaped
+
+
+def test_a_point_is_fitted(console: Operating) -> None:
+    add_done(console)
+    assert console.post("/fits/1/point", at="2").url.path == "/admin/fits/2"
+    job = jobs_of(console)[0]
+    assert job.settings == wanted(eta=0.02, name="First try (budget 0.02)")
+    for odd in ("5", "-1", "x"):
+        assert console.post("/fits/1/point", at=odd).status_code == 404
+    assert console.post("/fits/2/point", at="0").status_code == 404  # not done yet
+    assert len(jobs_of(console)) == 2
+
+
+def test_two_fits_side_by_side(console: Operating) -> None:
+    add_done(console)
+    add_done(console, settings=wanted(eta=0.02, name="Second"), points=[point(0.02, 0.26, [], asked=40)])
+    page = console.get("/fits/compare?a=1&b=2").text
+    for words in ("Second", "31.00 %", "26.00 %", "\N{MINUS SIGN}5.00 points"):
+        assert words in page
+    for odd in ("a=1", "a=1&b=3", "a=x&b=2", ""):
+        assert console.get(f"/fits/compare?{odd}").status_code == 404
+    assert "Compare two fits" in console.get("/fits").text
+
+
+def test_printed_differences_are_those_of_the_printed_numbers(console: Operating) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(1, 13):
+        without, error = sorted(rng.uniform(0.2, 0.5, 2).tolist())
+        bound = float(error - 10.0 ** rng.uniform(-6, -3))
+        proved = {"error": error, "lower_bound": bound}
+        held_out = {"error": float(rng.uniform(0.2, 0.5))}
+        add_done(console, certificate=proved, error_without_judgments=without, held_out=held_out)
+        page = console.get(f"/fits/{number}").text
+        wrong, plain = (
+            Decimal(re.findall(rf"<dt>{words}</dt><dd>([\d.]+) %", page)[0])
+            for words in ("Wrong with the judgments", "Wrong without them")
+        )
+        cost = re.findall(r"<strong>([\d.]+) more wrong decisions in 100", page)
+        assert [Decimal(cost[0])] == [wrong - plain] if cost else wrong == plain
+        least, two = (
+            Decimal(re.findall(words, page)[0]) for words in (r"less than ([\d.]+) %", r"about ([\d.]+) %, so")
+        )
+        left = re.findall(r"better by more than about ([\d.]+) in 100", page)
+        assert [Decimal(left[0])] == [two - least] if left else two == least
+    for a, b in ((1, 2), (3, 4), (5, 6), (7, 7), (12, 8)):
+        page = console.get(f"/fits/compare?a={a}&b={b}").text.replace("\N{MINUS SIGN}", "-")
+        side = r"<td>([-\d.]+(?: %| points)?)</td>"
+        numbers = {
+            name: [Decimal(cell.split()[0] or 0) if cell else Decimal(0) for cell in cells]
+            for name, *cells in re.findall(rf'<th scope="row">([^<]+)</th>{2 * side}<td>([^<]*)</td>', page)
+        }
+        for name in ("Wrong with the judgments", "Wrong about people left out", "Cost of the judgments", "Followed"):
+            left_one, right_one, more = numbers[name]
+            assert more == right_one - left_one, name
+        for k in (0, 1):
+            cost_there = numbers["Wrong with the judgments"][k] - numbers["Wrong without the judgments"][k]
+            assert numbers["Cost of the judgments"][k] == cost_there
+
+
+def test_a_fit_of_the_first_version_has_no_point_of_its_own(console: Operating) -> None:
+    """It says neither which point is the fit itself nor how it does on people left out."""
+    add_done(console, held_out=None)
+    file = job_folder(console.site.host.path, 1) / FRONTIER
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"own": true, ', "").replace(', "own": true', ""), encoding="utf-8"
+    )
+    page = console.get("/fits/1").text
+    assert "this fit’s budget" not in page
+    assert "left out when" not in page
+    assert page.count("Fit this point") == 5
+    assert "Wrong about people left out</th><td>–</td>" in console.get("/fits/compare?a=1&b=1").text
+    console.post("/fits/1/choose")
+    assert "Will read that something is not done" not in console.get("/results").text
+
+
+def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: Operating) -> None:
+    add_done(console)
+    report = console.get("/fits/1/report")
+    assert "<h1>The report</h1>" in report.text
+    policy = report.headers["content-security-policy"]
+    assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+    assert "allow-same-origin" not in policy
+    assert report.headers["x-content-type-options"] == "nosniff"
+    model = console.get("/fits/1/model")
+    assert (model.content, model.headers["content-disposition"]) == (b"a model", 'attachment; filename="fit-1.skops"')
+    console.add("Vic", "viewer")
+    console.log_in("Vic")
+    assert console.get("/fits/1/report").status_code == 200
+    assert console.get("/fits/1/model").status_code == 403
+    assert console.get("/fits/1/prices").status_code == 403
+    page = console.get("/fits/1").text
+    for owners in ("Download the model", "Choose this model", "Fit this point", "Start another fit"):
+        assert owners not in page
+    (job_folder(console.site.host.path, 1) / REPORT).unlink()
+    assert console.get("/fits/1/report").status_code == 404
+    assert "Read the full report" not in console.get("/fits/1").text
+
+
+def test_a_model_is_chosen_then_shown_and_another_choice_hides_it(console: Operating) -> None:
+    store = console.site.host.store
+    assert "No model is chosen yet" in console.get("/results").text
+    add_done(console)
+    add_done(console, settings=wanted(eta=0.02))
+    chosen = console.post("/fits/1/choose")
+    assert chosen.url.path == "/admin/results"
+    assert "Participants do not see it" in chosen.text
+    assert "still open" in chosen.text
+    assert "Participants can see the result now" in console.post("/results/shown", job="1", shown="yes").text
+    stands = store.read_now(standing)
+    assert (stands.chosen_job_id, stands.result_shown) == (1, True)
+    console.post("/fits/2/choose")
+    stands = store.read_now(standing)
+    assert (stands.chosen_job_id, stands.result_shown) == (2, False)
+    late = console.post("/results/shown", job="1", shown="yes")  # from a page made before that
+    assert "Another model has been chosen" in late.text
+    assert not store.read_now(standing).result_shown
+    for odd in ({"job": "1"}, {"shown": "yes"}, {"job": "2", "shown": "perhaps"}):
+        assert console.post("/results/shown", **odd).status_code == 404
+    console.post("/results/shown", job="2", shown="yes")
+    assert "no longer see" in console.post("/results/shown", job="2", shown="no").text
+    assert console.post("/fits/9/choose").status_code == 404
+    done = store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
+    assert [tuple(row) for row in done][1:] == [
+        ("model chosen", "fit 1"),
+        ("result shown", "fit 1"),
+        ("model chosen", "fit 2"),
+        ("result shown", "fit 2"),
+        ("result hidden", "fit 2"),
+    ]
+
+
+def test_operators_see_the_page_of_a_participant_before_anybody_does(console: Operating) -> None:
+    answered(console)
+    add_done(console)
+    assert console.get("/results/preview?participant=1").status_code == 404  # nothing is chosen
+    console.post("/fits/1/choose")
+    page = console.get("/results/preview?participant=1")
+    assert "What became of your answers" in page.text
+    assert "/withdraw" not in page.text
+    for odd in ("2", "x", "", "1111111111111"):
+        assert console.get(f"/results/preview?participant={odd}").status_code == 404
+
+
+def test_files_that_are_gone_are_missed_kindly(console: Operating) -> None:
+    add_done(console)
+    console.post("/fits/1/choose")
+    for file in job_folder(console.site.host.path, 1).iterdir():
+        file.unlink()
+    assert "are not there any more" in console.get("/fits/1").text
+    assert "are not there any more" in console.get("/results").text
+    assert console.get("/fits").status_code == 200
+
+
+def test_every_answer_has_words() -> None:
+    from fairwise.web.console.fits import _SAID  # noqa: PLC0415
+
+    assert set(_SAID) == set(Answer)
+
+
+@pytest.mark.parametrize("etas", [[0.0], [0.0, 0.0], [0.0, 1e-7], [0.0, 0.013, 0.5]])
+def test_every_point_is_within_the_figure(etas: list[float]) -> None:
+    figure = drawn(etas, [0.3 - eta / 10 for eta in etas])
+    for x, y in figure.spots:
+        assert figure.left <= x <= figure.right
+        assert figure.top <= y <= figure.bottom
+    assert len({tick.words for tick in figure.upwards}) == len(figure.upwards)
+    assert len({tick.words for tick in figure.across}) == len(figure.across)

@@ -1,0 +1,143 @@
+"""Whatever file somebody may send is taken as a table or refused, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.support.operating import Operating, operating
+from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
+
+from fairwise.web.console import study_wizard as making
+from fairwise.web.console import uploaded_people
+from fairwise.web.console.base import Route
+from fairwise.web.console.uploaded_people import HOURS_KEPT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def parquet() -> bytes:
+    file = io.BytesIO()
+    TABLE.to_parquet(file)
+    return file.getvalue()
+
+
+def test_parquet_is_taken_too(plain_console: Operating) -> None:
+    path = uploaded(plain_console, parquet(), "people.parquet")
+    assert plain_console.post(path, **CHOSEN).url.path == "/admin/study"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"", "people.csv", "people.csv: the file is empty"),
+        (b"id,age\n", "people.csv", "people.csv: only a header"),
+        (b"PK\x03\x04" + b"x" * 100, "people.csv", "an Excel workbook or a zip archive"),
+        (b"id,age\n1,\x00\n", "people.csv", "people.csv, line 2: a binary file, not CSV text"),
+        (b"id,town\n1,K\xf6ln\n", "people.csv", "byte 0xf6"),
+        (b"id,age\n1,2,3\n", "people.csv", "people.csv, line 2: 3 cells where the header has 2"),
+        (b"id,id\n1,2\n", "people.csv", "columns given twice"),
+        (b"PAR1 and so on", "people.parquet", "people.parquet: a damaged Parquet file"),
+        (b"id,age\n1,2\n", "people.exe", "people.exe: tables are taken from files that end in .csv"),
+        (b"id,age\n1,2\n", "../../../etc/passwd", "passwd: tables are taken from"),
+        (("k" * 5 + "\n").encode() + b"x" * (1 << 21), "people.csv", "longer than"),
+        ((",".join(f"c{k}" for k in range(501)) + "\n" + "1," * 500 + "1\n").encode(), "wide.csv", "501 columns"),
+    ],
+)
+def test_files_that_are_no_tables(plain_console: Operating, content: bytes, name: str, said: str) -> None:
+    page = send(plain_console, content, name)
+    assert page.status_code == 422
+    assert said in problem(page)
+    assert left(plain_console) == {"secret.key"}
+
+
+def test_more_people_than_anyone_should_wait_for(plain_console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploaded_people, "MOST_PEOPLE", 29)
+    assert "30 people; at most 29 are taken here" in problem(send(plain_console, csv()))
+    assert left(plain_console) == {"secret.key"}
+
+
+def test_a_name_is_only_a_name(plain_console: Operating) -> None:
+    path = uploaded(plain_console, name='..\\..\\<script>alert(1)</script>".csv')
+    page = plain_console.get(path)
+    assert "<script>alert" not in page.text
+    home = plain_console.site.host.path
+    assert {file.split("/")[-1] for file in left(plain_console)} == {
+        "secret.key",
+        "people.csv",
+        "look.json",
+        "sample.parquet",
+    }
+    assert {file.name for file in home.parent.iterdir()} <= {"study", *(f.name for f in home.parent.glob("study.sq*"))}
+
+
+def test_only_this_page_takes_so_much_and_not_more(plain_console: Operating) -> None:
+    large = b"id,age\n" + b"".join(b"%d,%d\n" % (k, k % 90) for k in range(120_000))
+    assert len(large) > 1_000_000
+    assert (
+        plain_console.client.post(
+            "/admin/accounts", data={"csrf": plain_console.csrf()}, files={"file": ("people.csv", large)}
+        ).status_code
+        == 413
+    )
+    assert uploaded(plain_console, large)
+    too_large = plain_console.client.post(
+        "/admin/new", content=b"", headers={"content-length": str(300 * 1024**2), "content-type": "multipart/form-data"}
+    )
+    assert too_large.status_code == 413
+
+
+def test_a_stream_that_does_not_say_how_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    routes = [
+        Route(*(r.method, r.path, r.handler, r.role), most_bytes=r.most_bytes and 2_000_000)
+        for r in making.MakingPages.routes
+    ]
+    monkeypatch.setattr(making.MakingPages, "routes", tuple(routes))
+    with operating(tmp_path / "study", tmp_path / "study.sqlite") as console:
+        console.set_up()
+        csrf = console.csrf()
+
+        def body() -> Iterator[bytes]:
+            yield f'--b\r\ncontent-disposition: form-data; name="csrf"\r\n\r\n{csrf}\r\n'.encode()
+            yield b'--b\r\ncontent-disposition: form-data; name="file"; filename="p.csv"\r\n\r\nid,age\n'
+            for _ in range(50):
+                yield b"1,2\n" * 25_000
+            yield b"\r\n--b--\r\n"
+
+        page = console.client.post(
+            "/admin/new", content=body(), headers={"content-type": "multipart/form-data; boundary=b"}
+        )
+        assert page.status_code == 413
+        assert left(console) == {"secret.key"}
+
+
+def test_forms_of_others_are_refused_before_anything_is_written(plain_console: Operating) -> None:
+    files: Any = {"file": ("people.csv", csv())}
+    assert plain_console.client.post("/admin/new", data={"csrf": "made up"}, files=files).status_code == 403
+    assert plain_console.client.post("/admin/new", files=files).status_code == 403
+    assert "Choose a file" in problem(plain_console.post("/new"))
+    assert "Choose a file" in problem(send(plain_console, b"", ""))
+    for broken in (b"", b"nonsense", b"--b\r\n\r\n"):
+        kind = {"content-type": "multipart/form-data; boundary=b"}
+        assert plain_console.client.post("/admin/new", content=broken, headers=kind).status_code in (400, 403, 422)
+    assert left(plain_console) == {"secret.key"}
+
+
+def test_what_nobody_goes_on_with_is_deleted(plain_console: Operating) -> None:
+    first = uploaded(plain_console)
+    assert "was deleted" in plain_console.post(f"{first}/discard").text
+    assert plain_console.get(first).status_code == 404
+    assert left(plain_console) == {"secret.key"}
+    second = uploaded(plain_console)
+    folder = plain_console.site.host.path / ".uploads" / second.rpartition("/")[2]
+    old = time.time() - HOURS_KEPT * 3600 - 60
+    os.utime(folder, (old, old))
+    third = uploaded(plain_console)
+    assert plain_console.get(second).status_code == 404
+    assert plain_console.get(third).status_code == 200
+    assert plain_console.get("/new/%2e%2e%2fsecret.key").status_code == 404

@@ -1,0 +1,183 @@
+"""What each page of a study shows, asks and offers, and to whom."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from tests.support.every_page import ALICE, Parsed, all_pages, card, pair, settings
+
+from fairwise.judgments import Answer
+from fairwise.study.cards import Card
+from fairwise.study.practice import check_questions, practice_pair, wrong_answers
+from fairwise.study.settings import AnswerWords
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.views import Answered, Given, Me, Pair, Receipt
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("four", ["same", "a_at_least_b", "b_at_least_a", "no_constraint"]), ("two", ["same", "no_constraint"])],
+)
+def test_the_buttons_are_the_answers_in_their_order(kind: str, values: list[str]) -> None:
+    told = settings(answers=kind, answer_words=AnswerWords(same="Alike"))
+    for page in (all_pages(Pages(told, "", ""))[name] for name in ("pair", "practice")):
+        buttons = Parsed(page).all("button", name="answer")
+        assert [had["value"] for had in buttons] == values
+        assert [had["aria-keyshortcuts"] for had in buttons] == [str(key + 1) for key in range(len(values))]
+        assert page.count("Alike") == 2  # the button, and what it means
+        assert len(re.findall(r"<dt [^>]*>Alike</dt>", page)) == 1
+
+
+def test_a_pair_is_sent_with_its_key_nonce_stamp_and_token() -> None:
+    parsed = Parsed(all_pages(Pages(settings(), "", ""))["pair"])
+    assert parsed.all("form")[0]["action"] == "/p/token/pair/7"
+    hidden = {had["name"]: had["value"] for had in parsed.all("input", type="hidden")}
+    assert hidden == {"csrf": "the-csrf", "key": "the-key", "nonce": "the-nonce", "stamp": "the-stamp"}
+
+
+def test_practice_is_sent_elsewhere_and_is_not_about_fairness() -> None:
+    told = settings(question="Is it fair?", treated_well="to be released")
+    page = Pages(told, "", "").practice(Me("/p/token", "", "the-csrf"))
+    assert Parsed(page).all("form")[0]["action"] == "/p/token/practice"
+    assert "not kept" in page
+    assert "Is it fair?" not in page
+    assert "to be released" not in page
+    assert {had["name"] for had in Parsed(page).all("input")} == {"csrf"}
+    one, other = practice_pair()
+    assert any(one.differences(other))
+
+
+@pytest.mark.parametrize("answer", list(Answer))
+def test_only_the_current_answer_says_so(answer: Answer) -> None:
+    me, pages = Me("/p/token", "", ""), Pages(settings(), "", "")
+    page = pages.pair(me, pair(given=Given(answer)), saved=False)
+    buttons = re.findall(r"<button name=.answer.*?</button>", page, re.DOTALL)
+    assert [("Your answer" in button, 'class="chosen"' in button) for button in buttons] == [
+        (other is answer,) * 2 for other in settings().allowed_answers
+    ]
+    assert "Your answer" not in pages.pair(me, pair(), saved=False)
+
+
+def test_rows_that_differ_are_marked_in_words_only_if_the_study_says_so() -> None:
+    marked = all_pages(Pages(settings(mark_differences=True), "", ""))["pair"]
+    rows = re.findall(r"<div( class=.differs.)?><dt [^>]*>(.*?)</dt><dd [^>]*>(.*?)</dd>", marked)
+    assert len(rows) == 12
+    assert [label for kind, label, _ in rows if kind] == ["Age", "Prior offences"] * 2
+    assert all(("differs" in shown) == bool(kind) for kind, _, shown in rows)
+    assert "differs" not in all_pages(Pages(settings(), "", ""))["pair"]
+
+
+def test_only_features_are_shown() -> None:
+    page = all_pages(Pages(settings(), "", ""), a=Card("id-of-alice", ALICE.rows))["pair"]
+    assert "id-of-alice" not in page
+
+
+def test_odd_values() -> None:
+    odd = card("", "  \n", "x" * 10_000, "=1+1", "שלום", "two\nlines")
+    page = Pages(settings(), "", "").pair(Me("/p/t", "", ""), pair(a=odd), saved=False)
+    assert page.count("(empty)") == 2
+    assert page.count('class="long"') == 1
+    assert "x" * 10_000 in page
+    assert '<dd dir="auto">שלום</dd>' in page
+    assert '<dd dir="auto">two\nlines</dd>' in page
+
+
+def test_why_and_confidence_only_if_asked_and_kept_as_given() -> None:
+    me, given = Me("/p/t", "", ""), Given(Answer.SAME, why="\n because", confidence=4)
+    plain = Parsed(Pages(settings(), "", "").pair(me, pair(given=given), saved=False))
+    assert plain.all("textarea") == plain.all("input", type="radio") == []
+    asked = Pages(settings(ask_why=True, ask_confidence=True), "", "").pair(me, pair(given=given), saved=False)
+    assert Parsed(asked).all("textarea", name="why", maxlength="2000")
+    assert ">\n\n because</textarea>" in asked  # the first line break after the tag is not part of the text
+    radios = Parsed(asked).all("input", name="confidence")
+    assert [(had["value"], "checked" in had) for had in radios] == [(str(n), n == 4) for n in range(1, 6)]
+    sent = Pages(settings(ask_why=True, ask_confidence=True), "", "").pair(
+        me, pair(given=given), saved=False, problem="Choose an answer", why="sent", confidence=2
+    )
+    assert ">\nsent</textarea>" in sent
+    assert [had["value"] for had in Parsed(sent).all("input", name="confidence") if "checked" in had] == ["2"]
+
+
+def test_ways_on_and_back() -> None:
+    me, pages = Me("/p/t", "", ""), Pages(settings(), "", "")
+
+    def ways(shown: Pair) -> list[str]:
+        return re.findall(r'href="/p/t/([^"]*)"', pages.pair(me, shown, saved=False))[:-1]
+
+    assert ways(pair(number=1)) == ["review"]
+    assert ways(pair(number=7)) == ["pair/6", "review"]
+    assert ways(pair(number=7, given=Given(Answer.SAME))) == ["pair/6", "review", "pair/8"]
+    assert ways(pair(number=50, given=Given(Answer.SAME))) == ["pair/49", "review"]
+
+
+def test_saved_and_progress() -> None:
+    me, pages = Me("/p/t", "", ""), Pages(settings(), "", "")
+    saved, unsaved = (pages.pair(me, pair(), saved=flag) for flag in (True, False))
+    assert re.search(r'role="status"[^>]*>Saved<', saved)
+    assert ">Saved<" not in unsaved
+    assert "Pair 7 of 50" in unsaved
+    assert ">6 answered<" in unsaved
+    assert Parsed(unsaved).all("progress")[0]["value"] == "6"
+
+
+def test_review_says_what_is_open_and_leads_on_only_when_nothing_is() -> None:
+    me, pages = Me("/p/t", "", ""), Pages(settings(), "", "")
+    some = pages.review(me, [Answered(number, None if number > 8 else Answer.SAME) for number in range(1, 31)])
+    assert "8 of 30 pairs are answered" in some
+    assert "and 12 more" in some
+    assert 'href="/p/t/closing"' not in some
+    assert some.count("Not answered yet") == 22
+    whole = pages.review(me, [Answered(1, Answer.SAME), Answered(2, Answer.NO_CONSTRAINT)])
+    assert 'href="/p/t/closing"' in whole
+    assert "Either may be treated better" in whole
+    assert "Not answered yet" not in whole
+
+
+@pytest.mark.parametrize(("kind", "names"), [("four", ["order", "either", "change"]), ("two", ["either", "change"])])
+def test_the_check_can_be_graded(kind: str, names: list[str]) -> None:
+    told = settings(answers=kind)
+    questions = check_questions(told)
+    assert [question.name for question in questions] == names
+    assert all(question.right in dict(question.options) for question in questions)
+    right = {question.name: question.right for question in questions}
+    assert wrong_answers(told, right) == ()
+    assert wrong_answers(told, {}) == tuple(names)
+    assert wrong_answers(told, right | {"change": "no"}) == ("change",)
+    radios = Parsed(Pages(told, "", "").check(Me("/p/t", "", ""), tries=0, given=right)).all("input", type="radio")
+    assert {str(had["name"]): had["value"] for had in radios if "checked" in had} == right
+
+
+def test_consent_offers_to_go_on_only_on_a_device_that_began() -> None:
+    pages = Pages(settings(), "", "", "/s")
+    fresh = pages.consent(start_key="the-start", csrf="the-csrf", resume=None)
+    assert "Go on where you stopped" not in fresh
+    assert 'href="/s/p/token"' in pages.consent(start_key="", csrf="", resume="/s/p/token")
+    parsed = Parsed(fresh)
+    assert parsed.all("form")[0]["action"] == "/s/consent"
+    assert [had["value"] for had in parsed.all("button", name="decision")] == ["agree", "decline"]
+    assert {had["name"]: had["value"] for had in parsed.all("input")} == {"csrf": "the-csrf", "start_key": "the-start"}
+
+
+def test_a_receipt_says_when_in_universal_time() -> None:
+    moment = datetime(2026, 3, 9, 1, 5, tzinfo=timezone(timedelta(hours=2)))
+    page = Pages(settings(), "", "").thanks(Me("/p/t", "https://host/p/t", ""), Receipt("FW-1", 50, moment))
+    assert "8 March 2026, 23:05 UTC" in page
+    assert 'datetime="2026-03-09T01:05:00+02:00"' in page
+    assert "FW-1" in page
+    assert "https://host/p/t" in page
+
+
+def test_withdrawing_is_offered_to_participants_only() -> None:
+    offered = {
+        name for name, page in all_pages(Pages(settings(), "", "")).items() if 'href="/p/token/withdraw"' in page
+    }
+    nobodys = {"consent", "closed_door", "id_taken", "whose_device", "wall", "declined"}
+    nobodys |= {"withdrawn", "closed", "message"}
+    assert offered == set(all_pages(Pages(settings(), "", ""))) - nobodys
+
+
+def test_contact_only_where_there_is_one() -> None:
+    assert "me@example.org" in Pages(settings(), "", "").declined()
+    assert "Questions?" not in Pages(settings(contact=""), "", "").declined()

@@ -1,0 +1,216 @@
+"""The pages in other languages: no word is left in ours, and text may run from right to left."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from gettext import NullTranslations
+from html.parser import HTMLParser
+from time import perf_counter
+
+import pytest
+from markupsafe import Markup
+
+from fairwise.judgments import Answer
+from fairwise.store.rooms import Room
+from fairwise.study.cards import Card, Row
+from fairwise.study.languages import Language, language
+from fairwise.study.settings import StudySettings
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.treatment import Treatment
+from fairwise.web.shared.views import (
+    Answered,
+    Closing,
+    Given,
+    LookedAt,
+    Me,
+    Pair,
+    PairResult,
+    PanelResult,
+    Receipt,
+    Result,
+    Statement,
+    Together,
+    WayBack,
+)
+
+READ = {"aria-label", "title", "alt", "placeholder", "data-saving", "data-copied"}
+# Everything that is not ours has no letters, so that all letters are ours.
+NOT_OURS = {
+    "title": "1",
+    "question": "2",
+    "treated_well": "3",
+    "contact": "4",
+    "answer_words": {"same": "5", "a_at_least_b": "6", "b_at_least_a": "7", "no_constraint": "8"},
+    "relation_question": "27",
+    "relations": [{"name": "28", "words": "29"}, {"name": "30", "words": "31"}],
+    "columns": [{"name": "9", "label": "9"}, {"name": "10", "label": "10"}],
+    **dict.fromkeys(("ask_why", "ask_confidence", "mark_differences"), True),
+}
+MOMENT = datetime(2026, 3, 9, 14, 5, tzinfo=UTC)
+
+
+class Brackets(NullTranslations):
+    """Says everything in brackets."""
+
+    def gettext(self, message: str) -> str:
+        return f"⟦{message}⟧"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"⟦{msgid1 if n == 1 else msgid2}⟧"
+
+
+class Words(HTMLParser):
+    """All that is read of a page, on the screen or aloud."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.read: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.read += [value or "" for name, value in attrs if name in READ]
+
+    def handle_data(self, data: str) -> None:
+        self.read.append(data)
+
+    def unbracketed(self) -> str:
+        text, before = "".join(self.read), ""
+        while text != before:
+            text, before = re.sub(r"⟦[^⟦⟧]*⟧", "", text), text
+        return text
+
+
+def made(spoken: Language, offered: tuple[Language, ...] = (), **changes: object) -> Pages:
+    return Pages(StudySettings.model_validate(NOT_OURS | changes), "0", "0", spoken=spoken, offered=offered)
+
+
+def result_of(one: Card, other: Card) -> Result:
+    """With pairs of every kind, and differences of every size."""
+    sizes = (0.4, 0.52), (0.4, 0.41), (0.4, 0.401), (0.4, 0.4), (0.4, 0.3)
+    kinds = ((answer, good, counts) for answer in Answer for good in sizes for counts in (True, False))
+    pairs = (
+        PairResult(number, one, other, Treatment(answer, *good, 0.05), counts)
+        for number, (answer, good, counts) in enumerate(kinds, start=1)
+    )
+    return Result(tuple(pairs), PanelResult(43, 200, 170, 0.34, 0.31), 0.05, is_newer=True)
+
+
+def second_thoughts(one: Card, other: Card) -> list[Together]:
+    said = [LookedAt(1, Statement(answer, 1, 2), Statement(Answer.SAME, 1, 2)) for answer in Answer]
+    fresh = LookedAt(1, Statement(Answer.SAME, 1, 2), None)
+    kinds = ("different", (one, other)), ("alike", (one, other)), ("circle", (one, other, one))
+    groups = [Together(kind, people, (fresh,)) for kind, people in kinds]
+    return [*groups, Together("different", (one, other), tuple(said))]
+
+
+def all_pages(pages: Pages) -> dict[str, str]:
+    me = Me("/p/token", "://11", "")
+    rows = tuple(Row(label, text) for label, text in (("9", ""), ("10", "1" * 500)))
+    given = Given(Answer.SAME, "12", 3)
+    one, other = Card("a", rows), Card("b", (rows[0], Row("10", "13")))
+    middle, last = (Pair(number, 2, number - 1, one, other, given, "", "", "") for number in (1, 2))
+    open_pairs = [Answered(1, Answer.SAME), *(Answered(number, None) for number in range(2, 20))]
+    return {
+        "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me_csrf="x", problem="14"),
+        "whose_device": pages.whose_device(resume="/p/token", start_key="", csrf="", way_here=""),
+        "id_taken": pages.id_taken(start_key="", csrf="x", left=False, way_here=""),
+        "id left": pages.id_taken(start_key="", csrf=None, left=True, way_here=""),
+        "no place": pages.screened_out(me, full=True),
+        "declined": pages.declined(),
+        "withdrawn": pages.withdrawn(),
+        "closed_door": pages.closed_door(code_csrf="", resume="/p/token", problem="14", typed="18"),
+        "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
+        "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
+        "relation": pages.relation(me, problem="14"),
+        "screened_out": pages.screened_out(me, back=WayBack("24", "://25")),
+        "full": pages.screened_out(None, full=True, back=WayBack("24", None)),
+        "task": pages.task(me, problem="14"),
+        "check": pages.check(me, tries=0, problem="14", wrong=["either"]),
+        "last check": pages.check(me, tries=1),
+        "practice": pages.practice(me),
+        "pair": pages.pair(me, middle, saved=True, problem="14"),
+        "last pair": pages.pair(me, last, saved=False, problem="14", problem_at="why"),
+        "review": pages.review(me, open_pairs, saved=True, problem="14"),
+        "whole review": pages.review(me, [Answered(1, Answer.SAME)]),
+        "closing": pages.closing(me, Closing(), problem="14"),
+        "thanks": pages.thanks(me, Receipt("15", 2, MOMENT)),
+        "back to the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", "://25", "26")),
+        "code for the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", None, "26")),
+        "result now": pages.thanks(me, Receipt("15", 2, MOMENT), result="now"),
+        "result later": pages.thanks(me, Receipt("15", 2, MOMENT), result="later"),
+        "result": pages.result(me, result_of(one, other)),
+        "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
+        "withdraw": pages.withdraw(me, problem="14"),
+        "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", sent=None),
+        "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
+        "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
+        "closed to others": pages.not_open(None, closed=True, here="/", resume=None, sent=None),
+        "message": pages.message(heading="16", text="17", back="/"),
+    }
+
+
+def test_this_file_knows_every_page() -> None:
+    pages = {name for name in vars(Pages) if not name.startswith("_")}
+    assert pages <= set(all_pages(made(language("en"))))
+
+
+@pytest.mark.parametrize("answers", ["four", "two"])
+def test_no_word_of_any_page_is_outside_the_catalogue(answers: str) -> None:
+    for name, page in all_pages(made(Language("en", Brackets()), answers=answers)).items():
+        left = Words(page).unbracketed()
+        assert not re.findall(r"[^\W\d_]+", left), name
+        assert "⟦" in page, name
+
+
+def test_other_languages_are_offered_by_their_own_names_where_there_are_any() -> None:
+    both = (language("en"), language("de"))
+    for name, page in all_pages(made(language("de"), both)).items():
+        assert '<a href="?lang=en" lang="en" hreflang="en">English</a>' in page, name
+        assert '<span lang="de" aria-current="true">Deutsch</span>' in page, name
+        assert page.count("?lang=en") == (2 if name == "consent" else 1), name
+    assert 'action="/consent?lang=de"' in all_pages(made(language("de"), both))["consent"]
+    assert not [name for name, page in all_pages(made(language("de"))).items() if "?lang=" in page]
+
+
+@pytest.mark.parametrize(("code", "direction"), [("en", "ltr"), ("de", "ltr"), ("ar", "rtl"), ("he", "rtl")])
+def test_a_page_says_its_language_and_direction(code: str, direction: str) -> None:
+    spoken = language(code) if direction == "ltr" else Language(code, NullTranslations())
+    for name, page in all_pages(made(spoken)).items():
+        assert f'<html lang="{code}" dir="{direction}">' in page, name
+
+
+def test_what_is_written_from_left_to_right_stays_so() -> None:
+    """An address in a page that runs from right to left; and what others wrote runs as it does."""
+    page = all_pages(made(Language("ar", NullTranslations())))["pair"]
+    assert '<p class="link-text" id="own-link" dir="ltr">' in page
+    assert 'id="question" dir="auto"' in page
+    assert "<bdi>3</bdi>" in page
+
+
+def test_the_style_knows_no_left_and_right() -> None:
+    """But for shadows, which have no other way and are turned around by hand."""
+    style = made(language("en")).static_files["study.css"][0].decode()
+    assert not re.findall(
+        r"(?:margin|padding|border|inset)-(?:left|right)|text-align: *(?:left|right)|float: *(?:left|right)", style
+    )
+    assert style.count("inset .3rem 0") == style.count('[dir="rtl"] .differs { box-shadow: inset -.3rem 0') == 1
+
+
+def test_a_receipt_in_german() -> None:
+    page = made(language("de")).thanks(Me("/p/t", "", ""), Receipt("15", 2, MOMENT))
+    assert "9. März 2026, 14:05 Uhr (UTC)" in page
+    assert 'datetime="2026-03-09T14:05:00+00:00"' in page
+
+
+def test_a_pair_in_german_is_rendered_in_well_under_a_millisecond() -> None:
+    pages = made(language("de"), (language("en"), language("de")))
+    rows = tuple(Row(f"Label {k}", "Value") for k in range(8))
+    me, shown = Me("/p/t", "", ""), Pair(1, 2, 0, Card("a", rows), Card("b", rows), None, "", "", "")
+    fastest = float("inf")
+    for _ in range(200):
+        begun = perf_counter()
+        pages.pair(me, shown, saved=True)
+        fastest = min(fastest, perf_counter() - begun)
+    assert fastest < 0.001
