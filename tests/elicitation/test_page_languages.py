@@ -11,11 +11,11 @@ from time import perf_counter
 import pytest
 from markupsafe import Markup
 
+from fairwise.constraints.violations import Treatment
 from fairwise.elicitation.cards import Card, Row
 from fairwise.elicitation.languages import Language, language
 from fairwise.elicitation.settings import StudySettings
 from fairwise.elicitation.store.rooms import Room
-from fairwise.elicitation.treatment import Treatment
 from fairwise.elicitation.web.pages import Pages
 from fairwise.elicitation.web.views import (
     Answered,

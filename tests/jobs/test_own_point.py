@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments
-from fairwise.constraints.status import status_counts
+from fairwise.constraints.violations import Status, Treatment, status_counts
 from fairwise.elicitation.fit_settings import FitSettings
 from fairwise.elicitation.fitted import Fitted
 from fairwise.elicitation.job_files import MODEL, PRICES, job_folder
 from fairwise.elicitation.store.jobs import Job
-from fairwise.elicitation.treatment import Status, Treatment
 from fairwise.jobs.steps import JobHome, perform
 from fairwise.jobs.task import Task
 from fairwise.judgments import Answer

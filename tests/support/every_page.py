@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from fairwise.constraints.violations import Treatment
 from fairwise.elicitation.cards import Card, Row
 from fairwise.elicitation.settings import Column, StudySettings
 from fairwise.elicitation.store.rooms import Room
-from fairwise.elicitation.treatment import Treatment
 from fairwise.elicitation.web.views import (
     Answered,
     Closing,

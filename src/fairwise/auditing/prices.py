@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.status import STATUS
+from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 

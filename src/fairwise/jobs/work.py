@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fairwise.constraints.parities import parity
-from fairwise.constraints.status import GIVEN_UP, status_counts
+from fairwise.constraints.violations import GIVEN_UP, status_counts
 from fairwise.elicitation.job_files import MODEL, PRICES
 from fairwise.errors import InputError
 

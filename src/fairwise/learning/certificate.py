@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fairwise.constraints.violations import excess
 from fairwise.equal_nan import EqualNan
 from fairwise.learning.result import Stopped  # noqa: TC001 - a field's type, which is looked at when running
 
@@ -108,7 +109,6 @@ def certify(
 ) -> Certificate:
     """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved."""
     violations = rows.violations(favorable)
-    excess = np.maximum(violations - gamma, 0.0)
     exact = solution.exact
     error = min(max(error, 0.0), 1.0)  # it is a sum of rounded parts
     bound = max(solution.bound, 0.0)  # no error is below 0
@@ -121,7 +121,7 @@ def certify(
         oracle_bound=bound if exact else min(bound, error),
         max_violation=float(violations.max(initial=0.0)),
         mean_violation=rows.mean_violation(favorable),
-        mean_excess=float(rows.shares(weighting) @ excess),
+        mean_excess=float(rows.shares(weighting) @ excess(violations, gamma)),
         oracle_calls=solution.oracle_calls,
         hypothesis_class=solution.hypothesis_class,
         gamma=gamma,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fairwise.constraints.status import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
+from fairwise.constraints.violations import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
 from fairwise.errors import InputError, shown
 from fairwise.learning.mixture import Mixture
 

@@ -16,7 +16,7 @@ import pandas as pd
 import skops.io
 from sklearn.base import BaseEstimator
 
-from fairwise.constraints.status import STATUS
+from fairwise.constraints.violations import STATUS
 from fairwise.errors import ModelFileError
 from fairwise.judgments import parquet
 from fairwise.learning.certificate import Certificate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.status import status_of
+from fairwise.constraints.violations import excess, status_of
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import PairRows
@@ -30,7 +30,7 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     table["answer"] = table["answer"].astype(str)
     table["price"] = np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n)
     table["violation"] = violation
-    table["excess"] = np.maximum(violation - gamma, 0.0)
+    table["excess"] = excess(violation, gamma)
     table["status"] = status_of(table["answer"].to_numpy(dtype=object), violation, gamma).astype(object)
     return table.reset_index(drop=True)
 

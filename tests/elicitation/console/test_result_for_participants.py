@@ -10,11 +10,11 @@ from fits import done_job, wanted
 from operating import Operating, operating
 from visits import Visit, hidden
 
+from fairwise.constraints.violations import Treatment
 from fairwise.elicitation.folder import OUTCOME
 from fairwise.elicitation.job_files import job_folder
 from fairwise.elicitation.store.judged import judged
 from fairwise.elicitation.store.standing import choose, set_state
-from fairwise.elicitation.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
+from fairwise.constraints.violations import Treatment
 from fairwise.elicitation.fitted import Fitted
 from fairwise.elicitation.folder import OUTCOME
 from fairwise.elicitation.store.jobs import find_job
 from fairwise.elicitation.store.judged import judged
 from fairwise.elicitation.store.problems import NotYet
 from fairwise.elicitation.store.standing import standing
-from fairwise.elicitation.treatment import Treatment
 from fairwise.elicitation.web.asking import Asking
 from fairwise.elicitation.web.language_choice import language_of
 from fairwise.elicitation.web.views import PairResult, PanelResult, Result

@@ -10,8 +10,8 @@ from fairwise.elicitation.arrivals import PANELS
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from fairwise.constraints.violations import Treatment
     from fairwise.elicitation.cards import Card
-    from fairwise.elicitation.treatment import Treatment
     from fairwise.judgments import Answer
 
 

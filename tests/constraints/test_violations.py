@@ -1,4 +1,4 @@
-"""What people are told about their pairs is what a fit measures, and adds up."""
+"""One definition of violation, excess and followed, for one pair and for many, and whole numbers that add up."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.auditing import audit
-from fairwise.constraints.status import ASKS_NOTHING, GIVEN_UP, HONOURED, status_of
-from fairwise.constraints.status import PRECISION as OF_A_FIT
-from fairwise.elicitation.treatment import PRECISION, Status, Treatment
+from fairwise.constraints.violations import Status, Treatment, excess, is_followed, status_counts, status_of, violation
 from fairwise.judgments import Answer, Judgments
 
 shares = st.floats(0, 1) | st.sampled_from([0.0, 0.005, 0.015, 0.495, 0.5, 0.505, 0.985, 0.995, 1.0])
 treatments = st.builds(Treatment, st.sampled_from(Answer), shares, shares, shares)
-AS_IN_A_FIT = {
-    Status.KEPT: HONOURED,
-    Status.NEARLY: HONOURED,
-    Status.GIVEN_UP: GIVEN_UP,
-    Status.ASKS_NOTHING: ASKS_NOTHING,
-}
 
 
 @pytest.mark.parametrize(
@@ -66,11 +58,24 @@ def test_whole_numbers_say_what_is_the_case_and_add_up(one: Treatment) -> None:
     assert abs(one.more_in_hundred - 100 * abs(one.good_a - one.good_b)) <= 0.5 + 1e-9
 
 
-@given(treatments)
-def test_a_fit_would_say_the_same(one: Treatment) -> None:
-    assert PRECISION == OF_A_FIT
-    found = status_of(np.array([one.answer], dtype=object), np.array([one.violation]), one.gamma)
-    assert AS_IN_A_FIT[one.status] == found[0]
+def test_a_judgment_is_followed_up_to_gamma_and_the_precision_of_a_fit() -> None:
+    answer = np.array(["same", "a_at_least_b", "b_at_least_a", "same", "no_constraint"], dtype=object)
+    violations = np.array([0.0, 0.1 + 5e-7, 0.1 + 5e-6, 1.0, 0.0])
+    status = status_of(answer, violations, 0.1)
+    assert status.tolist() == ["honoured", "honoured", "given up", "given up", "asks nothing"]
+    assert status_counts(status) == {"honoured": 2, "given_up": 2, "asks_nothing": 1}
+
+
+def test_numbers_and_arrays_are_measured_alike() -> None:
+    reference, owed = np.array([0.8, 0.5, 0.6]), np.array([0.5, 0.8, 0.55])
+    violations = violation(reference, owed)
+    assert violations == pytest.approx([0.3, 0.0, 0.05])
+    assert excess(violations, 0.1) == pytest.approx([0.2, 0.0, 0.0])
+    assert is_followed(violations, 0.1).tolist() == [False, True, True]
+    for k in range(3):
+        assert violation(float(reference[k]), float(owed[k])) == violations[k]
+        assert excess(float(violations[k]), 0.1) == excess(violations, 0.1)[k]
+        assert bool(is_followed(float(violations[k]), 0.1)) == bool(is_followed(violations, 0.1)[k])
 
 
 @pytest.mark.parametrize("favorable_label", [0, 1])
