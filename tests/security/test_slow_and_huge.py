@@ -23,7 +23,7 @@ from fairwise.elicitation.web import impatience, protocol, server
 from fairwise.elicitation.web.app import create_app
 from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
-from fairwise.learning import persistence
+from fairwise.learning.model import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch
 
 
 def test_a_model_that_swells_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "_MOST_BYTES", 1 << 20)
     path = tmp_path / "model.skops"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", b" " * (1 << 21))

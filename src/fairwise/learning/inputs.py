@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.learning.oracles.base import FloatArray, IntArray
+    from fairwise.learning.settings import FitSettings
 
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
@@ -189,9 +190,9 @@ def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
     return pd.Series(groups.to_numpy(), index=people)
 
 
-def favorable_sign(settings: Mapping[str, Any], classes: NDArray[Any], judgments: Judgments | None) -> float:
+def favorable_sign(settings: FitSettings, classes: NDArray[Any], judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
-    favorable = favorable_class(settings["favorable_label"], settings["label_values"], classes)
+    favorable = favorable_class(settings.favorable_label, settings.label_values, classes)
     if favorable is None and judgments is not None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "

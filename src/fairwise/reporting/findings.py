@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.certificate import Certificate
 
 
 @dataclass(frozen=True)
