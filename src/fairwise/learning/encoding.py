@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
@@ -107,16 +107,8 @@ class TableEncoder:
     def state(self) -> list[dict[str, Any]]:
         """Plain values from which :meth:`from_state` makes the same encoder."""
         return [
-            {
-                "name": c.name,
-                "shift": c.shift,
-                "scale": c.scale,
-                "fill": c.fill,
-                "marks_missing": c.marks_missing,
-            }
-            if isinstance(c, NumberColumn)
-            else {"name": c.name, "categories": list(c.categories), "marks_missing": c.marks_missing}
-            for c in self.columns
+            {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(column).items()}
+            for column in self.columns
         ]
 
     @classmethod

@@ -6,6 +6,7 @@ People are counted by cell: their group and outcome.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def count(
     n_groups = len(summary.groups)
     people = np.zeros(2 * n_groups, dtype=np.int64)
     label_1 = np.zeros((2 * n_groups, len(classifiers)), dtype=np.int64)
-    work = _Counting(CellReader.of(table, summary), classifiers)
+    work = partial(_count_span, CellReader.of(table, summary), classifiers)
     for here, given in over_spans(table.spans(client), work, client):
         people += here
         label_1 += given
@@ -97,24 +98,15 @@ def count(
     return Counts(people.reshape(n_groups, 2), label_1.reshape(n_groups, 2, -1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Counting:
-    """The work of this pass on one span."""
-
-    read: CellReader
-    classifiers: LinearClassifiers
-
-    def __call__(self, span: Span) -> tuple[IntArray, IntArray]:
-        n_cells = self.read.n_cells
-        people = np.zeros(n_cells, dtype=np.int64)
-        label_1 = np.zeros((n_cells, len(self.classifiers)), dtype=np.int64)
-        for block in span.blocks():
-            rows, cell = self.read(block)
-            people += np.bincount(cell, minlength=n_cells)
-            one = np.ones(len(rows), dtype=np.int32)
-            coef, intercept = self.classifiers.coef, self.classifiers.intercept
-            label_1 += cell_totals(rows, coef, intercept, cell, one, n_cells)
-        return people, label_1
+def _count_span(read: CellReader, classifiers: LinearClassifiers, span: Span) -> tuple[IntArray, IntArray]:
+    people = np.zeros(read.n_cells, dtype=np.int64)
+    label_1 = np.zeros((read.n_cells, len(classifiers)), dtype=np.int64)
+    for block in span.blocks():
+        rows, cell = read(block)
+        people += np.bincount(cell, minlength=read.n_cells)
+        one = np.ones(len(rows), dtype=np.int32)
+        label_1 += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one, read.n_cells)
+    return people, label_1
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +133,7 @@ def histogram(
     client: Client | None = None,
 ) -> Histogram:
     """Read every row once; ``edges`` ``(1 + d, E)`` are sorted along each coordinate, the intercept's first."""
-    work = _Sorting(CellReader.of(table, summary), classifier, edges)
+    work = partial(_sort_span, CellReader.of(table, summary), classifier, edges)
     shape = (len(edges), 2 * len(summary.groups), edges.shape[1] + 1)
     people = np.zeros(shape, dtype=np.int64)
     for here in over_spans(table.spans(client), work, client):
@@ -149,19 +141,10 @@ def histogram(
     return Histogram(people)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sorting:
-    """The work of this pass on one span."""
-
-    read: CellReader
-    classifier: LinearClassifiers
-    edges: FloatArray
-
-    def __call__(self, span: Span) -> IntArray:
-        shape = (len(self.edges), self.read.n_cells, self.edges.shape[1] + 1)
-        people = np.zeros(shape, dtype=np.int64)
-        for block in span.blocks():
-            rows, cell = self.read(block)
-            coef, intercept = self.classifier.coef[0], float(self.classifier.intercept[0])
-            add_breakpoints(np.ascontiguousarray(rows), cell, coef, intercept, self.edges, people)
-        return people
+def _sort_span(read: CellReader, classifier: LinearClassifiers, edges: FloatArray, span: Span) -> IntArray:
+    people = np.zeros((len(edges), read.n_cells, edges.shape[1] + 1), dtype=np.int64)
+    for block in span.blocks():
+        rows, cell = read(block)
+        coef, intercept = classifier.coef[0], float(classifier.intercept[0])
+        add_breakpoints(np.ascontiguousarray(rows), cell, coef, intercept, edges, people)
+    return people

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from fairwise.learning.large.sums import Key, NumberSums, Sums
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import FloatArray, IntArray
+
+    Found = tuple[IntArray, IntArray, pd.DataFrame]
+    """Which of the judged people are in a block, in which rows of the table, and those rows."""
 
 
 _LEAST_SPREAD = 1e-150
@@ -76,9 +79,10 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     if first is None:
         raise InputError(f"{table.name}: not a single row")
     judged_ids = JudgedIds.of(judgments)
-    work = _FirstPass(names, table.outcome, table.groups, centres_of(first.table[names]), judged_ids)
+    centres = centres_of(first.table[names])
+    work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
     total: Sums | None = None
-    found: list[tuple[IntArray, IntArray, pd.DataFrame]] = []
+    found: list[Found] = []
     for results in over_spans(table.spans(client), work, client):
         for sums, who in results:
             total = sums if total is None else total.plus(sums, names)
@@ -88,25 +92,18 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     return _summary(table, total, judged_ids.collected(found, first.table[names], table.name), first.table[names])
 
 
-@dataclass(frozen=True, eq=False)
-class _FirstPass:
-    """The work of the first pass on one span: sums of each block, and the judged people in it."""
-
-    features: list[str]
-    outcome: str
-    groups: str | None
-    centres: list[float]
-    judged_ids: JudgedIds
-
-    def __call__(self, span: Span) -> list[tuple[Sums, tuple[IntArray, IntArray, pd.DataFrame]]]:
-        results = []
-        for block in span.blocks():
-            people = block.table[self.features]
-            groups = None if self.groups is None else block.table[self.groups]
-            sums = block_sums(block.start, people, block.table[self.outcome], groups, self.centres)
-            which, rows = self.judged_ids.among(block)
-            results.append((sums, (which, block.start + rows, people.iloc[rows])))
-        return results
+def _read_span(
+    features: list[str], outcome: str, groups: str | None, centres: list[float], judged_ids: JudgedIds, span: Span
+) -> list[tuple[Sums, Found]]:
+    """Sums of each block, and the judged people in it."""
+    results = []
+    for block in span.blocks():
+        people = block.table[features]
+        group = None if groups is None else block.table[groups]
+        sums = block_sums(block.start, people, block.table[outcome], group, centres)
+        which, rows = judged_ids.among(block)
+        results.append((sums, (which, block.start + rows, people.iloc[rows])))
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +141,7 @@ class JudgedIds:
         rows = np.flatnonzero(place >= 0)
         return place[rows].astype(np.intp), rows
 
-    def collected(
-        self, found: Sequence[tuple[IntArray, IntArray, pd.DataFrame]], like: pd.DataFrame, name: str
-    ) -> pd.DataFrame:
+    def collected(self, found: Sequence[Found], like: pd.DataFrame, name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""
         which = np.concatenate([part for part, _, _ in found])
         rows = np.concatenate([part for _, part, _ in found])

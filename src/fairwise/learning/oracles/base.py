@@ -44,6 +44,22 @@ class Classifiers(Protocol):
         ...
 
 
+class ArrayClassifiers:
+    """What collections share whose fields are arrays with an entry for each classifier; they are dataclasses."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
+
+    def take(self, which: IntArray) -> Self:
+        return type(self)(*(array[which] for array in self.state().values()))
+
+    def joined(self, other: Self) -> Self:
+        return type(self)(*map(np.concatenate, zip(self.state().values(), other.state().values(), strict=True)))
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}  # type: ignore[attr-defined]
+
+
 class Oracle(Protocol):
     """Answers cost-sensitive classification problems over one hypothesis class; oracles are its subclasses.
 

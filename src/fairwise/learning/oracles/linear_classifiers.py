@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.learning.oracles.base import ArrayClassifiers
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,7 +31,7 @@ _TINY = 1e-30  # more than all underflows of one score together
 
 
 @dataclass(frozen=True, eq=False)
-class LinearClassifiers:
+class LinearClassifiers(ArrayClassifiers):
     """``h_t(x) = [intercept[t] + x . coef[t] > 0]`` for ``t < k``; ``coef`` is ``(k, d)``."""
 
     coef: FloatArray
@@ -38,9 +40,6 @@ class LinearClassifiers:
     @classmethod
     def constants(cls, n_columns: int) -> LinearClassifiers:
         return cls(np.zeros((2, n_columns)), np.array([-1.0, 1.0]))
-
-    def __len__(self) -> int:
-        return len(self.intercept)
 
     def labels(self, rows: FloatArray) -> LabelArray:
         if len(self) > FEW:
@@ -57,17 +56,6 @@ class LinearClassifiers:
         by_column = np.ascontiguousarray(self.coef.T)
         result: FloatArray = _kernels().total_costs(np.ascontiguousarray(rows), cost, by_column, self.intercept)
         return result
-
-    def take(self, which: IntArray) -> LinearClassifiers:
-        return LinearClassifiers(self.coef[which], self.intercept[which])
-
-    def joined(self, other: LinearClassifiers) -> LinearClassifiers:
-        return LinearClassifiers(
-            np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept])
-        )
-
-    def state(self) -> dict[str, Any]:
-        return {"coef": self.coef, "intercept": self.intercept}
 
 
 def labels_of_many(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> LabelArray:
