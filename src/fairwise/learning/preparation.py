@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
-from fairwise.constraints.groups import GroupRows, checked_moments
+from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
@@ -63,8 +63,8 @@ def prepare(
 ) -> Prepared:
     """Check everything and build the problem; the first thing that cannot be used is told as an error."""
     settings = FitSettings.of(params)
-    judgments = inputs.checked_judgments(judgments)
-    moments = checked_moments(settings.group_constraints)
+    judgments = inputs.require_judgments(judgments)
+    moments = parity_moments(settings.group_constraints)
     raw = inputs.encodes_itself(settings.estimator)
     table = inputs.as_table(X, finite=not raw)
     labels, classes = inputs.binary_labels(y, table)

@@ -14,7 +14,7 @@ WIDTH = 8
 
 
 @numba.njit(cache=True, nogil=True)
-def mixed(values, weights):
+def mix(values, weights):
     """``weights @ values`` for values ``(k, K)``, without a float copy of them; the last may have no weight yet."""
     n_rows = values.shape[1]
     out = np.zeros(n_rows)
@@ -27,7 +27,7 @@ def mixed(values, weights):
 
 
 @numba.njit(cache=True, nogil=True)
-def combined(values, starts, rows, coefficients):
+def combine(values, starts, rows, coefficients):
     """Sums ``sum_e coefficients[e] values[t, rows[e]]`` over each stretch of entries, ``(stretches, k)``."""
     k = len(values)
     n = len(starts) - 1
@@ -53,7 +53,7 @@ def scaled(values, fill, shift, scale, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def look(values):
+def column_sums(values):
     """How many values are missing; the least, the greatest and the sum of the others, the sum as two numbers.
 
     Together they are exact to 100 bits and more: the same in any order of rows, once rounded.

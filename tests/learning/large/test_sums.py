@@ -21,14 +21,14 @@ def test_sums_of_blocks_round_like_one_exact_sum(blocks: list[list[float]]) -> N
     """What replaces a missing value is a mean, and must not depend on where blocks begin."""
     high, low = 0.0, 0.0
     for block in blocks:
-        _, _, _, *part = row_kernels.look(np.array(block, dtype=float))
+        _, _, _, *part = row_kernels.column_sums(np.array(block, dtype=float))
         high, low = row_kernels.add_pairs(high, low, *part)
     assert high == fsum(value for block in blocks for value in block if not np.isnan(value))
 
 
 def test_what_a_plain_sum_would_lose() -> None:
     values = np.array([1e16, 1.0, -1e16, 1.0, np.nan] * 9)
-    n_missing, least, greatest, high, _ = row_kernels.look(values)
+    n_missing, least, greatest, high, _ = row_kernels.column_sums(values)
     assert (n_missing, least, greatest, high) == (9, -1e16, 1e16, 18.0)
 
 

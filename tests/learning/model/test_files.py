@@ -317,3 +317,11 @@ def test_a_new_save_replaces_the_old_file(town: Town, tmp_path: Path) -> None:
     model.save(str(tmp_path / "model.skops"))
     again = PairwiseFairClassifier.load(str(tmp_path / "model.skops"))
     assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
+
+
+@pytest.mark.parametrize("estimator", ["linear", "tree", LogisticRegression()], ids=str)
+def test_a_file_names_no_class_of_ours_so_that_modules_may_move(estimator: Any, town: Town, tmp_path: Path) -> None:
+    model = PairwiseFairClassifier(estimator).fit(town.people, town.outcome, judgments=town.judgments)
+    model.save(tmp_path / "model.skops")
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        assert "fairwise." not in archive.read("schema.json").decode()

@@ -12,9 +12,9 @@ import pandas as pd
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments.ids import encode, some, text_of
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
-from fairwise.learning.large.passes import computed, over_spans
+from fairwise.learning.large.passes import compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, block_sums, centres_of
-from fairwise.learning.oracles.linear import RegressionTerms, inverted
+from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class TableSummary:
 
     def regression_terms(self, judged_rows: FloatArray) -> RegressionTerms:
         """What a game against the regression needs of everyone."""
-        inverse = inverted(self.gram)
+        inverse = pseudo_inverse(self.gram)
         return RegressionTerms(np.ascontiguousarray(judged_rows), inverse, inverse @ self.moments)
 
 
@@ -75,7 +75,7 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     names = list(table.features)
     if not names:
         raise InputError(f"{table.name}: no column is left to learn from.")
-    first = next((block for span in table.spans(client) for block in computed(span, client).blocks()), None)
+    first = next((block for span in table.spans(client) for block in compute(span, client).blocks()), None)
     if first is None:
         raise InputError(f"{table.name}: not a single row")
     judged_ids = JudgedIds.of(judgments)
@@ -89,7 +89,7 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
             found.append(who)
     if total is None:
         raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
-    return _summary(table, total, judged_ids.collected(found, first.table[names], table.name), first.table[names])
+    return _summary(table, total, judged_ids.collect(found, first.table[names], table.name), first.table[names])
 
 
 def _read_span(
@@ -141,7 +141,7 @@ class JudgedIds:
         rows = np.flatnonzero(place >= 0)
         return place[rows].astype(np.intp), rows
 
-    def collected(self, found: Sequence[Found], like: pd.DataFrame, name: str) -> pd.DataFrame:
+    def collect(self, found: Sequence[Found], like: pd.DataFrame, name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""
         which = np.concatenate([part for part, _, _ in found])
         rows = np.concatenate([part for _, part, _ in found])

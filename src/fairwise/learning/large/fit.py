@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.groups import checked_moments
+from fairwise.constraints.groups import parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -47,7 +47,7 @@ def fit_in_blocks(
 ) -> tuple[Rules, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
-    judgments = inputs.checked_judgments(judgments)
+    judgments = inputs.require_judgments(judgments)
     summary = read_summary(table, judgments, client)
     rules = rules_for(settings, summary, judgments)
     if settings.plays_regression:
@@ -61,7 +61,7 @@ def fit_in_blocks(
 def check_large_settings(params: Mapping[str, Any], table: LargeTable, *, two_passes: bool = False) -> FitSettings:
     """Refuse what cannot be learned from sums and histograms over the rows, or not in two passes."""
     settings = FitSettings.of(params)
-    moments = checked_moments(settings.group_constraints)
+    moments = parity_moments(settings.group_constraints)
     if settings.estimator not in _LINEAR:
         raise InputError(
             f"estimator={settings.estimator!r} needs the whole table in memory. A table that is read in blocks goes "

@@ -74,13 +74,13 @@ class ParquetSpan:
             waiting.append(batch)
             count += len(batch)
             while count >= ROWS or (count and at + count == self.stop):
-                table = self._joined([pa.Table.from_batches([batch]) for batch in waiting])
+                table = self._join([pa.Table.from_batches([batch]) for batch in waiting])
                 block, rest = table.slice(0, ROWS), table.slice(ROWS)
                 yield Block(at, self._frame(block, at))
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
 
-    def _joined(self, tables: list[Any]) -> Any:
+    def _join(self, tables: list[Any]) -> Any:
         """One table, also where a column is of whole numbers in one file and of others in the next."""
         try:
             return pa.concat_tables(tables, promote_options="permissive")
@@ -135,7 +135,7 @@ class FrameSpan:
             yield Block(self.start + at, part.iloc[at : at + ROWS])
 
 
-def aligned(start: int, stop: int, n_rows: int) -> tuple[int, int]:
+def align(start: int, stop: int, n_rows: int) -> tuple[int, int]:
     """From the first block that begins in these rows to the end of the last that does."""
     return -(-start // ROWS) * ROWS, min(-(-stop // ROWS) * ROWS, n_rows)
 
@@ -178,7 +178,7 @@ def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: Cl
         return
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with ThreadPoolExecutor(n_threads) as pool:
-        yield from _in_order(spans, lambda span: pool.submit(work, computed(span)), _AHEAD * n_threads)
+        yield from _in_order(spans, lambda span: pool.submit(work, compute(span)), _AHEAD * n_threads)
 
 
 def _in_order(spans: Iterable[Any], start: Callable[[Any], Any], ahead: int) -> Iterator[Any]:
@@ -232,7 +232,7 @@ def is_pending(span: Span) -> TypeGuard[FrameSpan]:
     return isinstance(span, FrameSpan) and any(hasattr(table, "dask") for table in span.tables)
 
 
-def computed(span: Span, client: Client | None = None) -> Span:
+def compute(span: Span, client: Client | None = None) -> Span:
     """A span whose tables are here, computed by dask where they are not yet."""
     if not is_pending(span):
         return span

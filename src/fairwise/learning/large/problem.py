@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.groups import GroupRows, checked_moments
+from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.learning.large.counts import count, histogram
 from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
@@ -214,7 +214,7 @@ def large_problem(table: LargeTable, summary: TableSummary, rules: Rules, client
         np.append(people, on_judged),
     )
     groups = None
-    moments = checked_moments(rules.settings.group_constraints)
+    moments = parity_moments(rules.settings.group_constraints)
     if moments:
         named = np.repeat(np.array(summary.groups, dtype=object), 2)
         cells = pd.DataFrame({"cell": np.arange(len(people))})

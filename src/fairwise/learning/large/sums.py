@@ -97,7 +97,7 @@ class Sums:
             listed = ", ".join(shown(label) for label in labels[:5])
             raise InputError(f"Only two outcomes are supported; the table has {listed} (the last in {where}).")
         _refuse_many_categories(keys, names)
-        mine, theirs = self._widened(keys), other._widened(keys)
+        mine, theirs = self._widen(keys), other._widen(keys)
         nothing = np.zeros(1 + len(keys))
         by_cell = {cell: mine.by_cell.get(cell, nothing) + theirs.by_cell.get(cell, nothing) for cell in cells}
         return Sums(
@@ -110,7 +110,7 @@ class Sums:
             by_cell,
         )
 
-    def _widened(self, keys: list[Key]) -> Sums:
+    def _widen(self, keys: list[Key]) -> Sums:
         """The same sums for more raw features, which are 0 in all of these rows."""
         if keys == self.keys:
             return self
@@ -200,7 +200,7 @@ def _read(series: Column) -> tuple[NumberSums, Any]:
     """A column's sums, and its values: numbers, or codes and categories."""
     if is_number(series):
         values = numbers_of(series)
-        n_missing, *sums = row_kernels.look(values)
+        n_missing, *sums = row_kernels.column_sums(values)
         return NumberSums(True, int(n_missing), *(float(value) for value in sums)), values
     codes, different = pd.factorize(series)  # -1 where nothing is
     # 1 and "1" are two values with one text; None at the end keeps -1 where it was.

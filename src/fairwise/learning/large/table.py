@@ -138,7 +138,7 @@ class LargeTable:
         for group in self._row_groups:
             stop = group.start + group.rows
             if stop - start >= _BLOCKS * passes.ROWS or stop == n_rows:
-                low, high = passes.aligned(start, stop, n_rows)
+                low, high = passes.align(start, stop, n_rows)
                 within = tuple(g for g in self._row_groups if g.start < high and g.start + g.rows > low)
                 if low < high:
                     found.append(ParquetSpan(within, low, high, read, index))
@@ -158,7 +158,7 @@ class LargeTable:
         starts = [0, *ends[:-1]]
         found: list[Span] = []
         for start, stop in zip(starts, ends, strict=True):
-            low, high = passes.aligned(start, stop, ends[-1])
+            low, high = passes.align(start, stop, ends[-1])
             within = [i for i, (first, end) in enumerate(zip(starts, ends, strict=True)) if first < high and end > low]
             if low < high:
                 found.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
@@ -199,13 +199,13 @@ class LargeTable:
 
     @cached_property
     def _schema(self) -> Any:
-        return _opened(self._files[0]).schema_arrow
+        return _open(self._files[0]).schema_arrow
 
     @cached_property
     def _row_groups(self) -> list[RowGroup]:
         found, start = [], 0
         for path in self._files:
-            metadata = _opened(path).metadata
+            metadata = _open(path).metadata
             for number in range(metadata.num_row_groups):
                 rows = metadata.row_group(number).num_rows
                 found.append(RowGroup(str(path), number, start, rows))
@@ -222,7 +222,7 @@ class LargeTable:
 
     def _numbering(self, n_rows: int) -> range:
         """Ids that are numbers in a row, as pandas wrote them down; otherwise rows are counted from 0."""
-        first, *others = (_range_written(_opened(path)) for path in self._files)
+        first, *others = (_range_written(_open(path)) for path in self._files)
         if first is None:
             return range(n_rows)
         whole = range(first.start, first.start + first.step * n_rows, first.step)
@@ -272,7 +272,7 @@ def _range_written(file: Any) -> range | None:
     return None
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:

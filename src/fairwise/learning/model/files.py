@@ -158,7 +158,7 @@ def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
             "Use the version of fairwise that wrote it."
         )
     try:
-        return _rebuilt(cls, document)
+        return _rebuild(cls, document)
     except Exception as error:  # what is inside may be of any type where another is needed
         told = str(error) if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({told}).") from error
@@ -193,7 +193,7 @@ def _write(document: dict[str, Any], path: Path, cls: type[PairwiseFairClassifie
     try:
         skops.io.dump(document, path)
         needed = skops.io.get_untrusted_types(file=path)
-        _rebuilt(cls, skops.io.load(path, trusted=needed))
+        _rebuild(cls, skops.io.load(path, trusted=needed))
     except OSError:
         raise
     except Exception as error:  # skops and the types of others fail in ways of their own
@@ -230,7 +230,7 @@ def _kind_of(path: str | PathLike[str]) -> str:
         return ""
 
 
-def _rebuilt(cls: type[Model], document: dict[str, Any]) -> Model:
+def _rebuild(cls: type[Model], document: dict[str, Any]) -> Model:
     settings = document["settings"]
     model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
     model.classes_ = np.array(document["classes"])

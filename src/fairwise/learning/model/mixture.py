@@ -39,9 +39,9 @@ class Mixture:
             part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
             labels = self.classifiers.labels(part)
             if len(self.weights) > _MANY:
-                from fairwise.learning.row_kernels import mixed
+                from fairwise.learning.row_kernels import mix
 
-                result[start : start + step] = mixed(np.ascontiguousarray(labels), self.weights)
+                result[start : start + step] = mix(np.ascontiguousarray(labels), self.weights)
                 continue
             for weight, given in zip(self.weights, labels, strict=True):
                 result[start : start + step] += weight * given

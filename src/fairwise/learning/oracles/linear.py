@@ -94,10 +94,10 @@ def inverse_gram(rows: FloatArray, multiplicity: FloatArray) -> FloatArray:
     gram[0, 0] = multiplicity.sum()
     gram[0, 1:] = gram[1:, 0] = multiplicity @ rows
     gram[1:, 1:] = (rows * multiplicity[:, None]).T @ rows
-    return inverted(gram)
+    return pseudo_inverse(gram)
 
 
-def inverted(gram: FloatArray) -> FloatArray:
+def pseudo_inverse(gram: FloatArray) -> FloatArray:
     """The pseudo-inverse of a Gram matrix, with columns brought to one scale first."""
     scale = np.sqrt(np.diag(gram))
     scale[scale == 0.0] = 1.0
@@ -143,9 +143,9 @@ class DescentOracle(Oracle):
             starts = starts.joined(warm.take(cheapest))
         if not self.cheap:
             starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
-        best = self._descended(starts, cost)
+        best = self._descend(starts, cost)
         if self.cheap and self._error_cost is not None and np.array_equal(cost, self._error_cost):
-            best = self._kicked(best, cost)
+            best = self._kick(best, cost)
         return best
 
     def plain_model(self, error_cost: FloatArray) -> LinearClassifiers:
@@ -158,16 +158,12 @@ class DescentOracle(Oracle):
         least_squares = self.regression.best_response(error_cost)
         at_most = least_squares.total_costs(self.rows, error_cost)[0]
         if (error_cost > 0).any() and (error_cost < 0).any():
-            found = self._descended(
-                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
-            )
+            found = self._descend(_logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION)
             if found.total_costs(self.rows, error_cost)[0] <= at_most:
                 return found
-        return self._descended(least_squares, error_cost, _CAUTION)
+        return self._descend(least_squares, error_cost, _CAUTION)
 
-    def _descended(
-        self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None
-    ) -> LinearClassifiers:
+    def _descend(self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None) -> LinearClassifiers:
         """The cheapest of the starts and of where descending from each leads."""
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):
@@ -177,14 +173,14 @@ class DescentOracle(Oracle):
         found = LinearClassifiers(coef, intercept).joined(starts)
         return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))
 
-    def _kicked(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
+    def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
         """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
         random = np.random.default_rng(0)
         least = float(best.total_costs(self.rows, cost)[0])
         for _ in range(_KICKS):
             size = np.abs(best.coef).mean()
             elsewhere = LinearClassifiers(best.coef + size * random.normal(size=best.coef.shape), best.intercept)
-            found = self._descended(elsewhere, cost)
+            found = self._descend(elsewhere, cost)
             total = float(found.total_costs(self.rows, cost)[0])
             if total < least - _ROUNDING:
                 best, least = found, total

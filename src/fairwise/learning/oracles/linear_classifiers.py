@@ -61,7 +61,7 @@ class LinearClassifiers(ArrayClassifiers):
 def labels_of_many(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> LabelArray:
     """Labels ``(n, k)`` of rows ``(n, d)`` under classifiers ``(k, d)``, ``(k,)``."""
     out = np.empty((len(rows), len(intercept)), dtype=np.uint8)
-    for some, known in _scored(rows, coef, intercept):
+    for some, known in _score(rows, coef, intercept):
         own = np.empty((len(rows), some.stop - some.start), dtype=np.uint8)
         _kernels().quick_labels(*known, own)
         out[:, some] = own
@@ -73,7 +73,7 @@ def cell_totals(
 ) -> NDArray[Any]:
     """``sum_p value[p] h_t(p)`` over the rows of each cell, in their order: ``(n_cells, k)``, of value's type."""
     out = np.zeros((n_cells, len(intercept)), dtype=value.dtype)
-    for some, known in _scored(rows, coef, intercept):
+    for some, known in _score(rows, coef, intercept):
         own = np.zeros((n_cells, some.stop - some.start), dtype=value.dtype)
         if len(rows):
             _kernels().quick_totals(*known, cell, value, own)
@@ -81,7 +81,7 @@ def cell_totals(
     return out
 
 
-def _scored(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterator[tuple[slice, tuple[Any, ...]]]:
+def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterator[tuple[slice, tuple[Any, ...]]]:
     """Some classifiers at a time, with what the loops need to know of them and of the rows.
 
     With ``u`` the rounding of single precision, converting two factors and adding ``d + 1`` products in any order is

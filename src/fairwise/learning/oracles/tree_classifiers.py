@@ -103,7 +103,7 @@ class TreeClassifiers(ArrayClassifiers):
     def joined(self, other: Self) -> Self:
         """These trees followed by ``other``, at the depth of the deeper."""
         depth = max(self.depth, other.depth)
-        return super(TreeClassifiers, self._lifted(depth)).joined(other._lifted(depth))
+        return super(TreeClassifiers, self._lift(depth)).joined(other._lift(depth))
 
     def describe(self, which: int, names: Sequence[str] | None = None) -> str:
         """One tree as nested ``if`` lines, leaving out splits that change nothing."""
@@ -122,7 +122,7 @@ class TreeClassifiers(ArrayClassifiers):
 
         return "\n".join(lines(0))
 
-    def _lifted(self, depth: int) -> Self:
+    def _lift(self, depth: int) -> Self:
         """The same trees, made deeper by levels that do not split."""
         levels = [self.leaf.repeat(2**level, axis=1) for level in range(depth - self.depth + 1)]
         feature = np.concatenate([self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1)
@@ -179,7 +179,7 @@ class Splits:
         """Whether points ``(P, d)`` are in one split ``(P,)`` or in several ``(P, S)``."""
         return np.equal(features[:, self.column[which]] > self.threshold[which], self.above[which])
 
-    def folded(self, features: FloatArray) -> Self:
+    def deduplicated(self, features: FloatArray) -> Self:
         """The first of all splits that cut these points alike, whichever side each of them holds.
 
         A split is known by the sum of random 128-bit keys of its points: O(P + S), and two different ones are

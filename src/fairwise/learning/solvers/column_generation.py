@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.learning.row_kernels import combined, mixed
+from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.master import Master
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
@@ -307,11 +307,11 @@ class Pool:
         """``err(h) + lambda @ values(h)`` of every classifier."""
         charged = np.flatnonzero(at.rows)
         whole = np.array([0, len(charged)])
-        return np.asarray(self.errors + combined(self._values, whole, charged, at.rows[charged])[0])
+        return np.asarray(self.errors + combine(self._values, whole, charged, at.rows[charged])[0])
 
     def best_mixture(self, problem: Problem) -> MasterSolution:
         return self._master.solve(problem)
 
     def reached(self, weights: FloatArray) -> FloatArray:
         """The value of every row under a mixture."""
-        return np.asarray(mixed(self._values, weights))
+        return np.asarray(mix(self._values, weights))

@@ -113,7 +113,7 @@ def join_points(
     problems = [prepared.problem.at_point(*point) for point in points]
     if len(prepared.problem) == 0:
         return [least_error(problem, prepared.oracle) for problem in problems]
-    together = _joined(*found)
+    together = _join(*found)
     if prepared.oracle.exact:
         return _solve_together(prepared, problems, together, lambda: None)
     solvers: dict[bytes, ColumnGeneration] = {}
@@ -147,11 +147,11 @@ def _solve_together(
     for i in loosest_first:
         problem = problems[i]
         if (key := problem.hard.tobytes()) not in solvers:
-            solvers[key] = ColumnGeneration(problem, oracle, _joined(seeds(problem, oracle), found))
+            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), found))
         solved[i] = solvers[key].solve(
             problem, tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit
         )
-        found = _joined(*(solver.pool.classifiers for solver in solvers.values()))
+        found = _join(*(solver.pool.classifiers for solver in solvers.values()))
         step()
     for solver in solvers.values() if len(solvers) > 1 else ():
         solver.add(found)
@@ -165,6 +165,6 @@ def _limits(problem: Problem) -> float:
     return sum(budget.limit for budget in problem.budgets)
 
 
-def _joined(*parts: Classifiers | None) -> Classifiers | None:
+def _join(*parts: Classifiers | None) -> Classifiers | None:
     known = [part for part in parts if part is not None]
     return reduce(lambda one, other: one.joined(other), known) if known else None

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse
 
 from fairwise.errors import SolverError
-from fairwise.learning.row_kernels import combined, mixed
+from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_limits
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Master:
             weights = np.zeros(len(self))
             weights[self._inside] = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
-            reached = mixed(self._values, weights)
+            reached = mix(self._values, weights)
             cuts = self._broken_cuts(problem, reached, primal)
             multipliers = self._multipliers(dual, len(problem))
             if cuts:
@@ -202,7 +202,7 @@ class Master:
         """``err(h) + lambda @ values(h)`` minus the dual of ``sum p = 1``, of every column."""
         charged = np.flatnonzero(at.rows)
         whole = np.array([0, len(charged)])
-        costs = combined(self._values, whole, charged, at.rows[charged])[0]
+        costs = combine(self._values, whole, charged, at.rows[charged])[0]
         return np.asarray(self._errors + costs - convexity)
 
     def _set_bounds(self, problem: Problem) -> None:
@@ -270,7 +270,7 @@ class Master:
 
 def _on_columns(cuts: Any, values: RowValues) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
-    return np.asarray(combined(values, cuts.indptr, cuts.indices, cuts.data))
+    return np.asarray(combine(values, cuts.indptr, cuts.indices, cuts.data))
 
 
 INFINITY = highspy.kHighsInf
