@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.proportions import Share
-from fairwise.learning.certificate import Certificate
+from fairwise.learning.model.certificate import Certificate
 from fairwise.replication.measures import Correlation
 from fairwise.reporting.curve import ChosenPoint
 

@@ -11,7 +11,7 @@ from fairwise.judgments.proportions import wilson
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import Weighting
     from fairwise.learning.preparation import Rules
-    from fairwise.learning.result import Solution
+    from fairwise.learning.solvers.solution import Solution
 
 RATE = "false_positive_rate "
 _CONFIDENCE = 0.95
@@ -21,9 +21,9 @@ def point_row(
     rules: Rules, solution: Solution, gamma: float, eta: float | None, weighting: Weighting, n_people: float
 ) -> dict[str, Any]:
     """Error, violations and bound as realised; ``n_people`` is how many people of equal weight the table is worth."""
-    from fairwise.learning.measuring import Measured
+    from fairwise.learning.model.mixture import Measurement
 
-    certificate = Measured(rules, solution).certificate(gamma, eta, weighting)
+    certificate = Measurement(rules, solution).certificate(gamma, eta, weighting)
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     return {
         "gamma": gamma,

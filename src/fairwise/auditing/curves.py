@@ -15,8 +15,8 @@ from fairwise.auditing.curve_points import RATE, point_row
 from fairwise.auditing.made_from import COLUMN, MadeFrom, checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
-from fairwise.learning.blocks.table import large_table
-from fairwise.learning.cluster import joblib_on
+from fairwise.learning.large.passes import joblib_on
+from fairwise.learning.large.table import large_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairwise.auditing.checkpoint import Rows
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import Prepared
-    from fairwise.learning.result import Solution
+    from fairwise.learning.solvers.solution import Solution
 
 PANEL = "panel"
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
@@ -64,11 +64,11 @@ class _Run:
         """Solve one curve (judge None: the panel's), on one thread: the same numbers for any number of workers."""
         from threadpoolctl import threadpool_limits
 
-        from fairwise.learning.curve import solve_curve
+        from fairwise.learning.solvers.dispatch import solve_curve
 
         with threadpool_limits(1):
             prepared = self.prepared(self.judgments if judge is None else self.judgments.select([judge]))
-            solutions = solve_curve(prepared, self.settings, self.points, shared, step)
+            solutions = solve_curve(prepared, self.points, shared, step)
             return [
                 {
                     "judge": PANEL if judge is None else judge,
@@ -82,7 +82,7 @@ class _Run:
         """False positive rate of each group, weighted: how likely someone without label 1 is to get it."""
         if self.groups is None:
             return {}
-        from fairwise.learning.mixture import Mixture
+        from fairwise.learning.model.mixture import Mixture
 
         points = prepared.problem.points
         probability = Mixture(solution.classifiers, solution.weights).probabilities(points.rows)
@@ -142,7 +142,7 @@ def frontier(
     (NaN without a proof), kind, error_low to error_high, a 95 % interval for the error of this very model on other
     people drawn like these (it knows nothing of how much the fit was fitted to these people), and made_from, by which a
     report sees whether the curve is of its own people, judgments and settings. With column generation
-    each curve falls and is convex by construction (see :func:`~fairwise.learning.curve.solve_curve`).
+    each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     if not isinstance(judgments, Judgments):
         raise InputError("judgments must be a Judgments object: wrap the table in Judgments(...).")
@@ -211,7 +211,7 @@ def _shared_seeds(run: _Run) -> Classifiers | None:
     """Where the class is linear: what a few rounds of the dynamics find for the whole panel, given to every judge."""
     from threadpoolctl import threadpool_limits
 
-    from fairwise.learning.seeding import seeds
+    from fairwise.learning.solvers.regression_game import seeds
 
     with threadpool_limits(1):
         prepared = run.prepared(run.judgments)
@@ -252,13 +252,13 @@ def _checked_groups(groups: Any, people: Any) -> pd.Series | None:
 def _checked_points(
     gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
 ) -> list[tuple[float, float | None]]:
-    from fairwise.learning.settings import check_settings
+    from fairwise.learning.settings import FitSettings
 
     points = []
     at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
     for eta in (0.0,) if etas is None else _values("etas", etas):
         for gamma in at_gammas:
-            check_settings({**settings, "gamma": gamma, "eta": eta})
+            FitSettings.of({**settings, "gamma": gamma, "eta": eta})
             points.append((float(gamma), None if eta is None else float(eta)))
     if not points:
         raise InputError("frontier needs at least one gamma and one eta.")

@@ -12,9 +12,9 @@ from fairwise.auditing.made_from import COLUMN, MadeFrom
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
-    from fairwise.learning.blocks.counts import Counts
-    from fairwise.learning.blocks.table import LargeTable
-    from fairwise.learning.result import Solution
+    from fairwise.learning.large.counts import Counts
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.solvers.solution import Solution
 
 PANEL = "panel"
 
@@ -32,23 +32,21 @@ def large_frontier(
 
     The rows are read once before all games and once after them, however many points and judges there are.
     """
-    from fairwise.learning.blocks.fitting import check_large_settings, rules_for
-    from fairwise.learning.blocks.learned import learn
-    from fairwise.learning.blocks.two_passes import count_games, play
-    from fairwise.learning.curve import at_point
+    from fairwise.learning.large.first_pass import read_summary
+    from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
 
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
-    check_large_settings(settings, table, two_passes=True)
-    learned = learn(table, judgments, client)
+    checked = check_large_settings(settings, table, two_passes=True)
+    summary = read_summary(table, judgments, client)
     judges = judgments.judges if by_judge else [PANEL]
-    own = [rules_for(settings, learned, judgments.select([judge]) if by_judge else judgments) for judge in judges]
-    played = [play(settings, learned, rules, [at_point(rules.problem, *point) for point in points]) for rules in own]
-    counted = count_games(settings, table, learned, played, client)
+    own = [rules_for(checked, summary, judgments.select([judge]) if by_judge else judgments) for judge in judges]
+    played = [play(summary, rules, [rules.problem.at_point(*point) for point in points]) for rules in own]
+    counted = count_games(table, summary, played, client)
     lines = []
     for judge, rules, found in zip(judges, own, counted, strict=True):
         for point, (solution, count) in zip(points, found, strict=True):
-            row = point_row(rules, solution, *point, settings["weighting"], learned.n_rows)
-            rates_of_groups = {} if table.groups is None else _group_rates(solution, count, learned.groups)
+            row = point_row(rules, solution, *point, settings["weighting"], summary.n_rows)
+            rates_of_groups = {} if table.groups is None else _group_rates(solution, count, summary.groups)
             lines.append({"judge": judge, **row, **rates_of_groups})
     return pd.DataFrame(lines).assign(**{COLUMN: str(MadeFrom.of(None, None, judgments, settings))})
 

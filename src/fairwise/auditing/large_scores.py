@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, shown
-from fairwise.learning.blocks.table import LargeTable, large_table
+from fairwise.learning.large.table import LargeTable, large_table
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import IntArray
     from fairwise.judgments import Judgments
-    from fairwise.learning.blocks.learned import Wanted
-    from fairwise.learning.blocks.spans import Span
+    from fairwise.learning.large.first_pass import JudgedIds
+    from fairwise.learning.large.passes import Span
 
 SCORE = "score"
 
@@ -32,10 +32,10 @@ def scores_in_blocks(scores: Any) -> LargeTable | None:
 
 def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -> pd.Series[Any]:
     """The score of everyone in a judgment that counts, by id."""
-    from fairwise.learning.blocks.learned import Wanted
-    from fairwise.learning.blocks.passes import over_spans
+    from fairwise.learning.large.first_pass import JudgedIds
+    from fairwise.learning.large.passes import over_spans
 
-    wanted = Wanted.of(judgments)
+    wanted = JudgedIds.of(judgments)
     work = _Look(wanted, table.outcome, table.name)
     found = [who for results in over_spans(table.spans(client), work, client) for who in results]
     if not found:
@@ -47,7 +47,7 @@ def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -
 class _Look:
     """The work on one span: every score checked, those of judged people returned."""
 
-    wanted: Wanted
+    wanted: JudgedIds
     column: str
     name: str
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.status import STATUS
+from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 
@@ -152,7 +152,7 @@ def _without(
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
     """The violations of all judgments under another model (its prices are of no interest here)."""
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.prices import price_table
+    from fairwise.learning.model.prices import price_table
 
     rows = PairRows.from_judgments(judgments)
     known = judgments if judgments.people is not None else judgments.about(people)

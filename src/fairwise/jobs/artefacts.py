@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairwise.constraints.status import status_counts
+from fairwise.constraints.violations import status_counts
 from fairwise.jobs.work import one_thread
 from fairwise.plain_json import json_text
 from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY

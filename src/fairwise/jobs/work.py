@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fairwise.constraints.parities import parity
-from fairwise.constraints.status import GIVEN_UP, status_counts
+from fairwise.constraints.violations import GIVEN_UP, status_counts
 from fairwise.errors import InputError
 from fairwise.store.job_files import MODEL, PRICES
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import HeldOut
     from fairwise.jobs.task import Task
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.certificate import Certificate
 
 LOOSEST = 1.0
 """No panel suffers more than this, so that it limits nothing."""
@@ -106,9 +106,9 @@ def frontier(task: Task, at: list[float], models: list[FitFiles], own: int) -> l
     Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
     itself are its own.
     """
-    from fairwise.learning.curve import join_points
-    from fairwise.learning.measuring import Measured
+    from fairwise.learning.model.mixture import Measurement
     from fairwise.learning.preparation import prepare
+    from fairwise.learning.solvers.dispatch import join_points
 
     settings = _model(task, LOOSEST).get_params(deep=False)
     points = [(task.settings.gamma, eta) for eta in at]
@@ -117,8 +117,8 @@ def frontier(task: Task, at: list[float], models: list[FitFiles], own: int) -> l
         prepared = prepare(settings, task.people, task.outcome, task.judgments, None, task.groups)
         found = [model.classifiers_ for model in fits]
         bounds = [model.certificate_.oracle_bound for model in fits]
-        solutions = join_points(prepared, points, found, bounds, settings)
-        measured = [Measured(prepared, solution) for solution in solutions]
+        solutions = join_points(prepared, points, found, bounds)
+        measured = [Measurement(prepared, solution) for solution in solutions]
     lines = [
         _point(one.certificate(*point, "answers"), one.prices(point[0]), *point)
         for one, point in zip(measured, points, strict=True)

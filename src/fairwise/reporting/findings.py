@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
 from fairwise.auditing.made_from import MadeFrom, refuse_other_origin
-from fairwise.constraints.status import PRECISION
+from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
 from fairwise.reporting.curve import Curve
 from fairwise.reporting.dearest import DearPair, dearest_pairs
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.certificate import Certificate
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import HTMLResponse, Response
 
+from fairwise.constraints.violations import Treatment
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.errors import NotYet
 from fairwise.store.fit_files import Fitted
@@ -15,7 +16,6 @@ from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.views import PairResult, PanelResult, Result
 
 if TYPE_CHECKING:
