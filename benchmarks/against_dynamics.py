@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row, table
-from fairwise.learning.no_regret import solve_no_regret
+from fairwise.learning.solvers.no_regret import solve_no_regret
 
 _GAMMAS = (0.1, 0.3, 0.6)
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)

@@ -11,14 +11,13 @@ import numpy as np
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import load_compas
-from fairwise.learning.column_generation import ColumnGeneration
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.folding import fold
-from fairwise.learning.oracles.descent import DescentOracle
-from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.problem import Problem
-from fairwise.learning.seeding import seeds
+from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.regression_game import seeds
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from fairwise.judgments import Judgments
     from fairwise.learning.oracles.base import FloatArray
-    from fairwise.learning.result import Solution
+    from fairwise.learning.solvers.solution import Solution
 
 GAMMAS = tuple(number / 10 for number in range(11))
 
@@ -103,7 +102,7 @@ def violation(problem: Problem, solution: Solution) -> float:
 def _problem(pairs: PairRows, rows: FloatArray, *, gamma: float, eta: float) -> Problem:
     table, outcome = people()
     judged = rows[table.index.get_indexer(pairs.people)]
-    placed = fold(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
+    placed = merge_equal(rows, outcome.to_numpy(), np.ones(len(rows)), judged)
     budget = panel_budget(pairs, eta, "answers")
     return Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=gamma)
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import compas
 from benchmarks.plain_loop import plain_loop
 from benchmarks.row import Row, median_seconds, seconds
-from fairwise.learning.no_regret import solve_no_regret
+from fairwise.learning.solvers.no_regret import solve_no_regret
 
 _ROUNDS = 1000
 _GAMMA = 0.3

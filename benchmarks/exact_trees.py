@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row
-from fairwise.learning.column_generation import ColumnGeneration
 from fairwise.learning.oracles.finite import FiniteClassOracle
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 _TOL = 1e-6
 _CHECKED_BY_ENUMERATION = 6

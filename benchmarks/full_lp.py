@@ -15,11 +15,11 @@ from benchmarks.rivals import Duel, Measured, median_times_faster
 from benchmarks.row import Row, median_seconds, table
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
-from fairwise.learning.column_generation import ColumnGeneration
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.folding import fold
 from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.problem import Problem
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def tiny(name: str, gamma: float, eta: float) -> tuple[Problem, LabelArray]:
     pairs = PairRows.from_judgments(simulate_panel(people, _JUDGES, _PAIRS, seed=0))
     weights = np.ones(len(people))
     encoder = TableEncoder.learn(people, weights, scaled=False)
-    placed = fold(encoder.encode(people), outcome.to_numpy(), weights, encoder.encode(people.loc[pairs.people]))
+    placed = merge_equal(encoder.encode(people), outcome.to_numpy(), weights, encoder.encode(people.loc[pairs.people]))
     budget = panel_budget(pairs, eta, "answers")
     problem = Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=gamma)
     stumps = np.unique(all_stumps(problem.points.rows), axis=0)

@@ -16,14 +16,14 @@ from benchmarks import compas
 from benchmarks.exact_lines import least_costs
 from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, table
-from fairwise.learning.column_generation import ColumnGeneration
-from fairwise.learning.folding import append, fold
-from fairwise.learning.no_regret import solve_no_regret
-from fairwise.learning.oracles.descent import DescentOracle
+from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.oracles.finite import FiniteClassOracle
+from fairwise.learning.oracles.linear import DescentOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.oracles.weighted import WeightedOracle
-from fairwise.learning.seeding import seeds
+from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.no_regret import solve_no_regret
+from fairwise.learning.solvers.regression_game import seeds
 from fairwise.replication.dynamics import Recorder
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _person_by_person(everyone: FloatArray, points: Points, estimator: Any) -> R
     """A scikit-learn classifier as the estimator uses it: fitted to every person, equal rows not merged."""
     labels, ones, nobody = compas.people()[1].to_numpy(), np.ones(len(everyone)), everyone[:0]
     own = append(everyone, labels, ones, nobody).points
-    first = np.unique(fold(everyone, labels, ones, nobody).people, return_index=True)[1]
+    first = np.unique(merge_equal(everyone, labels, ones, nobody).people, return_index=True)[1]
     oracle = WeightedOracle(own.rows, own.error_cost, estimator)
 
     def respond(cost: FloatArray) -> Classifiers:

@@ -19,7 +19,7 @@ from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
-    from fairwise.learning.certificate import Certificate
+    from fairwise.learning.model.certificate import Certificate
 
 _PANELS = 20
 _JUDGES, _PAIRS = 10, 20

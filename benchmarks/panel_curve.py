@@ -11,9 +11,9 @@ from benchmarks import compas
 from benchmarks.row import Row, table
 
 if TYPE_CHECKING:
-    from fairwise.learning.column_generation import ColumnGeneration
     from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.problem import Problem
+    from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 _TOL = 1e-4  # the solver's own
 

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row, seconds
-from fairwise.learning.no_regret import solve_games
+from fairwise.learning.solvers.no_regret import solve_games
 
 
 def run() -> Row:

@@ -25,7 +25,7 @@ def plain_loop(
     """Error and largest violation of the running average after each round, at eta = 0.
 
     ``reference`` and ``owed`` are positions among the ``n`` rows of ``features``; step sizes and updates are those of
-    :func:`fairwise.learning.no_regret.solve_no_regret`.
+    :func:`fairwise.learning.solvers.no_regret.solve_no_regret`.
     """
     n = len(labels)
     step = sqrt(8 * log(len(reference) + 1) / n_rounds) / 2

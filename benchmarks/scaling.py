@@ -19,12 +19,12 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import make_people
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.folding import fold
-from fairwise.learning.oracles.regression import RegressionOracle
+from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Problem
-from fairwise.learning.promise import promise
-from fairwise.learning.regression_dynamics import Ground, play_games
+from fairwise.learning.solvers.regression_game import play_game
+from fairwise.learning.solvers.regret_bound import promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,14 +84,14 @@ def player(n: int) -> Callable[[int], object]:
     pairs = PairRows.from_judgments(judgments(table))
     encoder = TableEncoder.learn(table, np.ones(n), scaled=True)
     judged = encoder.encode(table.loc[pairs.people])
-    placed = fold(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
+    placed = merge_equal(encoder.encode(table), outcome.to_numpy(), np.ones(n), judged)
     budget = panel_budget(pairs, 0.0, "answers")
     problem = Problem.build(placed.points, placed.judged, pairs, [budget], sign=1.0, gamma=0.3)
-    ground = Ground.of(problem, RegressionOracle(problem.points.rows, problem.points.multiplicity))
+    terms = RegressionOracle(problem.points.rows, problem.points.multiplicity).regression_terms(problem)
 
     def play(n_rounds: int) -> object:
         plan = promise(len(problem), lambda_bound=1.0, tau_bound=1.0, n_rounds=n_rounds)
-        return play_games([problem], ground, [plan], 1.0, 1.0)
+        return play_game(problem, terms, plan)
 
     return play
 

@@ -15,7 +15,7 @@ from fairwise.auditing.frontier_slice import ChosenPoint
 from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.proportions import Share
-from fairwise.learning.certificate import Certificate
+from fairwise.learning.model.certificate import Certificate
 from fairwise.replication.measures import Correlation
 
 

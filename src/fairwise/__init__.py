@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairwise.auditing import audit, frontier
     from fairwise.judgments import Answer, Judgments
-    from fairwise.learning.blocks.table import LargeTable
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.promise import promise
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.solvers.regret_bound import promise
 
 __all__ = ["Answer", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
 __version__ = "0.2.0"
@@ -19,11 +19,11 @@ __version__ = "0.2.0"
 _HOME = {
     "Answer": "fairwise.judgments",
     "Judgments": "fairwise.judgments",
-    "LargeTable": "fairwise.learning.blocks.table",
+    "LargeTable": "fairwise.learning.large.table",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
     "audit": "fairwise.auditing",
     "frontier": "fairwise.auditing",
-    "promise": "fairwise.learning.promise",
+    "promise": "fairwise.learning.solvers.regret_bound",
 }
 
 

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from fairwise import Judgments, LargeTable, PairwiseFairClassifier, audit, frontier
 from fairwise.auditing import held_out
 from fairwise.errors import InputError
-from fairwise.learning.blocks import spans
+from fairwise.learning.large import passes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def assert_same_curve(found: pd.DataFrame, expected: pd.DataFrame) -> None:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spans, "ROWS", 50)
+    monkeypatch.setattr(passes, "ROWS", 50)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fairlearn.reductions import (
     TruePositiveRateParity,
 )
 
-from fairwise.constraints.groups import GroupRows, checked_moments
+from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
@@ -106,10 +106,10 @@ def test_a_weight_is_that_many_people(moment: Any, seed: int) -> None:
 @pytest.mark.parametrize("given", ["DemographicParity", [DemographicParity], [object()]])
 def test_anything_but_parity_moments_is_refused(given: Any) -> None:
     with pytest.raises(InputError, match="Give fairlearn's parity moments"):
-        checked_moments(given)
+        parity_moments(given)
 
 
 def test_one_moment_need_not_be_a_list() -> None:
     moment = DemographicParity(difference_bound=0.1)
-    assert checked_moments(moment) == [moment]
-    assert checked_moments(None) == []
+    assert parity_moments(moment) == [moment]
+    assert parity_moments(None) == []

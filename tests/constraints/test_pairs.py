@@ -16,6 +16,8 @@ from fairwise.judgments import Answer, Judgments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fairwise.constraints.pairs import Weighting
+
     Said = Callable[..., Judgments]
 
 
@@ -201,3 +203,85 @@ def test_a_judgment_of_two_judges_equals_one_of_double_weight(said: Said, panel:
     level = dict(zip(heavy.people, favorable, strict=True))
     again = np.array([level[person] for person in twice.people])
     assert twice.mean_violation(again) == pytest.approx(heavy.mean_violation(favorable))
+
+
+def by_pair(rows: PairRows, values: Any) -> dict[tuple[Any, Any], float]:
+    pairs = zip(rows.people[rows.reference].tolist(), rows.people[rows.owed].tolist(), strict=True)
+    return dict(zip(pairs, np.asarray(values).tolist(), strict=True))
+
+
+def test_answers_are_divided_by_twice_all_weights_unconstrained_ones_included(said: Said) -> None:
+    rows = PairRows.from_judgments(
+        said(("ann", 1, 2, "same", 1.0), ("ann", 1, 3, "no_constraint", 4.0), ("bea", 2, 1, "a_at_least_b", 0.5))
+    )
+    whole = 2 * (1.0 + 4.0 + 0.5)
+    assert by_pair(rows, rows.shares("answers")) == pytest.approx({(2, 1): 1 / whole, (1, 2): 1.5 / whole})
+
+
+def test_panel_divides_by_judges_and_by_twice_the_distinct_pairs_shown(said: Said) -> None:
+    rows = PairRows.from_judgments(
+        said(
+            ("ann", 1, 2, "same"),
+            ("bea", 2, 1, "same"),  # the same two people, so not another pair
+            ("bea", 1, 3, "no_constraint"),
+            ("cal", 3, 4, "a_at_least_b"),
+        )
+    )
+    whole = 3 * 2 * 3  # three judges, twice three pairs
+    assert by_pair(rows, rows.shares("panel")) == pytest.approx(
+        {(2, 1): 2 / whole, (1, 2): 2 / whole, (4, 3): 1 / whole}
+    )
+
+
+def test_both_agree_where_all_judges_see_the_same_pairs(said: Said) -> None:
+    answers = {
+        "ann": ("same", "no_constraint"),
+        "bea": ("a_at_least_b", "same"),
+        "cal": ("no_constraint", "no_constraint"),
+    }
+    shown = [
+        (judge, "p", other, answer) for judge, both in answers.items() for other, answer in zip("qr", both, strict=True)
+    ]
+    rows = PairRows.from_judgments(said(*shown))
+    assert rows.shares("panel") == pytest.approx(rows.shares("answers"))
+
+
+@pytest.mark.parametrize("weighting", ["answers", "panel"])
+def test_wronging_everyone_as_much_as_one_can_is_a_mean_of_one_half(said: Said, weighting: Weighting) -> None:
+    """Of the two directions of ``same`` only one can be violated, and |A| counts both."""
+    rows = PairRows.from_judgments(said(*[(judge, *pair, "same") for judge in "jk" for pair in ((1, 2), (3, 4))]))
+    excess = rows.violations(np.where(np.isin(rows.people, [1, 3]), 1.0, 0.0))
+    assert rows.shares(weighting) @ excess == pytest.approx(0.5)
+
+
+def test_answers_without_weight_have_no_share(said: Said) -> None:
+    rows = PairRows.from_judgments(said(("ann", 1, 2, "same", 0.0)))
+    assert rows.shares("answers").tolist() == [0.0, 0.0]
+
+
+GOOD_LABEL = {"Williams": 0.5, "Blake": 0.8, "McEnroe": 0.9}
+
+
+def test_80_percent_against_50_at_gamma_one_tenth_is_an_excess_of_two_tenths(said: Said) -> None:
+    rows = PairRows.from_judgments(said(("Blake", "Williams", "Blake", "a_at_least_b")))
+    violation = rows.violations(np.array([GOOD_LABEL[person] for person in rows.people]))
+    assert violation == pytest.approx([0.3])
+    assert np.maximum(violation - 0.1, 0.0) == pytest.approx([0.2])
+
+
+def test_half_and_seventy_percent_of_stakeholders_break_eta_007(said: Said) -> None:
+    """|A| = 6: three people, every pair shown to all ten stakeholders, in both orders."""
+    shown = []
+    for judge in range(10):
+        shown += [
+            (judge, "Williams", "Blake", "a_at_least_b" if judge < 5 else "no_constraint"),
+            (judge, "Williams", "McEnroe", "a_at_least_b" if judge < 7 else "no_constraint"),
+            (judge, "Blake", "McEnroe", "no_constraint"),
+        ]
+    rows = PairRows.from_judgments(said(*shown))
+    excess = rows.violations(np.array([GOOD_LABEL[person] for person in rows.people]))
+    expected = (0.5 * 0.3 + 0.7 * 0.4) / 6
+    assert round(expected, 4) == 0.0717
+    assert rows.shares("panel") @ excess == pytest.approx(expected)
+    assert rows.shares("answers") @ excess == pytest.approx(expected)  # all judges saw the same pairs
+    assert rows.shares("panel") @ excess > 0.07

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments
-from fairwise.constraints.status import status_counts
+from fairwise.constraints.violations import Status, Treatment, status_counts
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
@@ -20,7 +20,6 @@ from fairwise.store.fit_files import Fitted
 from fairwise.store.job_files import MODEL, PRICES, job_folder
 from fairwise.store.jobs import Job
 from fairwise.study.fit_settings import FitSettings
-from fairwise.web.shared.treatment import Status, Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from fairwise.archive.backups.taking import take_backup
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobFolder
-from fairwise.learning import persistence
+from fairwise.learning.model import files
 from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase
 from fairwise.store.forgetting import forget_in_time
@@ -260,9 +260,9 @@ def test_models_of_earlier_versions_are_rewritten_when_they_are_served(
     submitted(panel.store)
     quick(writes)
     panel.runner()._do(panel.taken())
-    folder, now = job_folder(panel.study.path, 1), persistence._document
+    folder, now = job_folder(panel.study.path, 1), files._document
     (folder / PRICES).unlink()
-    monkeypatch.setattr(persistence, "_document", lambda of: {**now(of), "prices": of._prices})
+    monkeypatch.setattr(files, "_document", lambda of: {**now(of), "prices": of._prices})
     model.save(folder / MODEL)  # as version 0.1 did
     assert files_with_judges(folder) == {MODEL}
     if someone_left:

@@ -24,9 +24,9 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
 from fairwise.errors import InputError
-from fairwise.learning.column_generation import ColumnGeneration
 from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.problem import Points, Problem
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
 

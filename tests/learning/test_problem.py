@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.budgets import Budget, judge_budgets, panel_budget
-from fairwise.learning.folding import fold
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.problem import Problem
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_error_is_the_weighted_share_of_people_who_get_the_other_label() -> None
     rng = np.random.default_rng(0)
     rows, outcome = rng.integers(3, size=(60, 2)).astype(float), rng.integers(2, size=60)
     weight = rng.random(60)
-    points = fold(rows, outcome, weight, np.empty((0, 2))).points
+    points = merge_equal(rows, outcome, weight, np.empty((0, 2))).points
     assert len(points.rows) == 9
 
     def rule(table: Any) -> Any:

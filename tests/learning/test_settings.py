@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import FairwiseError, InputError
-from fairwise.learning.settings import MAX_DEPTH, check_settings
+from fairwise.learning.settings import MAX_DEPTH, FitSettings
 
 if TYPE_CHECKING:
     from tests.learning.conftest import Town
@@ -80,9 +80,9 @@ def test_what_is_not_allowed_is_named_with_its_value(name: str, value: Any, allo
     ],
 )
 def test_what_is_allowed_passes(name: str, value: Any) -> None:
-    check_settings(PairwiseFairClassifier(**{name: value}).get_params(deep=False))
+    FitSettings.of(PairwiseFairClassifier(**{name: value}).get_params(deep=False))
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     given: dict[str, Any] = {"gamma": np.float64(0.1), "eta": np.float32(0.5), "max_depth": np.int64(2)}
-    check_settings(PairwiseFairClassifier(**given).get_params(deep=False))
+    FitSettings.of(PairwiseFairClassifier(**given).get_params(deep=False))

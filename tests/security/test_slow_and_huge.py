@@ -20,7 +20,7 @@ from fairwise import PairwiseFairClassifier
 from fairwise.datasets.table_file import read_table
 from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
-from fairwise.learning import persistence
+from fairwise.learning.model import files
 from fairwise.web import protocol, server
 from fairwise.web.console import uploaded_people
 from fairwise.web.participant.app import create_app
@@ -142,7 +142,7 @@ def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch
 
 
 def test_a_model_that_swells_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persistence, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "_MOST_BYTES", 1 << 20)
     path = tmp_path / "model.skops"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", b" " * (1 << 21))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import Column, StudySettings
-from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.views import (
     Answered,
     Closing,

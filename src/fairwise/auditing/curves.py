@@ -13,25 +13,23 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
 from fairwise.judgments.proportions import wilson
-from fairwise.learning.blocks.fitting import check_large_settings, rules_for
-from fairwise.learning.blocks.learned import learn
-from fairwise.learning.blocks.two_passes import count_games, play
-from fairwise.learning.cluster import joblib_on
-from fairwise.learning.curve import at_point, solve_curve
-from fairwise.learning.measuring import Measured
-from fairwise.learning.mixture import Mixture
+from fairwise.learning.large.first_pass import read_summary
+from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
+from fairwise.learning.large.passes import joblib_on
+from fairwise.learning.model.mixture import Measurement, Mixture
 from fairwise.learning.preparation import prepare
-from fairwise.learning.seeding import seeds
+from fairwise.learning.solvers.dispatch import solve_curve
+from fairwise.learning.solvers.regression_game import seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
-    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import Prepared, Rules
-    from fairwise.learning.result import Solution
+    from fairwise.learning.solvers.solution import Solution
 
     Points = list[tuple[float, float | None]]
     Rows = list[dict[str, Any]]
@@ -80,7 +78,7 @@ class Curves:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):
             prepared = self._prepared(self.judgments if judge is None else self.judgments.select([judge]))
-            solutions = solve_curve(prepared, self.settings, self.points, start, step)
+            solutions = solve_curve(prepared, self.points, start, step)
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
@@ -138,18 +136,18 @@ def solve_large(
 ) -> Rows:
     """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
-    check_large_settings(settings, table, two_passes=True)
-    learned = learn(table, judgments, client)
-    own = [rules_for(settings, learned, judgments if one is None else judgments.select([one])) for one in judges]
-    games = [play(settings, learned, rules, [at_point(rules.problem, *point) for point in points]) for rules in own]
+    checked = check_large_settings(settings, table, two_passes=True)
+    summary = read_summary(table, judgments, client)
+    own = [rules_for(checked, summary, judgments if one is None else judgments.select([one])) for one in judges]
+    games = [play(summary, rules, [rules.problem.at_point(*point) for point in points]) for rules in own]
     rows = []
-    for judge, rules, counted in zip(judges, own, count_games(settings, table, learned, games, client), strict=True):
+    for judge, rules, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
         for point, (solution, count) in zip(points, counted, strict=True):
-            row = _row(rules, solution, point, settings, learned.n_rows, n_given_up)
+            row = _row(rules, solution, point, settings, summary.n_rows, n_given_up)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
                     rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
-                row |= {f"{RATE}{group}": float(rate) for group, rate in zip(learned.groups, rates, strict=True)}
+                row |= {f"{RATE}{group}": float(rate) for group, rate in zip(summary.groups, rates, strict=True)}
             rows.append({"judge": PANEL if judge is None else judge, **row})
     return rows
 
@@ -163,7 +161,7 @@ def _row(
     n_given_up: int | None,
 ) -> dict[str, Any]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
-    measured = Measured(rules, solution)
+    measured = Measurement(rules, solution)
     certificate = measured.certificate(*point, settings["weighting"])
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}

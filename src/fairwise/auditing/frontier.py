@@ -14,18 +14,18 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
-from fairwise.constraints.status import GIVEN_UP, status_counts
+from fairwise.constraints.violations import GIVEN_UP, status_counts
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
-from fairwise.learning.blocks.table import large_table
-from fairwise.learning.settings import check_settings
+from fairwise.learning.large.table import large_table
+from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fairwise.auditing.curves import Curves, Rows
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.certificate import Certificate
 
 PANEL = "panel"
 RATE = "false_positive_rate "
@@ -87,7 +87,7 @@ def frontier(
     (NaN without a proof), kind, error_low to error_high, a 95 % interval for the error of this very model on other
     people drawn like these (it knows nothing of how much the fit was fitted to these people), and made_from, by which a
     report sees whether the curve is of its own people, judgments and settings. With column generation
-    each curve falls and is convex by construction (see :func:`~fairwise.learning.curve.solve_curve`).
+    each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
     from fairwise.auditing.curves import Curves, solve_large
@@ -187,7 +187,7 @@ def _checked_points(
     at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
     for eta in (0.0,) if etas is None else _values("etas", etas):
         for gamma in at_gammas:
-            check_settings({**settings, "gamma": gamma, "eta": eta})
+            FitSettings.of({**settings, "gamma": gamma, "eta": eta})
             points.append((float(gamma), None if eta is None else float(eta)))
     if not points:
         raise InputError("frontier needs at least one gamma and one eta.")

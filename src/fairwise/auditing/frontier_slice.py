@@ -12,7 +12,7 @@ from fairwise.auditing.frontier import CERTIFIED, PANEL
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.proportions import wilson
-from fairwise.learning.curve import NO_BUDGET
+from fairwise.learning.problem import NO_BUDGET
 
 if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier

@@ -19,7 +19,7 @@ from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.learning.cluster import joblib_on
+from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
 
 if TYPE_CHECKING:

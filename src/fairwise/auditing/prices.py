@@ -10,10 +10,10 @@ import pandas as pd
 
 from fairwise.auditing.scores import located
 from fairwise.constraints.pairs import PairRows
-from fairwise.constraints.status import STATUS
+from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.learning.prices import price_table
+from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairwise.auditing import checks
 from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.violations import excess
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ViolationScorer:
         violations = rows.violations(favorable)
         if self.metric == "max_violation":
             return -float(violations.max(initial=0.0))
-        return -float(rows.shares(self.weighting) @ np.maximum(violations - self.gamma, 0.0))
+        return -float(rows.shares(self.weighting) @ excess(violations, self.gamma))
 
 
 def violation_scorer(

@@ -10,13 +10,13 @@ import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments.ids import PeopleIds, encode, some
-from fairwise.learning.blocks.table import LargeTable, large_table
+from fairwise.learning.large.table import LargeTable, large_table
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray
     from fairwise.judgments import Judgments
-    from fairwise.learning.blocks.learned import Wanted
-    from fairwise.learning.blocks.spans import Span
+    from fairwise.learning.large.first_pass import JudgedIds
+    from fairwise.learning.large.passes import Span
 
 
 def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
@@ -147,22 +147,22 @@ def scores_in_blocks(scores: Any) -> LargeTable | None:
 
 def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -> pd.Series[Any]:
     """The score of everyone in a judgment that counts, by id."""
-    from fairwise.learning.blocks.learned import Wanted
-    from fairwise.learning.blocks.passes import over_spans
+    from fairwise.learning.large.first_pass import JudgedIds
+    from fairwise.learning.large.passes import over_spans
 
-    wanted = Wanted.of(judgments)
+    wanted = JudgedIds.of(judgments)
     work = _Look(wanted, table.outcome, table.name)
     found = [who for results in over_spans(table.spans(client), work, client) for who in results]
     if not found:
         raise InputError(f"{table.name}: not a single row")
-    return wanted.collected(found, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
+    return wanted.collect(found, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
 
 
 @dataclass(frozen=True, eq=False)
 class _Look:
     """The work on one span: every score checked, those of judged people returned."""
 
-    wanted: Wanted
+    wanted: JudgedIds
     column: str
     name: str
 

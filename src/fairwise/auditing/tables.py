@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.intervals import AVERAGES, ratio
+from fairwise.constraints.violations import excess
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def pair_table(measured: Measured) -> pd.DataFrame:
     lines["judges"] = _distinct(pair, measured.judge, n)
     lines["weight"] = np.bincount(pair, table["weight"], minlength=n)
     lines["violation"] = _largest(table["violation"].to_numpy(dtype=float), pair, n)
-    lines["excess"] = np.maximum(lines["violation"] - measured.gamma, 0.0)
+    lines["excess"] = excess(lines["violation"], measured.gamma)
     return lines.sort_values("violation", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.status import ASKS_NOTHING, HONOURED, status_of
+from fairwise.constraints.violations import ASKS_NOTHING, HONOURED, excess, status_of
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Measured:
     @property
     def row_excess(self) -> FloatArray:
         """``(K,)`` excess of every ordered pair in force."""
-        return np.maximum(self.rows.violations(self.favorable) - self.gamma, 0.0)
+        return excess(self.rows.violations(self.favorable), self.gamma)
 
 
 def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
@@ -67,7 +67,7 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
     violation = rows.answer_violations(in_rows)
     status = status_of(answer, violation, gamma)
     table["violation"] = violation
-    table["excess"] = np.maximum(violation - gamma, 0.0)
+    table["excess"] = excess(violation, gamma)
     table["status"] = status
     return Measured(
         rows=rows,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _GROUPS = "Groups of people"
 _SHOWN = 10
-_PRECISION = 1e-6
 _JUDGE_HEADINGS = {
     "judge": "judge",
     "answers": "answers",
@@ -183,6 +182,7 @@ def _groups(
 
 def _show(result: "Audit") -> None:
     from fairwise.auditing.audit import NOT_COVERED
+    from fairwise.constraints.violations import PRECISION
 
     overall = str(result).splitlines()
     say("\n".join(line for line in overall if not line.startswith("Person ")))
@@ -191,7 +191,7 @@ def _show(result: "Audit") -> None:
         heading("Worst pairs (chances of the good outcome)")
         say("\n".join(worst))
     judges = result.by_judge
-    if len(judges) > 1 and (judges["mean_excess"] > _PRECISION).any():
+    if len(judges) > 1 and (judges["mean_excess"] > PRECISION).any():
         heading("Judges who get least of what they asked for")
         least = judges.sort_values("mean_excess", ascending=False).head(5)
         print_frame(least, _JUDGE_HEADINGS)
@@ -227,4 +227,6 @@ def _json(result: "Audit") -> dict[str, Any]:
 
 def _worst(result: "Audit") -> list[str]:
     """The worst pairs in words; an excess within the precision of a fit is none."""
-    return result.worst(min(_SHOWN, int((result.by_pair["excess"] > _PRECISION).sum())))
+    from fairwise.constraints.violations import PRECISION
+
+    return result.worst(min(_SHOWN, int((result.by_pair["excess"] > PRECISION).sum())))

@@ -20,8 +20,8 @@ from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing import HeldOut
-    from fairwise.learning.blocks.table import LargeTable
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.large.table import LargeTable
 
 MODELS, PRICES = (".skops",), (".parquet",)
 

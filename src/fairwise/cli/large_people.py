@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fairwise.cli.learning_options import LearningOptions
     from fairwise.cli.people_options import PeopleOptions
-    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.large.table import LargeTable
 
 MANY_ROWS = 1_000_000
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -23,7 +23,7 @@ def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared
     two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
     if not two_passes or learning.group_constraint or not _is_large(people.people, shared=shared):
         return None
-    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.large.table import LargeTable
 
     columns = names(people.columns) or None
     return LargeTable(people.people, outcome=people.outcome, id=people.id, columns=columns, drop=names(people.drop))
@@ -33,7 +33,7 @@ def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: b
     """Scores likewise."""
     if not _is_large(path, shared=shared):
         return None
-    from fairwise.learning.blocks.table import LargeTable
+    from fairwise.learning.large.table import LargeTable
 
     return LargeTable(path, outcome=score_column, id=id_column, columns=())
 

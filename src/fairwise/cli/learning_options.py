@@ -135,7 +135,7 @@ class LearningOptions:
     def chosen(self, favorable_label: Any) -> dict[str, Any]:
         """Return the same, with the good outcome as the table writes it."""
         from fairwise.learning.estimator import PairwiseFairClassifier
-        from fairwise.learning.settings import check_settings
+        from fairwise.learning.settings import FitSettings
 
         chosen: dict[str, Any] = {
             "estimator": self.estimator,
@@ -154,7 +154,7 @@ class LearningOptions:
             "time_limit": self.time_limit,
             "random_state": self.seed,
         }
-        check_settings(PairwiseFairClassifier(**chosen).get_params(deep=False))
+        FitSettings.of(PairwiseFairClassifier(**chosen).get_params(deep=False))
         return chosen
 
     def sensitive_features(self, people: "TrainingPeople") -> "pd.DataFrame | None":

@@ -67,7 +67,7 @@ class GroupRows:
         rows: list[FloatArray] = []
         limits: list[float] = []
         for moment in moments:
-            loaded = _loaded(moment, people, outcome, groups)
+            loaded = _load(moment, people, outcome, groups)
             event, group = loaded.tags["event"].to_numpy(), loaded.tags["group_id"].to_numpy()
             at_zero, slope = loaded.utilities[:, 0], loaded.utilities[:, 1] - loaded.utilities[:, 0]
             bound = loaded.bound()
@@ -88,7 +88,7 @@ class GroupRows:
         return np.minimum(self.matrix, 0.0).sum(axis=1), np.maximum(self.matrix, 0.0).sum(axis=1)
 
 
-def _loaded(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_features: Any) -> Any:
+def _load(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_features: Any) -> Any:
     loaded = copy.deepcopy(moment)
     with warnings.catch_warnings():  # fairlearn's own, about pandas' next version; nothing a user could do
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -100,7 +100,7 @@ def _name(moment: Any, key: Sequence[Any]) -> str:
     return f"{type(moment).__name__} {' '.join(str(part) for part in key)}"
 
 
-def checked_moments(moments: Any) -> list[Any]:
+def parity_moments(moments: Any) -> list[Any]:
     """A list of fairlearn's parity moments; anything else is refused with what is allowed."""
     if moments is None:
         return []

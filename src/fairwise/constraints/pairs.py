@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.violations import violation
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class PairRows:
 
     def violations(self, favorable: FloatArray) -> FloatArray:
         """``max(0, r[reference] - r[owed])`` for every row; gamma is not subtracted."""
-        return np.maximum(self.differences(favorable), 0.0)
+        return violation(favorable[..., self.reference], favorable[..., self.owed])
 
     def mean_violation(self, favorable: FloatArray) -> float:
         """Weighted mean of ``|r_a - r_b|`` over the ``same`` answers; 0 where there is none."""

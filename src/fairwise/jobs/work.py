@@ -19,7 +19,7 @@ from fairwise.auditing import frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.constraints.parities import parity
-from fairwise.constraints.status import status_counts
+from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.plain_json import json_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
@@ -16,6 +16,8 @@ from fairwise.errors import InputError, shown
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
+
+    Column = pd.Series[Any]
 
 MAX_CATEGORIES = 1000
 LARGEST_EXACT = 2**53
@@ -105,16 +107,8 @@ class TableEncoder:
     def state(self) -> list[dict[str, Any]]:
         """Plain values from which :meth:`from_state` makes the same encoder."""
         return [
-            {
-                "name": c.name,
-                "shift": c.shift,
-                "scale": c.scale,
-                "fill": c.fill,
-                "marks_missing": c.marks_missing,
-            }
-            if isinstance(c, NumberColumn)
-            else {"name": c.name, "categories": list(c.categories), "marks_missing": c.marks_missing}
-            for c in self.columns
+            {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(column).items()}
+            for column in self.columns
         ]
 
     @classmethod
@@ -129,7 +123,7 @@ class TableEncoder:
         )
 
 
-def is_number(series: pd.Series[Any]) -> bool:
+def is_number(series: Column) -> bool:
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         raise InputError(
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
@@ -144,12 +138,12 @@ def is_number(series: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(series)
 
 
-def _all_numbers(series: pd.Series[Any]) -> bool:
+def _all_numbers(series: Column) -> bool:
     """Whether every value is a number, be they of several types."""
     return all(isinstance(value, Real | Decimal) for value in series[series.notna()])
 
 
-def numbers_of(series: pd.Series[Any]) -> FloatArray:
+def numbers_of(series: Column) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     try:
@@ -166,7 +160,7 @@ def numbers_of(series: pd.Series[Any]) -> FloatArray:
     return values
 
 
-def _refuse_inexact(series: pd.Series[Any], values: FloatArray) -> None:
+def _refuse_inexact(series: Column, values: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     if series.dtype != object and not pd.api.types.is_integer_dtype(series):
         return
@@ -213,7 +207,7 @@ def scale_of(name: str, spread: float, largest: float) -> float:
     return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
-def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray) -> None:
+def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> None:
     try:
         values = numbers_of(series)
     except (TypeError, ValueError) as error:
@@ -239,7 +233,7 @@ def _encode_number(column: NumberColumn, series: pd.Series[Any], out: FloatArray
         )
 
 
-def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:
+def _learn_categories(name: str, series: Column) -> CategoryColumn:
     known = series[series.notna()].astype(str)
     categories = tuple(sorted(known.unique()))
     if len(categories) > MAX_CATEGORIES:
@@ -250,7 +244,7 @@ def _learn_categories(name: str, series: pd.Series[Any]) -> CategoryColumn:
     return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
 
 
-def _encode_categories(column: CategoryColumn, series: pd.Series[Any], out: FloatArray, *, strict: bool) -> None:
+def _encode_categories(column: CategoryColumn, series: Column, out: FloatArray, *, strict: bool) -> None:
     missing = series.isna().to_numpy()
     text = series.astype(str).to_numpy()
     codes = pd.Index(column.categories, dtype=object).get_indexer(pd.Index(text, dtype=object))

@@ -9,17 +9,19 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from fairwise.errors import InputError
-from fairwise.learning.blocks.table import large_table
-from fairwise.learning.cluster import joblib_on
-from fairwise.learning.fitted import FittedMixture
+from fairwise.learning.large.passes import joblib_on
+from fairwise.learning.large.table import large_table
+from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
-from fairwise.learning.solving import fitted_with_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from distributed import Client
+
     from fairwise.constraints.pairs import Weighting
     from fairwise.judgments import Judgments
+    from fairwise.learning.large.table import LargeTable
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -139,7 +141,7 @@ class PairwiseFairClassifier(FittedMixture):
         judgments: Judgments | None = None,
         sample_weight: Any = None,
         sensitive_features: Any = None,
-        client: Any = None,
+        client: Client | None = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
 
@@ -153,17 +155,19 @@ class PairwiseFairClassifier(FittedMixture):
 
         Nothing of an earlier fit is touched unless this one succeeds.
         """
-        settings = self.get_params(deep=False)
+        params = self.get_params(deep=False)
         large = large_table(X, y)
         if large is not None:
-            self._fit_large(settings, large, judgments, sample_weight, sensitive_features, client)
+            self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
         else:
-            prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features)
+            from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+
+            prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
             with joblib_on(client):
                 asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-                solution = fitted_with_context(prepared.oracle, prepared.problem, settings, asked=asked)
+                solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
             self.n_people_ = len(prepared.people)
-            self._learned(X, prepared, solution)
+            self._set_solution(X, prepared, solution)
         # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
         if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
             for warning in self.certificate_.warnings:
@@ -171,15 +175,21 @@ class PairwiseFairClassifier(FittedMixture):
         return self
 
     def _fit_large(
-        self, settings: dict[str, Any], table: Any, judgments: Any, weight: Any, sensitive: Any, client: Any
+        self,
+        params: dict[str, Any],
+        table: LargeTable,
+        judgments: Any,
+        weight: Any,
+        sensitive: Any,
+        client: Client | None,
     ) -> None:
-        from fairwise.learning.blocks.fitting import fit_in_blocks
+        from fairwise.learning.large.fit import fit_in_blocks  # compiled code, slow to load
 
         for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
             if given is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
-        rules, solution, self.n_people_ = fit_in_blocks(settings, table, judgments, client)
-        self._learned(pd.DataFrame(columns=list(table.features)), rules, solution)
+        rules, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
+        self._set_solution(pd.DataFrame(columns=list(table.features)), rules, solution)
         self._forget()
 
     def __sklearn_tags__(self) -> Any:

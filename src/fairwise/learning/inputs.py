@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.learning.oracles.base import FloatArray, IntArray
+    from fairwise.learning.settings import FitSettings
 
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
@@ -96,7 +97,7 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
             raise InputError(
                 f"The outcome is missing (NaN) for person {shown(y.index[y.isna()][0])}. Every person needs one."
             )
-        if _reordered(y.index, table.index):
+        if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
@@ -130,7 +131,7 @@ def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     return classes, codes.ravel().astype(np.intp)
 
 
-def _reordered(index: pd.Index, other: pd.Index) -> bool:
+def _is_reordered(index: pd.Index, other: pd.Index) -> bool:
     """Whether two indexes hold the same labels in different order."""
     return len(index) == len(other) and not index.equals(other) and bool(index.isin(other).all())
 
@@ -141,7 +142,7 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
     nothing and keeps their sums within the range of a float.
     """
-    if isinstance(sample_weight, pd.Series) and _reordered(sample_weight.index, table.index):
+    if isinstance(sample_weight, pd.Series) and _is_reordered(sample_weight.index, table.index):
         raise InputError("sample_weight lists the same people in another order: use sample_weight.loc[people.index].")
     _refuse_endless(sample_weight)
     try:
@@ -189,9 +190,9 @@ def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
     return pd.Series(groups.to_numpy(), index=people)
 
 
-def favorable_sign(settings: Mapping[str, Any], classes: NDArray[Any], judgments: Judgments | None) -> float:
+def favorable_sign(settings: FitSettings, classes: NDArray[Any], judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
-    favorable = favorable_class(settings["favorable_label"], settings["label_values"], classes)
+    favorable = favorable_class(settings.favorable_label, settings.label_values, classes)
     if favorable is None and judgments is not None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
@@ -280,7 +281,7 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
             )
 
 
-def checked_judgments(judgments: Any) -> Judgments | None:
+def require_judgments(judgments: Any) -> Judgments | None:
     if judgments is None or isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, pd.DataFrame):

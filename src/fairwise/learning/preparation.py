@@ -1,4 +1,4 @@
-"""From what a user gives to a problem and an oracle: checks, encoding, folding, rows."""
+"""From what a user gives to a problem and an oracle: checks, encoding, deduplication, rows."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
-from fairwise.constraints.groups import GroupRows, checked_moments
+from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.folding import append, fold
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import check_settings
-from fairwise.learning.solving import make_oracle
+from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.constraints.budgets import Budget
     from fairwise.learning.oracles.base import IntArray, Oracle
+    from fairwise.learning.problem import Points
+
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -34,6 +35,7 @@ NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=objec
 class Rules:
     """What a certificate is measured on, and how to encode people later."""
 
+    settings: FitSettings
     problem: Problem
     pairs: PairRows
     judged_rows: Any
@@ -52,7 +54,7 @@ class Prepared(Rules):
 
 
 def prepare(
-    settings: Mapping[str, Any],
+    params: Mapping[str, Any],
     X: Any,
     y: Any,
     judgments: Judgments | None = None,
@@ -60,16 +62,16 @@ def prepare(
     sensitive_features: Any = None,
 ) -> Prepared:
     """Check everything and build the problem; the first thing that cannot be used is told as an error."""
-    check_settings(settings)
-    judgments = inputs.checked_judgments(judgments)
-    moments = checked_moments(settings["group_constraints"])
-    raw = inputs.encodes_itself(settings["estimator"])
+    settings = FitSettings.of(params)
+    judgments = inputs.require_judgments(judgments)
+    moments = parity_moments(settings.group_constraints)
+    raw = inputs.encodes_itself(settings.estimator)
     table = inputs.as_table(X, finite=not raw)
     labels, classes = inputs.binary_labels(y, table)
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
     sign = inputs.favorable_sign(settings, classes, judgments)
-    seed = seed_of(settings["random_state"])
+    seed = seed_of(settings.random_state)
 
     said = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(said)
@@ -81,14 +83,14 @@ def prepare(
         table, labels, weights = table[counted], labels[counted], weights[counted]
         sensitive = None if sensitive is None else sensitive[counted]
 
-    estimator = settings["estimator"]
+    estimator = settings.estimator
     encoder = None
     rows: Any = table
     judged_rows: Any = judged
     if not raw:
         encoder = TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
-    placed = (fold if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
+    placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
     groups = None
     if moments:
         n_points = len(placed.points.error_cost)
@@ -101,11 +103,29 @@ def prepare(
         pairs,
         budgets_of(settings, pairs, said.judge_attributes),
         sign=sign,
-        gamma=float(settings["gamma"]),
+        gamma=float(settings.gamma),
         groups=groups,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
-    return Prepared(problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
+    return Prepared(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
+
+
+def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
+    """The oracle that ``estimator`` names, built for these points."""
+    from fairwise.learning.oracles import deep_tree, linear, tree, weighted  # numba takes most of a second to load
+
+    depth, most = settings.max_depth, settings.max_thresholds
+    match settings.estimator:
+        case "linear-regression":
+            return linear.RegressionOracle(points.rows, points.multiplicity)
+        case "linear":
+            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost)
+        case "tree" if depth > DEEPEST_PROVEN:
+            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns)
+        case "tree":
+            return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
+        case estimator:
+            return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)
 
 
 def seed_of(random_state: Any) -> int:
@@ -118,13 +138,13 @@ def seed_of(random_state: Any) -> int:
         raise InputError(f"random_state={shown(random_state)} is not allowed: {error}") from None
 
 
-def budgets_of(settings: Mapping[str, Any], pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
-    weighting, limits = settings["weighting"], settings["judge_budgets"]
-    panel = [] if settings["eta"] is None else [panel_budget(pairs, float(settings["eta"]), weighting)]
+def budgets_of(settings: FitSettings, pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:
+    weighting, limits = settings.weighting, settings.judge_budgets
+    panel = [] if settings.eta is None else [panel_budget(pairs, float(settings.eta), weighting)]
     if limits is None:
         return panel
     if not isinstance(limits, Mapping):
         return [*panel, *judge_budgets(pairs, limits)]
     by_attribute = {name: limit for name, limit in limits.items() if isinstance(limit, Mapping)}
-    by_judge = {name: limit for name, limit in limits.items() if name not in by_attribute}
+    by_judge = {name: limit for name, limit in limits.items() if not isinstance(limit, Mapping)}
     return [*panel, *judge_budgets(pairs, by_judge), *attribute_budgets(pairs, attributes, by_attribute, weighting)]

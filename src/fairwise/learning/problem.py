@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from fairwise.constraints.budgets import Budget
     from fairwise.constraints.groups import GroupRows
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, RowValues
+
+NO_BUDGET = 1.0  # the mean excess of a panel is never above it, so it limits nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +163,16 @@ class Problem:
             budgets = tuple(replace(b, limit=limit) for b, limit in zip(budgets, limits, strict=True))
         return replace(self, gamma=gamma, budgets=budgets)
 
-    def differences(self, judged_labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def at_point(self, gamma: float, eta: float | None) -> Problem:
+        """The same problem with another gamma and eta; the panel's budget is the first."""
+        panel, *others = self.budgets
+        limit = NO_BUDGET if eta is None else eta
+        return replace(self, gamma=gamma, budgets=(replace(panel, limit=limit), *others))
+
+    def differences(self, judged_labels: RowValues) -> RowValues:
         """``s (h_i - h_j)`` for every pair; labels or probabilities ``(k, m)`` give ``(k, K)``."""
         values = judged_labels.astype(np.int8) if judged_labels.dtype == np.uint8 else judged_labels
-        gaps: np.ndarray[Any, Any] = values[:, self.reference] - values[:, self.owed]
+        gaps: RowValues = values[:, self.reference] - values[:, self.owed]
         return -gaps if self.sign < 0 else gaps
 
     def cost(self, multipliers: FloatArray) -> FloatArray:
@@ -175,20 +183,20 @@ class Problem:
         np.add.at(total, self.judged, on_people)
         return total if self.groups is None else total + multipliers[self.n_pairs :] @ self.groups.matrix
 
-    def evaluate(self, classifiers: Classifiers) -> tuple[FloatArray, np.ndarray[Any, Any]]:
+    def evaluate(self, classifiers: Classifiers) -> tuple[FloatArray, RowValues]:
         """Errors ``(k,)`` and the value of every row ``(k, len(self))`` for some classifiers.
 
         Pair differences are -1, 0 or 1 and kept as bytes, unless there are statistical rules beside them.
         """
         return self.evaluate_labels(classifiers.labels(self.points.rows))
 
-    def observe(self, classifier: Classifiers) -> tuple[float, np.ndarray[Any, Any], bytes]:
+    def observe(self, classifier: Classifiers) -> tuple[float, RowValues, bytes]:
         """Error and row values ``(len(self),)`` of one classifier, and a key that it shares with its like."""
         labels = classifier.labels(self.points.rows)
         errors, values = self.evaluate_labels(labels)
         return float(errors[0]), values[0], labels.tobytes()
 
-    def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, np.ndarray[Any, Any]]:
+    def evaluate_labels(self, labels: LabelArray) -> tuple[FloatArray, RowValues]:
         """The same from the labels ``(k, P)`` of all points."""
         pairs = self.differences(labels[:, self.judged])
         if self.groups is None:

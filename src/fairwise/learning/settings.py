@@ -1,12 +1,19 @@
-"""Checks of the estimator's settings, each with what is allowed."""
+"""The settings of a fit: what is allowed for each, declared as data, and a typed value once they are checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import inf
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import is_classifier
 
 from fairwise.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import Weighting
 
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
@@ -16,49 +23,126 @@ MAX_MULTIPLIER = 1e9  # of a bound on multipliers: beyond, errors drown in the p
 DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse the first setting that is not allowed, by name and value."""
-    estimator = settings["estimator"]
+@dataclass(frozen=True)
+class Options:
+    """One of some words."""
+
+    allowed: tuple[str, ...]
+    more: str = ""
+
+    def check(self, name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value in self.allowed):
+            raise InputError(f"{name}={shown(value)} is not allowed. Allowed: {_listed(self.allowed)}{self.more}.")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that is not a bool, from ``low`` (or above it, if ``low`` is left out) to ``high``; perhaps None."""
+
+    words: str
+    low: float = 0.0
+    high: float = inf
+    above_low: bool = False
+    whole: bool = False
+    optional: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        if value is None and self.optional:
+            return
+        if not (
+            _is_real(value)
+            and (isinstance(value, Integral) or not self.whole)
+            and (self.low < value if self.above_low else self.low <= value)
+            and value <= self.high
+            and (self.whole or value < inf)
+        ):
+            raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
+
+
+def _share(more: str = "", *, optional: bool = False) -> Number:
+    return Number(f"number from 0 to 1{more}", high=1.0, optional=optional)
+
+
+def _positive(high: float = inf, *, optional: bool = False) -> Number:
+    limit = "" if high == inf else f" and at most {high:g}"
+    return Number(f"number above 0{limit}", high=high, above_low=True, optional=optional)
+
+
+def _count(high: float = inf, *, optional: bool = False) -> Number:
+    span = "of at least 1" if high == inf else f"from 1 to {high}"
+    return Number(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
+
+
+_ALLOWED: dict[str, Options | Number] = {
+    "solver": Options(SOLVERS),
+    "weighting": Options(WEIGHTINGS),
+    "gamma": _share(),
+    "eta": _share(" or None for no panel budget", optional=True),
+    "max_depth": _count(MAX_DEPTH),
+    "max_thresholds": _count(optional=True),
+    "n_rounds": _count(),
+    "lambda_bound": _positive(MAX_MULTIPLIER),
+    "tau_bound": _positive(MAX_MULTIPLIER),
+    "tol": _positive(),
+    "max_iter": _count(optional=True),
+    "time_limit": _positive(optional=True),
+    "nu": _positive(optional=True),
+}
+"""What is refused otherwise, in this order; settings that are no plain number or word have a check of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitSettings:
+    """The settings of :class:`~fairwise.PairwiseFairClassifier`, whose docstring says what each means; checked."""
+
+    estimator: Any
+    max_depth: int
+    max_thresholds: int | None
+    gamma: float
+    eta: float | None
+    favorable_label: Any
+    label_values: Mapping[Any, float] | None
+    group_constraints: Any
+    judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None
+    weighting: Weighting
+    solver: str
+    n_rounds: int
+    lambda_bound: float
+    tau_bound: float
+    nu: float | None
+    tol: float
+    max_iter: int | None
+    time_limit: float | None
+    random_state: Any
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> FitSettings:
+        """From an estimator's ``get_params``; the first setting that is not allowed is refused, by name and value."""
+        _check_estimator(params["estimator"])
+        _check_budgets(params["judge_budgets"])
+        _check_label_values(params["label_values"], params["favorable_label"])
+        for name, rule in _ALLOWED.items():
+            rule.check(name, params[name])
+        return cls(**{field.name: params[field.name] for field in fields(cls)})
+
+    @property
+    def plays_regression(self) -> bool:
+        """Whether it is the paper's game against least squares, whose rounds need only sums over the people."""
+        game = (self.estimator, self.solver, self.nu) == ("linear-regression", "no-regret", None)
+        return game and not self.group_constraints
+
+
+def _check_estimator(estimator: Any) -> None:
     if isinstance(estimator, str):
-        _one_of(settings, "estimator", ESTIMATORS, " or a scikit-learn classifier or Pipeline")
-    elif not _classifies(estimator):
+        Options(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
+        return
+    # Stacked ones have no predict before they are fitted.
+    needed = all(hasattr(estimator, name) for name in ("fit", "get_params")) and not isinstance(estimator, type)
+    if not (needed and is_classifier(estimator)):
         raise InputError(
             f"estimator={estimator!r} cannot be fitted as a classifier. Allowed: {_listed(ESTIMATORS)}, or a "
             "scikit-learn classifier or Pipeline (an instance with fit, predict and get_params)."
         )
-    _one_of(settings, "solver", SOLVERS)
-    _one_of(settings, "weighting", WEIGHTINGS)
-    _number(settings, "gamma", 0, 1)
-    if settings["eta"] is not None:
-        _number(settings, "eta", 0, 1, " or None for no panel budget")
-    _budgets(settings["judge_budgets"])
-    _label_values(settings["label_values"], settings["favorable_label"])
-    _whole(settings, "max_depth", 1, MAX_DEPTH)
-    if settings["max_thresholds"] is not None:
-        _whole(settings, "max_thresholds", 1)
-    _whole(settings, "n_rounds", 1)
-    _positive(settings, "lambda_bound", MAX_MULTIPLIER)
-    _positive(settings, "tau_bound", MAX_MULTIPLIER)
-    _positive(settings, "tol")
-    if settings["max_iter"] is not None:
-        _whole(settings, "max_iter", 1)
-    if settings["time_limit"] is not None:
-        _positive(settings, "time_limit")
-    if settings["nu"] is not None:
-        _positive(settings, "nu")
-
-
-def _classifies(estimator: Any) -> bool:
-    """Whether it is a scikit-learn classifier, or a Pipeline that ends in one."""
-    from sklearn.base import is_classifier
-
-    needed = all(hasattr(estimator, name) for name in ("fit", "get_params"))  # stacked ones learn to predict by fitting
-    return needed and not isinstance(estimator, type) and bool(is_classifier(estimator))
-
-
-def _one_of(settings: Mapping[str, Any], name: str, allowed: tuple[str, ...], more: str = "") -> None:
-    if not (isinstance(settings[name], str) and settings[name] in allowed):
-        raise InputError(f"{name}={shown(settings[name])} is not allowed. Allowed: {_listed(allowed)}{more}.")
 
 
 def _listed(allowed: tuple[str, ...]) -> str:
@@ -69,33 +153,12 @@ def _is_real(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _number(settings: Mapping[str, Any], name: str, low: float, high: float, more: str = "") -> None:
-    value = settings[name]
-    if not (_is_real(value) and low <= value <= high):
-        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number from {low} to {high}{more}.")
-
-
-def _positive(settings: Mapping[str, Any], name: str, most: float | None = None) -> None:
-    value = settings[name]
-    if not (_is_real(value) and 0 < value < float("inf") and (most is None or value <= most)):
-        limit = "" if most is None else f" and at most {most:g}"
-        raise InputError(f"{name}={shown(value)} is not allowed: it must be a number above 0{limit}.")
-
-
-def _whole(settings: Mapping[str, Any], name: str, low: int, high: int | None = None) -> None:
-    value = settings[name]
-    upper = float("inf") if high is None else high
-    if not (isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= upper):
-        span = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise InputError(f"{name}={shown(value)} is not allowed: it must be a whole number {span}.")
-
-
 def favorable_of(label_values: Mapping[Any, Any]) -> Any:
     """The label whose value is 1."""
     return next(label for label, value in label_values.items() if value == 1)
 
 
-def _label_values(value: Any, favorable_label: Any) -> None:
+def _check_label_values(value: Any, favorable_label: Any) -> None:
     if value is None:
         return
     values = list(value.values()) if isinstance(value, Mapping) else []
@@ -116,12 +179,12 @@ def _label_values(value: Any, favorable_label: Any) -> None:
         )
 
 
-def _budgets(value: Any) -> None:
+def _check_budgets(value: Any) -> None:
+    """A number is about a judge (or all), a mapping about the values of a judge attribute."""
     if value is None:
         return
     limits: dict[str, Any] = {}
     for name, limit in (value if isinstance(value, Mapping) else {"every judge": value}).items():
-        # A number is about a judge, a mapping about the values of a judge attribute.
         if isinstance(limit, Mapping):
             limits |= {f"{shown(name)} {shown(group)}": own for group, own in limit.items()}
         else:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairwise.learning.multipliers import Multipliers, lagrangian_bound
-from fairwise.learning.no_regret import join, plan_of, solve_no_regret
-from fairwise.learning.oracles.regression import RegressionOracle
-from fairwise.learning.pool import Pool
+from fairwise.learning.solvers.column_generation import Pool
+from fairwise.learning.solvers.no_regret import plan_of, solve_no_regret
+from fairwise.learning.solvers.regression_game import join
+from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
@@ -54,6 +54,8 @@ class Game:
 class Recorder:
     """An oracle that remembers its answers in order."""
 
+    is_regression = False  # it is to be asked, round by round
+
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
         self.answers: list[Classifiers] = []
@@ -68,7 +70,7 @@ class Recorder:
 
 def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_rounds: int, lambda_bound: float) -> Game:
     """Play a game without slack (eta = 0); ``search`` looks for the least cost at the average multipliers."""
-    asked = oracle if isinstance(oracle, RegressionOracle) else Recorder(oracle)
+    asked = oracle if oracle.is_regression else Recorder(oracle)
     solution = solve_no_regret(problem, asked, n_rounds=n_rounds, lambda_bound=lambda_bound)
     # The compiled games keep every round's classifier; the others are asked once more at the end.
     classifiers = join(asked.answers[:n_rounds]) if isinstance(asked, Recorder) else solution.classifiers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 from fairwise.auditing import audit, frontier
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.preparation import prepare
-from fairwise.learning.solving import make_oracle
+from fairwise.learning.preparation import make_oracle, prepare
 from fairwise.replication.dynamics import play_and_measure
 
 if TYPE_CHECKING:
@@ -54,7 +53,11 @@ class Case:
             problem, oracle = prepared.problem, prepared.oracle
             if len(problem) == 0:  # nothing to keep: there is no game
                 return []
-            search = oracle if oracle.exact else make_oracle({"estimator": "linear"}, problem.points, [], 0)
+            search = (
+                oracle
+                if oracle.exact
+                else make_oracle(replace(prepared.settings, estimator="linear"), problem.points, [], 0)
+            )
             return [
                 {
                     "judge": judge,

@@ -17,7 +17,7 @@ from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz
 from fairwise.auditing.frontier_slice import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
-from fairwise.constraints.status import PRECISION
+from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
 from fairwise.reporting.words import Labels
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
-    from fairwise.learning.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.certificate import Certificate
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ def test_chains_say_which_points_are_in_which_split() -> None:
 @given(arrays(float, st.tuples(st.integers(1, 7), st.integers(1, 4)), elements=st.integers(0, 3)))
 def test_folding_keeps_each_partition_once(features: Any) -> None:
     every = Splits.at(features, [midpoints(column) for column in features.T])
-    folded = every.folded(features)
+    folded = every.deduplicated(features)
 
     def partitions(splits: Splits) -> list[bytes]:
         inside = splits.inside(features)
@@ -83,7 +83,7 @@ def test_of_equal_splits_the_first_column_is_kept() -> None:
     column = np.array([0.0, 1.0, 2.0])
     features = np.column_stack([np.ones(3), column, column, -10 * column, column == 1])
     every = Splits.at(features, [midpoints(values) for values in features.T])
-    folded = every.folded(features)
+    folded = every.deduplicated(features)
     assert folded.column.tolist() == [1, 1, 4]
     assert sorted(folded.threshold) == [0.5, 0.5, 1.5]
 

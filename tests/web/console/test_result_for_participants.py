@@ -10,11 +10,11 @@ from tests.support.fits import done_job, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
+from fairwise.constraints.violations import Treatment
 from fairwise.store.job_files import job_folder
 from fairwise.store.judged import judged
 from fairwise.store.study_state import choose, set_state
 from fairwise.study.folder import OUTCOME
-from fairwise.web.shared.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,13 +11,13 @@ from time import perf_counter
 import pytest
 from markupsafe import Markup
 
+from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.rooms import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import StudySettings
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.views import (
     Answered,
     Closing,

@@ -6,14 +6,20 @@ a :class:`Classifiers` collection for the labels its members give.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.linear import RegressionTerms
+    from fairwise.learning.problem import Problem
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 LabelArray = NDArray[np.uint8]
+RowValues = NDArray[Any]
+"""Values of rows, ``(k, rows)``: bytes for pairs alone, floats where there are statistical rules beside them."""
 
 
 class Classifiers(Protocol):
@@ -38,8 +44,26 @@ class Classifiers(Protocol):
         ...
 
 
+class ArrayClassifiers:
+    """What collections share whose fields are arrays with an entry for each classifier; they are dataclasses."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
+
+    def take(self, which: IntArray) -> Self:
+        return type(self)(*(array[which] for array in self.state().values()))
+
+    def joined(self, other: Self) -> Self:
+        return type(self)(*map(np.concatenate, zip(self.state().values(), other.state().values(), strict=True)))
+
+    def state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}  # type: ignore[attr-defined]
+
+
 class Oracle(Protocol):
     """Answers cost-sensitive classification problems over one hypothesis class; oracles are its subclasses.
+
+    What a solver wants to know of an oracle it asks here, and never what class it is of.
 
     The cost of a classifier ``h`` is ``sum_p cost[p] * h(p)`` over the points it was built for, where ``cost`` is
     the cost of label 1 minus that of label 0 (Algorithm 1 of the paper, written as one difference).
@@ -69,14 +93,19 @@ class Oracle(Protocol):
         """
         return None
 
-
-@runtime_checkable
-class PlainOracle(Protocol):
-    """An oracle whose classifier of least error on the training people is not the one to use on others."""
-
-    plain_class: str
+    plain_class: str = ""
     """What :meth:`plain_model` searches, and how, in words."""
 
-    def plain_model(self, error_cost: FloatArray) -> Classifiers:
-        """The one classifier to use where nothing but errors counts."""
-        ...
+    def plain_model(self, error_cost: FloatArray) -> Classifiers | None:  # noqa: ARG002
+        """The one classifier to use on other people where nothing but errors counts; None for that of least error."""
+        return None
+
+    is_regression: bool = False
+    """Whether a response is the least squares of the costs, so that games against it can be played compiled."""
+
+    seed_rounds: int = 0
+    """How many rounds of such a game find classifiers that are worth starting from."""
+
+    def regression_terms(self, problem: Problem) -> RegressionTerms | None:  # noqa: ARG002
+        """What a game against the regression over this class needs of the people; None where it is not linear."""
+        return None

@@ -8,32 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Oracle
+from fairwise.learning.oracles.base import ArrayClassifiers, Oracle
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 
 
 @dataclass(frozen=True, eq=False)
-class ListedClassifiers:
+class ListedClassifiers(ArrayClassifiers):
     """Classifiers known only by their labels ``(k, P)`` on the points; a row is the number of its point."""
 
     predictions: LabelArray
 
-    def __len__(self) -> int:
-        return len(self.predictions)
-
     def labels(self, rows: IntArray) -> LabelArray:
         return self.predictions[:, rows]
-
-    def take(self, which: IntArray) -> ListedClassifiers:
-        return ListedClassifiers(self.predictions[which])
-
-    def joined(self, other: ListedClassifiers) -> ListedClassifiers:
-        return ListedClassifiers(np.concatenate([self.predictions, other.predictions]))
-
-    def state(self) -> dict[str, Any]:
-        return {"predictions": self.predictions}
 
 
 class FiniteClassOracle(Oracle):

@@ -182,7 +182,7 @@ class TreeOracle(Oracle):
     ) -> None:
         self.max_depth = whole_number("max_depth", max_depth, 4)
         most = None if max_thresholds is None else whole_number("max_thresholds", max_thresholds)
-        self.features = _checked_features(features, feature_names)
+        self.features = _check_features(features, feature_names)
         cuts = [midpoints(column, most) for column in self.features.T]
         used = sum(cut.size for cut in cuts)
         found = used if most is None else sum(midpoints(column).size for column in self.features.T)
@@ -191,7 +191,7 @@ class TreeOracle(Oracle):
             f"thresholds of {len(cuts)} columns"
         )
         _check_memory([cut.size for cut in cuts], self.max_depth)
-        self.splits = Splits.at(self.features, cuts).folded(self.features)
+        self.splits = Splits.at(self.features, cuts).deduplicated(self.features)
         self._slots = self.splits.start, self.splits.slot, self.splits.first
         held = np.repeat(np.arange(len(self.features)), np.diff(self.splits.start))
         self._held = held[np.argsort(self.splits.slot, kind="stable")]
@@ -274,7 +274,7 @@ def whole_number(name: str, value: object, most: float = math.inf) -> int:
     return int(value)
 
 
-def _checked_features(features: FloatArray, names: Sequence[str] | None) -> FloatArray:
+def _check_features(features: FloatArray, names: Sequence[str] | None) -> FloatArray:
     features = np.ascontiguousarray(features, dtype=np.float64)
     if features.ndim != 2 or 0 in features.shape:
         raise InputError(f"features need at least one point and one column, not shape {features.shape}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import ArrayClassifiers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ _SCRATCH = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class TreeClassifiers:
+class TreeClassifiers(ArrayClassifiers):
     """``k`` complete binary trees of depth ``D``; the children of node ``i`` are ``2i + 1`` and ``2i + 2``.
 
     A row goes left at a node where ``row[feature] <= threshold``. A node with an infinite threshold does not
@@ -64,9 +65,6 @@ class TreeClassifiers:
         nodes = (2, 2**depth - 1)
         return cls(np.zeros(nodes, np.intp), np.full(nodes, np.inf), np.repeat([[0], [1]], 2**depth, axis=1))
 
-    def __len__(self) -> int:
-        return len(self.leaf)
-
     @property
     def depth(self) -> int:
         return int(self.leaf.shape[1]).bit_length() - 1
@@ -102,17 +100,10 @@ class TreeClassifiers:
             out[:, begin : begin + step] = np.unpackbits(value[:, 0], axis=1, count=block.shape[1])
         return out
 
-    def take(self, which: IntArray) -> Self:
-        return type(self)(self.feature[which], self.threshold[which], self.leaf[which])
-
     def joined(self, other: Self) -> Self:
         """These trees followed by ``other``, at the depth of the deeper."""
         depth = max(self.depth, other.depth)
-        states = self._lifted(depth).state(), other._lifted(depth).state()
-        return type(self)(**{name: np.concatenate([state[name] for state in states]) for name in states[0]})
-
-    def state(self) -> dict[str, Any]:
-        return {"feature": self.feature, "threshold": self.threshold, "leaf": self.leaf}
+        return super(TreeClassifiers, self._lift(depth)).joined(other._lift(depth))
 
     def describe(self, which: int, names: Sequence[str] | None = None) -> str:
         """One tree as nested ``if`` lines, leaving out splits that change nothing."""
@@ -131,7 +122,7 @@ class TreeClassifiers:
 
         return "\n".join(lines(0))
 
-    def _lifted(self, depth: int) -> Self:
+    def _lift(self, depth: int) -> Self:
         """The same trees, made deeper by levels that do not split."""
         levels = [self.leaf.repeat(2**level, axis=1) for level in range(depth - self.depth + 1)]
         feature = np.concatenate([self.feature, *(np.zeros_like(leaf, np.intp) for leaf in levels[:-1])], axis=1)
@@ -188,7 +179,7 @@ class Splits:
         """Whether points ``(P, d)`` are in one split ``(P,)`` or in several ``(P, S)``."""
         return np.equal(features[:, self.column[which]] > self.threshold[which], self.above[which])
 
-    def folded(self, features: FloatArray) -> Self:
+    def deduplicated(self, features: FloatArray) -> Self:
         """The first of all splits that cut these points alike, whichever side each of them holds.
 
         A split is known by the sum of random 128-bit keys of its points: O(P + S), and two different ones are

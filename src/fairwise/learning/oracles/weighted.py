@@ -72,7 +72,7 @@ class WeightedOracle(Oracle):
     def __init__(self, rows: Any, error_cost: FloatArray, estimator: Any, seed: int = 0) -> None:
         self._rows = rows
         self._error_cost = error_cost
-        self._estimator = _seeded(estimator, seed)
+        self._estimator = _seed(estimator, seed)
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self._threads = ThreadpoolController()
@@ -159,7 +159,7 @@ def _weight_name(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
-def _seeded(estimator: Any, seed: int) -> Any:
+def _seed(estimator: Any, seed: int) -> Any:
     """A clone whose open random states are fixed: the same costs must give the same classifier."""
     fixed = clone(estimator)
     states = [name for name in fixed.get_params() if name == "random_state" or name.endswith("__random_state")]

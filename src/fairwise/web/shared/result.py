@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairwise.constraints.violations import Treatment
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.fit_files import Fitted
 from fairwise.store.judged import judged
-from fairwise.web.shared.treatment import Treatment
 from fairwise.web.shared.views import PairResult, PanelResult, Result
 
 if TYPE_CHECKING:

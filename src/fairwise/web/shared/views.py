@@ -10,9 +10,9 @@ from fairwise.study.arrivals import PANELS
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from fairwise.constraints.violations import Treatment
     from fairwise.judgments import Answer
     from fairwise.study.cards import Card
-    from fairwise.web.shared.treatment import Treatment
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Tables that are read in passes, for people who do not fit into memory."""

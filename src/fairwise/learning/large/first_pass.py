@@ -1,0 +1,250 @@
+"""The first pass over a table, and what is known after it: encoding, regression, the judged people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments.ids import encode, some, text_of
+from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
+from fairwise.learning.large.passes import compute, over_spans
+from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, block_sums, centres_of
+from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from distributed import Client
+    from numpy.typing import NDArray
+
+    from fairwise.judgments import Judgments
+    from fairwise.learning.large.passes import Block, Span
+    from fairwise.learning.large.sums import Key, NumberSums, Sums
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.oracles.base import FloatArray, IntArray
+
+    Found = tuple[IntArray, IntArray, pd.DataFrame]
+    """Which of the judged people are in a block, in which rows of the table, and those rows."""
+
+
+_LEAST_SPREAD = 1e-150
+
+
+@dataclass(frozen=True, eq=False)
+class TableSummary:
+    """Everything about a table that does not grow with it."""
+
+    n_rows: int
+    encoder: TableEncoder
+    gram: FloatArray
+    """``Z.T Z`` of the encoded rows with a 1 in front, ``(1 + d, 1 + d)``."""
+
+    moments: FloatArray
+    """``Z.T c`` with ``c = (1 - 2 y) / n``, ``(1 + d,)``."""
+
+    classes: NDArray[Any]
+    share_of_second: float
+    judged: pd.DataFrame
+    """The rows of everyone in a judgment that counts, indexed by the judgments' own ids."""
+
+    groups: list[str]
+    """Their names, or one empty one."""
+
+    cell_people: FloatArray
+    """How many people there are of each group and outcome, ``(2 G,)``: cell ``2 g + y``."""
+
+    cell_means: FloatArray
+    """The mean encoded row of each cell with a 1 in front, ``(2 G, 1 + d)``; 0 where nobody is."""
+
+    sample: FloatArray
+    """The encoded rows of the first block."""
+
+    def regression_terms(self, judged_rows: FloatArray) -> RegressionTerms:
+        """What a game against the regression needs of everyone."""
+        inverse = pseudo_inverse(self.gram)
+        return RegressionTerms(np.ascontiguousarray(judged_rows), inverse, inverse @ self.moments)
+
+
+def read_summary(table: LargeTable, judgments: Judgments | None, client: Client | None = None) -> TableSummary:
+    """Read every row once."""
+    names = list(table.features)
+    if not names:
+        raise InputError(f"{table.name}: no column is left to learn from.")
+    first = next((block for span in table.spans(client) for block in compute(span, client).blocks()), None)
+    if first is None:
+        raise InputError(f"{table.name}: not a single row")
+    judged_ids = JudgedIds.of(judgments)
+    centres = centres_of(first.table[names])
+    work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
+    total: Sums | None = None
+    found: list[Found] = []
+    for results in over_spans(table.spans(client), work, client):
+        for sums, who in results:
+            total = sums if total is None else total.plus(sums, names)
+            found.append(who)
+    if total is None:
+        raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
+    return _summary(table, total, judged_ids.collect(found, first.table[names], table.name), first.table[names])
+
+
+def _read_span(
+    features: list[str], outcome: str, groups: str | None, centres: list[float], judged_ids: JudgedIds, span: Span
+) -> list[tuple[Sums, Found]]:
+    """Sums of each block, and the judged people in it."""
+    results = []
+    for block in span.blocks():
+        people = block.table[features]
+        group = None if groups is None else block.table[groups]
+        sums = block_sums(block.start, people, block.table[outcome], group, centres)
+        which, rows = judged_ids.among(block)
+        results.append((sums, (which, block.start + rows, people.iloc[rows])))
+    return results
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedIds:
+    """The ids of judged people, to be found among everyone's."""
+
+    ids: pd.Index
+    by_position: bool
+
+    @classmethod
+    def of(cls, judgments: Judgments | None) -> JudgedIds:
+        if judgments is None:
+            return cls(pd.Index([], dtype=np.int64), by_position=False)
+        return cls(judgments.person_ids(), judgments.by == "position")
+
+    @cached_property
+    def _numbers(self) -> bool:
+        return pd.api.types.is_integer_dtype(self.ids.dtype)
+
+    @cached_property
+    def _texts(self) -> pd.Index:
+        return pd.Index([text_of(value) for value in self.ids], dtype=object)
+
+    def among(self, block: Block) -> tuple[IntArray, IntArray]:
+        """Which of the ids are in this block, and in which of its rows."""
+        if not len(self.ids):
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        if self.by_position:
+            place = self.ids.get_indexer(pd.RangeIndex(block.start, block.start + len(block.table)))
+        elif self._numbers and pd.api.types.is_integer_dtype(block.table.index.dtype):
+            place = self.ids.get_indexer(block.table.index)
+        else:  # 12 and "12" are one person
+            codes, texts = encode(pd.Series(block.table.index))
+            place = np.append(self._texts.get_indexer(pd.Index(texts, dtype=object)), -1)[codes]
+        rows = np.flatnonzero(place >= 0)
+        return place[rows].astype(np.intp), rows
+
+    def collect(self, found: Sequence[Found], like: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The rows of all of them, in the order of the ids; everyone must have been found, once."""
+        which = np.concatenate([part for part, _, _ in found])
+        rows = np.concatenate([part for _, part, _ in found])
+        order = np.argsort(which, kind="stable")
+        which, rows = which[order], rows[order]
+        twice = np.flatnonzero(which[1:] == which[:-1])
+        if len(twice):
+            again = twice[0]
+            who = self.ids[which[again]]
+            raise InputError(
+                f"{name}: the id {text_of(who)!r} is there twice, in rows {rows[again]} and {rows[again + 1]} "
+                "(counting from 0); every person must be there once."
+            )
+        missing = np.setdiff1d(np.arange(len(self.ids)), which)
+        if len(missing):
+            raise JudgmentsError(f"{name}: judged people who are not in the table: {some(self.ids[missing])}")
+        parts = [table for _, _, table in found if len(table)]
+        people = pd.concat(parts) if parts else like.iloc[:0]
+        return people.iloc[order].set_axis(self.ids)
+
+
+def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.DataFrame) -> TableSummary:
+    labels = sums.labels
+    if len(labels) < 2:
+        raise InputError(f"{table.name}: everyone has the same outcome, {labels[0]!r}: there is nothing to learn from.")
+    try:
+        classes = np.array(sorted(labels), dtype=object if isinstance(labels[0], str) else None)
+    except TypeError:
+        raise InputError("The outcomes are of different kinds, such as numbers and text. Give two values.") from None
+    columns = tuple(
+        _column(position, str(name), own, sums)
+        for position, (name, own) in enumerate(zip(table.features, sums.columns, strict=True))
+    )
+    encoder = TableEncoder(columns)
+    change = _change(columns, sums)
+    nobody = np.zeros(1 + len(sums.keys))
+    of_cell = np.array(
+        [change @ sums.by_cell.get((label, group), nobody) for group in sums.groups for label in classes.tolist()]
+    )
+    people = of_cell[:, 0]
+    of_class = of_cell[0::2].sum(axis=0), of_cell[1::2].sum(axis=0)
+    return TableSummary(
+        n_rows=sums.n_rows,
+        encoder=encoder,
+        gram=change @ sums.gram @ change.T,
+        moments=(of_class[0] - of_class[1]) / sums.n_rows,
+        classes=classes,
+        share_of_second=float(of_class[1][0] / sums.n_rows),
+        judged=judged,
+        groups=sums.groups,
+        cell_people=people,
+        cell_means=of_cell / np.maximum(people, 1.0)[:, None],
+        sample=encoder.encode(first),
+    )
+
+
+def _column(position: int, name: str, own: NumberSums, sums: Sums) -> NumberColumn | CategoryColumn:
+    """As :class:`TableEncoder` would learn it from the whole table."""
+    marks_missing = own.n_missing > 0
+    if not own.is_number:
+        categories = sorted(category for where, kind, category in sums.keys if where == position and kind == CATEGORY)
+        return CategoryColumn(name, tuple(categories), marks_missing)
+    known = sums.n_rows - own.n_missing
+    if known == 0:
+        return NumberColumn(name, 0.0, 1.0, 0.0, marks_missing)
+    at = 1 + sums.keys.index((position, NUMBER, ""))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sums.gram[0, at] / known
+        variance = max(sums.gram[at, at] / known - mean * mean, 0.0)
+    spread = 0.0 if own.least == own.greatest else float(np.sqrt(variance))
+    if spread == 0.0 and own.least < own.greatest and own.greatest - own.least < _LEAST_SPREAD:
+        raise InputError(
+            f"Column {name!r} holds numbers that differ by less than {_LEAST_SPREAD:g}, whose squares are 0: give it "
+            "in smaller units."
+        )
+    scale = scale_of(name, spread, max(abs(own.least), abs(own.greatest)))
+    return NumberColumn(name, own.least, scale, own.high / known, marks_missing)
+
+
+def _change(columns: Sequence[NumberColumn | CategoryColumn], sums: Sums) -> FloatArray:
+    """The matrix that makes encoded features of raw ones, both with a 1 in front.
+
+    With ``v = x - centre`` (0 where missing) and ``u`` the mark of a missing value, an encoded number is
+    ``(v + (centre - shift) + (fill - centre) u) / scale``.
+    """
+    place: dict[Key, int] = {key: 1 + i for i, key in enumerate(sums.keys)}
+    lines = [{0: 1.0}]
+    for position, column in enumerate(columns):
+        missing = place.get((position, MISSING, ""))
+        if isinstance(column, NumberColumn):
+            centre = sums.centres[position]
+            line = {0: (centre - column.shift) / column.scale}
+            if (position, NUMBER, "") in place:
+                line[place[position, NUMBER, ""]] = 1.0 / column.scale
+            if missing is not None:
+                line[missing] = (column.fill - centre) / column.scale
+            lines.append(line)
+        else:
+            lines += [{place[position, CATEGORY, category]: 1.0} for category in column.categories]
+        if column.marks_missing and missing is not None:
+            lines.append({missing: 1.0})
+    change = np.zeros((len(lines), 1 + len(sums.keys)))
+    for row, line in enumerate(lines):
+        for at, value in line.items():
+            change[row, at] = value
+    return change

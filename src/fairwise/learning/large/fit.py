@@ -1,0 +1,153 @@
+"""A fit to a table that is read in blocks: the paper's dynamics in two passes, anything else in as many as it takes.
+
+Between the two passes games need only the judged people, and errors are counted afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.constraints.groups import parity_moments
+from fairwise.constraints.pairs import PairRows
+from fairwise.errors import InputError
+from fairwise.judgments import Judgments
+from fairwise.learning import inputs
+from fairwise.learning.large.counts import count
+from fairwise.learning.large.first_pass import read_summary
+from fairwise.learning.large.problem import large_oracle, large_problem
+from fairwise.learning.oracles.linear import RegressionOracle
+from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
+from fairwise.learning.problem import Points, Problem
+from fairwise.learning.settings import FitSettings
+from fairwise.learning.solvers.dispatch import solve
+from fairwise.learning.solvers.no_regret import plan_of
+from fairwise.learning.solvers.regression_game import join, play_game
+from fairwise.learning.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from distributed import Client
+
+    from fairwise.learning.large.counts import Counts
+    from fairwise.learning.large.first_pass import TableSummary
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+    from fairwise.learning.solvers.regression_game import Game
+
+_LINEAR = ("linear-regression", "linear")
+
+
+def fit_in_blocks(
+    params: Mapping[str, Any], table: LargeTable, judgments: Judgments | None, client: Client | None = None
+) -> tuple[Rules, Solution, int]:
+    """One model: what it is measured on, the mixture, and to how many people it was fitted."""
+    settings = check_large_settings(params, table)
+    judgments = inputs.require_judgments(judgments)
+    summary = read_summary(table, judgments, client)
+    rules = rules_for(settings, summary, judgments)
+    if settings.plays_regression:
+        [[(solution, _)]] = count_games(table, summary, [play(summary, rules, [rules.problem])], client)
+        return rules, solution, summary.n_rows
+    problem = large_problem(table, summary, rules, client)
+    solution = solve(problem, large_oracle(settings.estimator, table, summary, problem, client), settings)
+    return replace(rules, problem=problem), solution, summary.n_rows
+
+
+def check_large_settings(params: Mapping[str, Any], table: LargeTable, *, two_passes: bool = False) -> FitSettings:
+    """Refuse what cannot be learned from sums and histograms over the rows, or not in two passes."""
+    settings = FitSettings.of(params)
+    moments = parity_moments(settings.group_constraints)
+    if settings.estimator not in _LINEAR:
+        raise InputError(
+            f"estimator={settings.estimator!r} needs the whole table in memory. A table that is read in blocks goes "
+            f"with {' or '.join(map(repr, _LINEAR))}."
+        )
+    if moments and table.groups is None:
+        raise InputError("group_constraints need each person's group: LargeTable(..., groups='column').")
+    if two_passes and not settings.plays_regression:
+        raise InputError(
+            "A curve over a table that is read in blocks is drawn in two passes, which needs "
+            "estimator='linear-regression', solver='no-regret', a number of rounds and no group_constraints."
+        )
+    return settings
+
+
+def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> Rules:
+    """The rules of these judgments, about people who were found in the first pass."""
+    said = judgments or Judgments(NOBODY)
+    pairs = PairRows.from_judgments(said)
+    judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
+    if judgments is not None and judgments.people is not None and judgments.by == "id":
+        carried = pd.DataFrame(judgments.people_rows(pairs.people))
+        both = [name for name in judged.columns if name in carried.columns]
+        inputs.refuse_changed(carried[both], judged[both])
+    judged_rows = summary.encoder.encode(judged, strict=True)
+    # The points are the judged people alone: errors are counted over everyone, in the second pass.
+    nothing = np.zeros(len(judged_rows))
+    points = Points(judged_rows, nothing, summary.share_of_second, nothing + 1.0)
+    problem = Problem.build(
+        points,
+        np.arange(len(judged_rows), dtype=np.intp),
+        pairs,
+        budgets_of(settings, pairs, said.judge_attributes),
+        sign=inputs.favorable_sign(settings, summary.classes, judgments),
+        gamma=float(settings.gamma),
+    )
+    seed = seed_of(settings.random_state)
+    return Rules(settings, problem, pairs, judged_rows, summary.encoder, summary.classes, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedGames:
+    """Games of one set of rules whose errors are not known yet; without any rule, the plain model alone."""
+
+    problems: Sequence[Problem]
+    games: Sequence[Game]
+    plain: LinearClassifiers
+
+    @property
+    def classifiers(self) -> list[LinearClassifiers]:
+        """Whose errors must be counted: the plain model, then of each game the mixture and the reply that bounds it."""
+        return [self.plain, *(part for game in self.games for part in (game.classifiers, game.reply))]
+
+    def solutions(self, counts: Counts) -> list[tuple[Solution, Counts]]:
+        """The solution of each problem with the counts of its mixture, from those of :attr:`classifiers`."""
+        plain = float(counts.of(0, 1).errors()[0])
+        if not self.games:
+            return [(Solution.of_one(p, self.plain, plain, RegressionOracle), counts) for p in self.problems]
+        found, start = [], 1
+        for game in self.games:
+            reply = start + len(game.classifiers)
+            mixture, error_of_reply = counts.of(start, reply), float(counts.of(reply, reply + 1).errors()[0])
+            name = RegressionOracle.hypothesis_class
+            found.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
+            start = reply + 1
+        return found
+
+
+def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> PlayedGames:
+    """All rounds of every game; needs no row of the table."""
+    settings, terms = rules.settings, summary.regression_terms(rules.judged_rows)
+    plain = terms.response(np.zeros(len(rules.judged_rows)))
+    if len(rules.problem) == 0:
+        return PlayedGames(problems, [], plain)
+    bounds = settings.lambda_bound, settings.tau_bound
+    plans = [plan_of(problem, settings.n_rounds, None, *bounds) for problem in problems]
+    games = [play_game(problem, terms, plan) for problem, plan in zip(problems, plans, strict=True)]
+    return PlayedGames(problems, games, plain)
+
+
+def count_games(
+    table: LargeTable, summary: TableSummary, played: Sequence[PlayedGames], client: Client | None = None
+) -> list[list[tuple[Solution, Counts]]]:
+    """The second pass, one for everything that was played: solutions, each with the counts of its mixture."""
+    parts = [own.classifiers for own in played]
+    everyone: Any = join([part for own in parts for part in own])
+    counts = count(table, summary, everyone, client)
+    ends = np.cumsum([0, *(sum(len(part) for part in own) for own in parts)])
+    return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(played)]

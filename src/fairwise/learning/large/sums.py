@@ -1,0 +1,245 @@
+"""What the first pass adds up: everything that encoding, scaling and the regression need to know of all rows.
+
+How a column will be encoded is known only when all rows have been seen, so sums are taken of raw features: 1, every
+number minus a provisional centre, a mark where it is missing, a mark for each category. Encoded features are linear in
+these, so the encoded Gram matrix follows from the raw one (``first_pass``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError, shown
+from fairwise.judgments.ids import text_of
+from fairwise.learning import row_kernels
+from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairwise.learning.encoding import Column
+    from fairwise.learning.oracles.base import FloatArray, IntArray
+
+
+_TILE = 4096  # rows whose raw features fit into a processor's own cache
+NUMBER, CATEGORY, MISSING = "number", "category", "missing"
+Key = tuple[int, str, str]
+"""Position of the column, one of the three above, and the category."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSums:
+    """Of one column: whether it holds numbers, their least and greatest, and their sum as two floats."""
+
+    is_number: bool | None  # None where nothing is there that could tell
+    n_missing: int
+    least: float = np.inf
+    greatest: float = -np.inf
+    high: float = 0.0
+    low: float = 0.0
+
+    @property
+    def tells(self) -> bool:
+        """Whether a value was seen; a column in which everything is missing may be of numbers or of anything."""
+        return self.is_number is False or (self.is_number is True and self.least <= self.greatest)
+
+    def plus(self, other: NumberSums, name: str, where: str) -> NumberSums:
+        kinds = {sums.is_number for sums in (self, other) if sums.tells}
+        if len(kinds) > 1:
+            raise InputError(f"Column {name!r} holds numbers in some rows and text in others ({where}).")
+        high, low = row_kernels.add_pairs(self.high, self.low, other.high, other.low)
+        known = kinds.pop() if kinds else self.is_number if other.is_number is None else other.is_number
+        least, greatest = min(self.least, other.least), max(self.greatest, other.greatest)
+        return NumberSums(known, self.n_missing + other.n_missing, least, greatest, float(high), float(low))
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over rows ``start`` to ``start + n_rows``.
+
+    ``gram`` is ``Z.T Z`` over the raw features, 1 first and then ``keys``; ``by_cell`` the sum of ``Z`` over the rows
+    of each outcome and group ("" where there are no groups).
+    """
+
+    start: int
+    n_rows: int
+    centres: Sequence[float]
+    columns: list[NumberSums]
+    keys: list[Key]
+    gram: FloatArray
+    by_cell: dict[tuple[Any, str], FloatArray]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The outcomes that occur, in the order of their first rows."""
+        return list(dict.fromkeys(label for label, _ in self.by_cell))
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups that occur, sorted."""
+        return sorted({group for _, group in self.by_cell})
+
+    def plus(self, other: Sums, names: Sequence[str]) -> Sums:
+        """The sums over both."""
+        where = f"rows {other.start} to {other.start + other.n_rows - 1}, counting from 0"
+        columns = [
+            mine.plus(theirs, name, where)
+            for mine, theirs, name in zip(self.columns, other.columns, names, strict=True)
+        ]
+        keys = list(dict.fromkeys([*self.keys, *other.keys]))
+        cells = list(dict.fromkeys([*self.by_cell, *other.by_cell]))
+        labels = list(dict.fromkeys(label for label, _ in cells))
+        if len(labels) > 2:
+            listed = ", ".join(shown(label) for label in labels[:5])
+            raise InputError(f"Only two outcomes are supported; the table has {listed} (the last in {where}).")
+        _refuse_many_categories(keys, names)
+        mine, theirs = self._widen(keys), other._widen(keys)
+        nothing = np.zeros(1 + len(keys))
+        by_cell = {cell: mine.by_cell.get(cell, nothing) + theirs.by_cell.get(cell, nothing) for cell in cells}
+        return Sums(
+            self.start,
+            self.n_rows + other.n_rows,
+            self.centres,
+            columns,
+            keys,
+            mine.gram + theirs.gram,
+            by_cell,
+        )
+
+    def _widen(self, keys: list[Key]) -> Sums:
+        """The same sums for more raw features, which are 0 in all of these rows."""
+        if keys == self.keys:
+            return self
+        place = {key: 1 + i for i, key in enumerate(keys)}
+        at = np.array([0, *(place[key] for key in self.keys)], dtype=np.intp)
+        gram = np.zeros((1 + len(keys), 1 + len(keys)))
+        gram[np.ix_(at, at)] = self.gram
+        by_cell = {}
+        for cell, values in self.by_cell.items():
+            by_cell[cell] = np.zeros(1 + len(keys))
+            by_cell[cell][at] = values
+        return Sums(self.start, self.n_rows, self.centres, self.columns, keys, gram, by_cell)
+
+
+def block_sums(
+    start: int, table: pd.DataFrame, outcome: Column, groups: Column | None, centres: Sequence[float]
+) -> Sums:
+    """Sums over one block of rows; ``centres`` is roughly the least number of each column, for precision only."""
+    n = len(table)
+    read = [_read(table.iloc[:, position]) for position in range(table.shape[1])]
+    columns = [sums for sums, _ in read]
+    keys: list[Key] = []
+    for position, (sums, values) in enumerate(read):
+        if sums.is_number:
+            keys.append((position, NUMBER, ""))
+        else:
+            keys += [(position, CATEGORY, category) for category in values[1]]
+        if sums.n_missing:
+            keys.append((position, MISSING, ""))
+    _refuse_many_categories(keys, list(table.columns))
+    cell, cells = _cells(outcome, groups)
+    k = 1 + len(keys)
+    width = -(-k // row_kernels.WIDTH) * row_kernels.WIDTH
+    gram, by_cell = np.zeros((k, width)), np.zeros((len(cells), width))
+    for start_of_tile in range(0, n, _TILE):
+        tile = slice(start_of_tile, min(start_of_tile + _TILE, n))
+        row_kernels.add_products(_raw(read, centres, tile, width), k, cell[tile], gram, by_cell)
+    return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
+
+
+def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
+    """The raw features of some rows, 1 first, with columns of zeros up to ``width``."""
+    matrix = np.zeros((tile.stop - tile.start, width))
+    matrix[:, 0] = 1.0
+    at = 1
+    for position, (sums, values) in enumerate(read):
+        if sums.is_number:
+            row_kernels.fill_number(values[tile], float(centres[position]), matrix, at)
+            missing = np.isnan(values[tile]) if sums.n_missing else None
+            at += 1
+        else:
+            codes, categories = values[0][tile], values[1]
+            known = np.flatnonzero(codes >= 0)
+            matrix[known, at + codes[known]] = 1.0
+            missing = codes < 0
+            at += len(categories)
+        if sums.n_missing:
+            matrix[:, at] = missing
+            at += 1
+    return matrix
+
+
+def centres_of(table: pd.DataFrame) -> list[float]:
+    """The least number of each column, 0 where there is none."""
+    found = []
+    for position in range(table.shape[1]):
+        sums, _ = _read(table.iloc[:, position])
+        found.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
+    return found
+
+
+def group_codes(groups: Column, known: Sequence[str]) -> IntArray:
+    """Each row's group as a number."""
+    texts = pd.Index(_group_texts(groups).to_numpy(dtype=object))
+    return np.asarray(pd.Index(np.array(known, dtype=object)).get_indexer(texts))
+
+
+def _group_texts(groups: Column) -> pd.Series[str]:
+    missing = groups.isna().to_numpy()
+    if missing.any():
+        raise InputError(f"groups are missing for person {shown(groups.index[missing][0])}.")
+    codes, values = pd.factorize(groups)  # 1 and 1.0 are one group
+    return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
+
+
+def _read(series: Column) -> tuple[NumberSums, Any]:
+    """A column's sums, and its values: numbers, or codes and categories."""
+    if is_number(series):
+        values = numbers_of(series)
+        n_missing, *sums = row_kernels.column_sums(values)
+        return NumberSums(True, int(n_missing), *(float(value) for value in sums)), values
+    codes, different = pd.factorize(series)  # -1 where nothing is
+    # 1 and "1" are two values with one text; None at the end keeps -1 where it was.
+    texts = np.array([*(str(value) for value in different), None], dtype=object)
+    merged, categories = pd.factorize(texts)
+    codes = merged[codes]
+    kind = False if len(categories) else None
+    return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
+
+
+def _cells(outcome: Column, groups: Column | None) -> tuple[IntArray, list[tuple[Any, str]]]:
+    """In which cell each row is, and outcome and group of each cell."""
+    label, labels = _labels(outcome)
+    if groups is None:
+        return label, [(value, "") for value in labels]
+    group, names = pd.factorize(_group_texts(groups))
+    return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
+
+
+def _labels(outcome: Column) -> tuple[IntArray, list[Any]]:
+    missing = outcome.isna().to_numpy()
+    if missing.any():
+        raise InputError(
+            f"The outcome is missing for person {shown(outcome.index[missing][0])}. Every person needs one."
+        )
+    codes, labels = pd.factorize(outcome)
+    if len(labels) > 2:
+        listed = ", ".join(shown(label) for label in list(labels)[:5])
+        raise InputError(f"Only two outcomes are supported; column {outcome.name!r} has {listed}.")
+    return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def _refuse_many_categories(keys: list[Key], names: Sequence[Any]) -> None:
+    count: dict[int, int] = {}
+    for position, kind, _ in keys:
+        count[position] = count.get(position, 0) + (kind == CATEGORY)
+    for position, number in count.items():
+        if number > MAX_CATEGORIES:
+            raise InputError(
+                f"Column {names[position]!r} has more than {MAX_CATEGORIES} different values. Is it a name or a free "
+                "text? Leave it out, or group its values."
+            )

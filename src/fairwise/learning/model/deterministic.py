@@ -1,0 +1,293 @@
+"""Simpler forms of a mixture: fewer classifiers and no worse, or one rule without chance and what it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from fairwise.constraints.violations import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
+from fairwise.errors import InputError, shown
+from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.solvers.solution import FEASIBLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.pairs import PairRows
+    from fairwise.learning.model.certificate import Certificate
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+    from fairwise.learning.problem import Problem
+
+
+_EQUAL = 1e-9  # smaller differences between two rules are rounding
+_NOBODY = 2.0  # a threshold above every probability
+_AT_ONCE = 1 << 22  # labels and differences in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A deterministic rule: label 1 where the mixture's probability of it is at least ``threshold``."""
+
+    mixture: Mixture
+    threshold: float | None
+    error: float
+    mean_violation: float
+    description: str
+
+    @property
+    def outside_class(self) -> bool:
+        """Whether it is a threshold on a mixture: neither one of its classifiers nor a constant."""
+        return self.threshold is not None and 0.0 < self.threshold < _NOBODY
+
+
+@dataclass(frozen=True)
+class Derandomization:
+    """What it takes to decide without chance: the rule, what it adds to error and violations, and what it breaks.
+
+    Attributes
+    ----------
+    mean_violation, mean_violation_allowed
+        Weighted mean over all judgments that ask for something (a certificate's is over the ``same`` answers alone),
+        and what it was to be at most.
+    group_rules_broken
+        By how much each statistical rule that is broken is over its limit.
+    budgets_broken
+        By how much each budget (``panel`` is eta's) is overspent.
+    judgments_broken, judgments_counted
+        How many judgments are broken beyond gamma, of how many that ask for something.
+    largest_excess
+        By how much beyond gamma, at most.
+    """
+
+    rule: str
+    error: float
+    error_added: float
+    max_violation: float
+    max_violation_added: float
+    mean_violation: float
+    mean_violation_added: float
+    mean_violation_allowed: float
+    mean_excess: float
+    mean_excess_added: float
+    group_rules_broken: dict[str, float]
+    budgets_broken: dict[str, float]
+    judgments_broken: int
+    judgments_counted: int
+    largest_excess: float
+
+    @classmethod
+    def between(
+        cls,
+        rule: Rule,
+        before: Certificate,
+        after: Certificate,
+        *,
+        mean_violation: float,
+        allowed: float,
+        broken: tuple[dict[str, float], dict[str, float]],
+        prices: pd.DataFrame,
+    ) -> Derandomization:
+        """From the certificates of both models, the mean violation before, and what the new model breaks.
+
+        ``broken`` are the statistical rules and the budgets, ``prices`` is the new model's table of judgments.
+        """
+        return cls(
+            rule=rule.description,
+            error=after.error,
+            error_added=after.error - before.error,
+            max_violation=after.max_violation,
+            max_violation_added=after.max_violation - before.max_violation,
+            mean_violation=rule.mean_violation,
+            mean_violation_added=rule.mean_violation - mean_violation,
+            mean_violation_allowed=allowed,
+            mean_excess=after.mean_excess,
+            mean_excess_added=after.mean_excess - before.mean_excess,
+            group_rules_broken=broken[0],
+            budgets_broken=broken[1],
+            judgments_broken=int((prices["status"] == GIVEN_UP).sum()),
+            judgments_counted=int((prices["status"] != ASKS_NOTHING).sum()),
+            largest_excess=float(prices["excess"].max()) if len(prices) else 0.0,
+        )
+
+    def __str__(self) -> str:
+        promise = f"{self.mean_violation_added:+.4f}; allowed {self.mean_violation_allowed:.4f}"
+        if self.mean_violation > self.mean_violation_allowed + _EQUAL:
+            promise += ", which no rule found keeps together with the group rules"
+        lines = [
+            f"Decides without chance         {self.rule}",
+            f"Error on the training people   {self.error:.4f}   ({self.error_added:+.4f})",
+            f"Mean violation of judgments    {self.mean_violation:.4f}   ({promise})",
+            f"Judgments broken               {self.judgments_broken} of {self.judgments_counted}"
+            + (f", by at most {self.largest_excess:.4f} beyond gamma" if self.judgments_broken else ""),
+            f"Group rules broken             {_in_words(self.group_rules_broken)}",
+            f"Budgets broken                 {_in_words(self.budgets_broken)}",
+        ]
+        return "\n".join(lines)
+
+
+def allowed_mean_violation(given: Any, before: float) -> float:
+    """What is ``given``, if it is a number from 0 to 1; ``before`` for None."""
+    if given is None:
+        return before
+    if not (isinstance(given, Real) and 0.0 <= float(given) <= 1.0):
+        raise InputError(f"mean_violation={shown(given)} is not allowed: it must be a number from 0 to 1.")
+    return float(given)
+
+
+def broken_rules(problem: Problem, values: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
+    """Statistical rules and budgets that a model with these row values breaks, each with by how much."""
+    over = values - problem.row_limits
+    names = [] if problem.groups is None else problem.groups.names
+    groups = {name: float(by) for name, by in zip(names, over[problem.n_pairs :], strict=True) if by > PRECISION}
+    budgets = {}
+    for budget in problem.budgets:
+        overspent = float(budget.shares @ np.maximum(over[budget.rows], 0.0)) - budget.limit
+        if overspent > PRECISION * float(budget.shares.sum()):
+            budgets[budget.name] = overspent
+    return groups, budgets
+
+
+def best_deterministic_rule(
+    problem: Problem, pairs: PairRows, mixture: Mixture, pool: Classifiers | None, allowed: float
+) -> Rule:
+    """The best single rule: a classifier of the mixture or of the pool, a threshold on its probability, a constant.
+
+    Best is what keeps every statistical rule, or breaks them by the least in total where nothing keeps all; of these
+    what has a mean violation of at most ``allowed``, or the least above it; of these the most accurate; and of equals
+    what breaks the fewest judgments.
+
+    To choose one of a list is a mixed-integer programme with a binary variable for each and their sum 1. Looking at
+    each of them solves it exactly and at once, so there is nothing to set a time limit for. Votes of several
+    classifiers would be a larger class, but the best of so many would fit these people rather than the next ones, and
+    what is to be answered for should be one rule.
+    """
+    classifiers = mixture.classifiers if pool is None else mixture.classifiers.joined(pool)
+    probability = mixture.probabilities(problem.points.rows)
+    distinct, position = np.unique(probability, return_inverse=True)
+    # Label 1 from a distinct probability on, or for nobody. The outer two are the constants, for anybody else too.
+    thresholds = np.concatenate([[0.0], distinct[1:], [_NOBODY]])
+    judged, alone = _of_classifiers(problem, pairs, classifiers)
+    both = _Measures(*map(np.concatenate, zip(alone, _of_thresholds(problem, pairs, position), strict=True)))
+
+    def judgments_broken(rule: int) -> int:
+        cut = rule - len(classifiers)
+        label_1 = judged[rule] if cut < 0 else probability[problem.judged] >= thresholds[cut]
+        violation = pairs.answer_violations(_favorable(problem, label_1))
+        answers = pairs.answers["answer"].astype(str).to_numpy()
+        return int((status_of(answers, violation, problem.gamma) == GIVEN_UP).sum())
+
+    left = np.arange(len(both.error))
+    for measure in (both.over, np.maximum(both.mean_violation - allowed, 0.0), both.error):
+        left = left[measure[left] <= measure[left].min() + _EQUAL]
+    best: int = left[0] if len(left) == 1 else min(left.tolist(), key=judgments_broken)
+
+    error, mean_violation = float(both.error[best]), float(both.mean_violation[best])
+    if best >= len(classifiers):
+        threshold = float(thresholds[best - len(classifiers)])
+        return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold))
+    known = best < len(mixture.weights)
+    words = f"classifier {best + 1} of the mixture" if known else "a classifier found, without weight in the mixture"
+    return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1)), None, error, mean_violation, words)
+
+
+class _Measures(NamedTuple):
+    """Of ``k`` rules, each ``(k,)``: error, by how much statistical rules are broken in total, mean violation."""
+
+    error: FloatArray
+    over: FloatArray
+    mean_violation: FloatArray
+
+
+def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers) -> tuple[LabelArray, _Measures]:
+    """What each classifier reaches, and its labels of the judged people ``(k, m)``."""
+    step = max(1, _AT_ONCE // max(len(problem.points.error_cost), len(pairs), 1))
+    judged, parts = [], []
+    for start in range(0, len(classifiers), step):
+        part = classifiers.take(np.arange(start, min(start + step, len(classifiers))))
+        labels = part.labels(problem.points.rows)
+        errors, values = problem.evaluate_labels(labels)
+        judged.append(labels[:, problem.judged])
+        mean_violation = pairs.mean_answer_violation(_favorable(problem, judged[-1]))
+        parts.append((errors, _total_over(problem, values[:, problem.n_pairs :]), mean_violation))
+    return np.concatenate(judged), _Measures(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Measures:
+    """What label 1 from the ``i``-th distinct probability on reaches, for every ``i``; ``position`` is ``(P,)``.
+
+    A pair is violated from the cut just above one of the two up to that at the other.
+    """
+    size = int(position.max()) + 1
+
+    def from_each_on(amounts: FloatArray) -> FloatArray:
+        return np.append(np.cumsum(np.bincount(position, amounts, size)[::-1])[::-1], 0.0)
+
+    errors = problem.points.error_offset + from_each_on(problem.points.error_cost)
+    rows = [] if problem.groups is None else [from_each_on(row) for row in problem.groups.matrix]
+    values = np.array(rows).reshape(len(rows), size + 1).T
+    judged = position[problem.judged]
+    ends = judged[pairs.owed], judged[pairs.reference]
+    low, high = ends if problem.sign > 0 else ends[::-1]
+    mass = np.where(low < high, pairs.mass, 0.0)
+    begun, ended = (np.bincount(end + 1, mass, size + 1) for end in (low, high))
+    whole = pairs.weight_in_force
+    violated = np.cumsum(begun - ended) / whole if whole > 0 else np.zeros(size + 1)
+    return _Measures(errors, _total_over(problem, values), violated)
+
+
+def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
+    """By how much the values ``(k, Q)`` of statistical rules are over their limits in total; 0 where all are kept."""
+    if problem.groups is None:
+        return np.zeros(len(values))
+    over = values - problem.groups.limits
+    return np.asarray(np.where(over > PRECISION, over, 0.0).sum(axis=1))
+
+
+def _favorable(problem: Problem, label_1: LabelArray | NDArray[np.bool_]) -> FloatArray:
+    favored = label_1.astype(float)
+    return favored if problem.sign > 0 else 1.0 - favored
+
+
+def _threshold_in_words(threshold: float) -> str:
+    if 0.0 < threshold < _NOBODY:
+        return f"label 1 where its probability is at least {threshold:.4g}"
+    return f"label {int(threshold == 0.0)} for everyone"
+
+
+def _in_words(broken: dict[str, float]) -> str:
+    return ", ".join(f"{name} by {by:.4f}" for name, by in broken.items()) or "none"
+
+
+def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, float]:
+    """A vertex of the mixtures that are no worse, in error and on every row: at most one classifier more than rows.
+
+    ::
+
+        minimise    errors @ p                                          over p >= 0, sum p = 1
+        subject to  values_k @ p <= max(floor_k, values_k @ weights)    for every row k
+
+    where the floor of a pair is 0, no violation at all, and that of a statistical rule is its limit, which may be
+    negative. So a rule that is kept stays kept, one that is broken is broken no more than before, and no pair has a
+    larger excess, hence no budget either.
+    """
+    errors, values = problem.evaluate(mixture.classifiers)
+    floor = np.concatenate([np.zeros(problem.n_pairs), problem.row_limits[problem.n_pairs :]])
+    found = linprog(
+        errors,
+        A_ub=values.T if len(problem) else None,
+        b_ub=np.maximum(mixture.weights @ values, floor) if len(problem) else None,
+        A_eq=np.ones((1, len(errors))),
+        b_eq=[1.0],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE},
+    )
+    if not found.success or found.x is None:
+        return mixture, float(mixture.weights @ errors)
+    support = np.flatnonzero(found.x > 1e-12)
+    weights = found.x[support] / found.x[support].sum()
+    return Mixture(mixture.classifiers.take(support), weights), float(weights @ errors[support])

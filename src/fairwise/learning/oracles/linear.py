@@ -1,0 +1,203 @@
+"""Two searches over linear thresholds: the paper's regression, and the stronger descent on the 0/1 cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.learning.oracles.base import Oracle
+from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear_kernels import descend, single_levels
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray
+    from fairwise.learning.problem import Problem
+
+
+_RELATIVE_RANK = 1e-10
+_MAX_SWEEPS = 30
+_LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
+_STARTS = 3
+_LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
+_ROUNDING = 1e-9
+_KICKS = 20  # how often the search for the least error is thrown off and started again from there
+_CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionTerms:
+    """All that a game against the regression needs of the people, however large their table.
+
+    Judged people's rows ``(m, d)``, the inverse Gram matrix and the regression on the costs of errors alone.
+    """
+
+    judged_rows: FloatArray
+    inverse_gram: FloatArray
+    base: FloatArray
+
+    def response(self, on_people: FloatArray) -> LinearClassifiers:
+        """The regression with these costs ``(m,)`` on judged people added to those of errors."""
+        moments = np.concatenate([[on_people.sum()], on_people @ self.judged_rows])
+        return _against(self.base + self.inverse_gram @ moments)
+
+
+class RegressionOracle(Oracle):
+    """The paper's oracle (Kearns et al. 2018): regress ``c1 - c0`` on ``(1, x)``, predict 1 where that is negative.
+
+    Two regressions, of ``c0`` and of ``c1``, are one regression of their difference. With the Gram matrix factorised
+    once, ``beta = pinv(Z.T diag(multiplicity) Z) Z.T cost`` with ``Z = (1, X)``, a best response is one product.
+
+    Parameters
+    ----------
+    rows
+        ``(P, d)`` distinct encoded rows.
+    multiplicity
+        ``(P,)`` how often each stands in the table: every person is one observation of the regression.
+    """
+
+    exact = False
+    cheap = True
+    hypothesis_class = "linear thresholds, by least squares of the costs"
+    is_regression = True
+    seed_rounds = 500
+
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray) -> None:
+        self.rows = rows
+        self.inverse_gram = inverse_gram(rows, multiplicity)
+
+    def constants(self) -> LinearClassifiers:
+        return LinearClassifiers.constants(self.rows.shape[1])
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:  # noqa: ARG002
+        return _against(self._regress(cost))
+
+    def regression_terms(self, problem: Problem) -> RegressionTerms:
+        judged = np.ascontiguousarray(problem.points.rows[problem.judged])
+        return RegressionTerms(judged, self.inverse_gram, self._regress(problem.points.error_cost))
+
+    def _regress(self, cost: FloatArray) -> FloatArray:
+        """``beta``, from ``Z.T cost`` ``(1 + d,)``."""
+        return np.asarray(self.inverse_gram @ np.concatenate([[cost.sum()], cost @ self.rows]))
+
+
+def _against(beta: FloatArray) -> LinearClassifiers:
+    """Label 1 where the fitted cost is negative."""
+    return LinearClassifiers(-beta[None, 1:], -beta[:1])
+
+
+def inverse_gram(rows: FloatArray, multiplicity: FloatArray) -> FloatArray:
+    """``pinv(Z.T diag(multiplicity) Z)``, ``(1 + d, 1 + d)``."""
+    d = rows.shape[1]
+    gram = np.empty((1 + d, 1 + d))
+    gram[0, 0] = multiplicity.sum()
+    gram[0, 1:] = gram[1:, 0] = multiplicity @ rows
+    gram[1:, 1:] = (rows * multiplicity[:, None]).T @ rows
+    return pseudo_inverse(gram)
+
+
+def pseudo_inverse(gram: FloatArray) -> FloatArray:
+    """The pseudo-inverse of a Gram matrix, with columns brought to one scale first."""
+    scale = np.sqrt(np.diag(gram))
+    scale[scale == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
+    kept = values > _RELATIVE_RANK * max(values[-1], 0.0)
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray(inverse / np.outer(scale, scale))
+
+
+class DescentOracle(Oracle):
+    """Start from the regression solution and from good known classifiers; descend from each; keep the cheapest.
+
+    A local search: never worse than the regression it starts from, but with no proof of optimality. The cost of errors
+    alone, the least error without any rule, is asked for once and searched longer.
+
+    The least training error is not the least error on other people: where nothing but errors counts,
+    :meth:`plain_model` is the classifier to use.
+    """
+
+    exact = False
+    hypothesis_class = "linear thresholds, by coordinate descent on the 0/1 cost"
+    plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
+    seed_rounds = 50  # the stronger oracle soon finds better ones itself
+
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray | None = None) -> None:
+        self.regression = RegressionOracle(rows, multiplicity)
+        self.rows = np.ascontiguousarray(rows)
+        self.columns = np.ascontiguousarray(rows.T)
+        self.levels = single_levels(self.columns)
+        self.cheap = rows.size <= _LARGE
+        self._multiplicity, self._error_cost = multiplicity, error_cost
+
+    def constants(self) -> LinearClassifiers:
+        return self.regression.constants()
+
+    def regression_terms(self, problem: Problem) -> RegressionTerms:
+        return self.regression.regression_terms(problem)
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
+        starts = self.regression.best_response(cost)
+        if isinstance(warm, LinearClassifiers) and len(warm):
+            cheapest = np.argsort(warm.total_costs(self.rows, cost), kind="stable")[: _STARTS - 1]
+            starts = starts.joined(warm.take(cheapest))
+        if not self.cheap:
+            starts = starts.take(np.argmin(starts.total_costs(self.rows, cost), keepdims=True))
+        best = self._descend(starts, cost)
+        if self.cheap and self._error_cost is not None and np.array_equal(cost, self._error_cost):
+            best = self._kick(best, cost)
+        return best
+
+    def plain_model(self, error_cost: FloatArray) -> LinearClassifiers:
+        """Logistic regression, changed only by steps that gain more than chance would give; no test set is needed.
+
+        A step that changes the labels of some points must gain two standard deviations of what it would gain, were the
+        sign of each of their costs a coin toss. Never a higher training error than the least squares of
+        :class:`RegressionOracle`: where logistic regression ends above, the same steps are taken from there.
+        """
+        least_squares = self.regression.best_response(error_cost)
+        at_most = least_squares.total_costs(self.rows, error_cost)[0]
+        if (error_cost > 0).any() and (error_cost < 0).any():
+            found = self._descend(_logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION)
+            if found.total_costs(self.rows, error_cost)[0] <= at_most:
+                return found
+        return self._descend(least_squares, error_cost, _CAUTION)
+
+    def _descend(self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None) -> LinearClassifiers:
+        """The cheapest of the starts and of where descending from each leads."""
+        coef, intercept = starts.coef.copy(), starts.intercept.copy()
+        for t in range(len(starts)):
+            intercept[t] = descend(
+                self.columns, self.levels, cost, coef[t], intercept[t], _MAX_SWEEPS, _LEAST_GAIN, caution
+            )
+        found = LinearClassifiers(coef, intercept).joined(starts)
+        return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))
+
+    def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
+        """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
+        random = np.random.default_rng(0)
+        least = float(best.total_costs(self.rows, cost)[0])
+        for _ in range(_KICKS):
+            size = np.abs(best.coef).mean()
+            elsewhere = LinearClassifiers(best.coef + size * random.normal(size=best.coef.shape), best.intercept)
+            found = self._descend(elsewhere, cost)
+            total = float(found.total_costs(self.rows, cost)[0])
+            if total < least - _ROUNDING:
+                best, least = found, total
+        return best
+
+
+def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray) -> LinearClassifiers:
+    """Of the labels, by scikit-learn's default penalty at a mean weight of 1: only the proportions of weights matter.
+
+    ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    share = multiplicity / multiplicity.sum()
+    weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
+    counted = np.flatnonzero(weight > _ROUNDING)
+    fitted = LogisticRegression(solver="newton-cholesky").fit(
+        rows[counted % len(rows)], counted < len(rows), sample_weight=weight[counted]
+    )
+    return LinearClassifiers(fitted.coef_, fitted.intercept_)

@@ -1,0 +1,317 @@
+"""Column generation: a linear programme over the classifiers found so far, whose duals price the next oracle call.
+
+The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
+oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
+themselves where that finds nothing new.
+
+The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
+an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
+programme's own duals are optimal for the classifiers found, not for the whole class. With a heuristic oracle nothing is
+proved, and the prices are the programme's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.learning.row_kernels import combine, mix
+from fairwise.learning.solvers.master import Master
+from fairwise.learning.solvers.no_regret import solve_no_regret
+from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+    from fairwise.learning.problem import Problem
+    from fairwise.learning.solvers.master import MasterSolution
+    from fairwise.learning.solvers.solution import Stopped
+
+
+# Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
+# those of a few statistical rules do not.
+_SMOOTHING = (0.7, 0.3, 0.0)
+_IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
+_ROUNDING = 1e-12
+_WARM = 8  # how many good known classifiers an oracle may start from
+_APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
+_WARM_UP = 40  # iterations of a search that only fills the pool
+_MAX_ITER = 2000
+_MAX_ITER_HEURISTIC = 200  # it may never meet its own bound
+_WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
+_VARIATIONS = 8  # how many of an expensive oracle's variations enter at once
+_EXPLORING_ROUNDS = (60, 300)
+_EXPLORING_WORK = 3e7  # rounds times points times columns
+
+
+class ColumnGeneration:
+    """The classifiers found so far for one set of rules, reused for every gamma and limit asked for.
+
+    Both constants and the unconstrained solution are in from the start. A constant keeps every pairwise rule, so no
+    answer is ever worse than one; and half of each gives every group the error 1/2, so every rule can be kept.
+    """
+
+    def __init__(self, problem: Problem, oracle: Oracle, seeds: Classifiers | None = None) -> None:
+        self._problem = problem
+        self._oracle = oracle
+        self.pool = Pool(problem, oracle)
+        self._n_constants = self.add(oracle.constants())
+        self.add(oracle.best_response(problem.points.error_cost))
+        self.add(seeds)
+        self._oracle_calls = 1
+        self._smallest_gamma = np.inf
+        self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
+        self._explored = not oracle.cheap or oracle.exact
+
+    def add(self, classifiers: Classifiers | None) -> int:
+        """Classifiers known from elsewhere; returns how many of them are new."""
+        return 0 if classifiers is None else self.pool.add(classifiers, *self._problem.evaluate(classifiers))
+
+    def over_pool(
+        self, problem: Problem, bound: float, proof: Multipliers | None = None, stopped: Stopped = "gap"
+    ) -> Solution:
+        """The best mixture of what is known, without another question; ``bound`` and its proof are from before."""
+        return self._solution(_Search(self.pool.best_mixture(problem), bound, proof), stopped)
+
+    def solve(
+        self,
+        problem: Problem | None = None,
+        *,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+    ) -> Solution:
+        """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's.
+
+        ``max_iter`` (None: 2,000 with an exact oracle, 200 with a heuristic) and ``time_limit`` in seconds end the
+        search before its gap is ``tol``; the best so far is returned, with what is known about it.
+        """
+        problem = problem or self._problem
+        most = max_iter or (_MAX_ITER if self._oracle.exact else _MAX_ITER_HEURISTIC)
+        limits = _Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit)
+        if self._oracle.cheap and not self._oracle.exact:
+            self._warm_up(problem, limits)
+        return self._descend(problem, limits)
+
+    def _warm_up(self, problem: Problem, limits: _Limits) -> None:
+        """Short searches that fill the pool of a heuristic: from larger gammas down, and once by the dynamics."""
+        short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
+        for gamma in _APPROACH:
+            if problem.gamma < gamma < self._smallest_gamma and not limits.over():
+                self._descend(problem.at(gamma), short)
+        self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
+        if not self._explored and not limits.over():
+            self._explored = True
+            self._explore(problem, self._descend(problem, short).multipliers)
+
+    def _descend(self, problem: Problem, limits: _Limits) -> Solution:
+        """Ask, add, solve again, until the bound meets the value or a limit is reached."""
+        search = _Search(self._best_known(problem))
+        for _ in range(limits.max_iter):
+            improved = self._improve(problem, search, limits)
+            search.record(float(self.pool.reached(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
+            if search.gap <= limits.tol:
+                self._prefer_duals(problem, search)
+                return self._solution(search, "gap")
+            if limits.over():
+                search.master = self._best_known(problem)
+                return self._solution(search, "time")
+            if not improved:
+                return self._solution(search, "oracle")
+            search.master = self._best_known(problem)
+            if not self._oracle.exact and search.best is not None:
+                # What was found since may be cheaper there than what the oracle found then.
+                search.cost = min(search.cost, float(self.pool.costs(search.best).min()))
+                search.bound = lagrangian_bound(problem, search.best, search.cost)
+        return self._solution(search, "iterations")
+
+    def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
+        """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
+        duals = search.master.multipliers
+        threshold = _convexity_dual(problem, search.master) - _IMPROVES
+        for smoothing in self._smoothing if search.best is not None else (0.0,):
+            at = duals if search.best is None else duals.towards(search.best, smoothing)
+            answer, cost = self._ask(problem, at)
+            bound = lagrangian_bound(problem, at, cost)
+            if bound > search.bound:
+                search.bound, search.best, search.cost = bound, at, cost
+            if answer.cost(duals) < threshold and self.pool.add(answer.classifier, answer.errors, answer.values):
+                return True
+            if search.gap <= limits.tol or limits.over():
+                break
+        return False
+
+    def _prefer_duals(self, problem: Problem, search: _Search) -> None:
+        """Of several multipliers that prove the same bound, the programme's own: a vertex, and so not spread out."""
+        duals = search.master.multipliers
+        if self._oracle.exact and search.best is not duals:
+            _, cost = self._ask(problem, duals)
+            bound = lagrangian_bound(problem, duals, cost)
+            if bound >= search.bound - _ROUNDING:
+                search.bound, search.best = max(bound, search.bound), duals
+
+    def _best_known(self, problem: Problem) -> MasterSolution:
+        """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
+        while True:
+            master = self.pool.best_mixture(problem)
+            varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
+            if varied is None:
+                return master
+            classifiers, labels = varied
+            errors, values = problem.evaluate_labels(labels)
+            reduced = errors + values @ master.multipliers.rows - _convexity_dual(problem, master)
+            best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
+            best = best[reduced[best] < -_WORTH_VARYING]
+            if not self.pool.add(classifiers.take(best), errors[best], values[best]):
+                return master
+
+    def _solution(self, search: _Search, stopped: Stopped) -> Solution:
+        master, exact = search.master, self._oracle.exact
+        multipliers = search.best if exact and search.best is not None else master.multipliers
+        support = np.flatnonzero(master.weights > 0)
+        bound = search.bound if exact else min(search.bound, master.value)
+        plain_error = float(self.pool.errors.min())
+        if bound < plain_error:  # rules only take away; where no multiplier is paid, that is the Lagrangian
+            bound = plain_error
+            multipliers = Multipliers.zero(self._problem) if exact else multipliers
+        return Solution(
+            classifiers=self.pool.classifiers.take(support),
+            weights=master.weights[support],
+            error=float(master.weights[support] @ self.pool.errors[support]),
+            multipliers=multipliers,
+            bound=bound,
+            exact=exact,
+            hypothesis_class=self._oracle.hypothesis_class,
+            oracle_calls=self._oracle_calls,
+            trajectory={name: np.array(values) for name, values in search.trajectory.items()},
+            stopped=stopped,
+            plain_error=plain_error,
+            constant_weight=float(master.weights[: self._n_constants].sum()),
+            pool=self.pool.classifiers,
+        )
+
+    def _ask(self, problem: Problem, at: Multipliers) -> tuple[_Answer, float]:
+        """The oracle's answer at these multipliers, and the least cost there of it and everything known."""
+        known = self.pool.costs(at)
+        warm = np.argsort(known, kind="stable")[:_WARM]
+        found = self._oracle.best_response(problem.cost(at.rows), self.pool.classifiers.take(warm))
+        self._oracle_calls += 1
+        answer = _Answer(found, *problem.evaluate(found))
+        return answer, min(answer.cost(at), float(known.min()))
+
+    def _explore(self, problem: Problem, at: Multipliers) -> None:
+        """Once, where the oracle is cheap: play the dynamics at the scale of the multipliers reached.
+
+        With many pairs a better mixture can need many new classifiers at once, and none alone improves. The dynamics
+        spread the multipliers over all pairs and find such families.
+        """
+        n_rounds = int(np.clip(len(problem) // 8, *_EXPLORING_ROUNDS))
+        if n_rounds * problem.points.rows.size > _EXPLORING_WORK:
+            return
+        bounds = (max(float(at.rows.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
+        played = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
+        self._oracle_calls += played.oracle_calls
+        self.pool.add(played.classifiers, *problem.evaluate(played.classifiers))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When a search ends: at this gap, after so many iterations, at this moment of the monotonic clock."""
+
+    tol: float
+    max_iter: int
+    deadline: float
+
+    def over(self) -> bool:
+        return monotonic() > self.deadline
+
+
+@dataclass(eq=False)
+class _Search:
+    """Where a search stands: the programme over what is known, and the best multipliers with the bound they give."""
+
+    master: MasterSolution
+    bound: float = -np.inf
+    best: Multipliers | None = None
+    cost: float = np.inf
+    """The least cost known at ``best``."""
+
+    trajectory: dict[str, list[float]] = field(default_factory=lambda: {"error": [], "max_violation": [], "gap": []})
+
+    @property
+    def gap(self) -> float:
+        return self.master.value - self.bound
+
+    def record(self, max_violation: float) -> None:
+        for name, value in (("error", self.master.value), ("max_violation", max_violation), ("gap", self.gap)):
+            self.trajectory[name].append(value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """One classifier with its error ``(1,)`` and row values ``(1, n_rows)``."""
+
+    classifier: Classifiers
+    errors: FloatArray
+    values: RowValues
+
+    def cost(self, at: Multipliers) -> float:
+        """``err(h) + lambda @ values(h)``."""
+        return float((self.errors + self.values @ at.rows)[0])
+
+
+def _convexity_dual(problem: Problem, master: MasterSolution) -> float:
+    """The dual of ``sum p = 1``: a column improves the programme if its cost at the duals is below it.
+
+    By strong duality it is ``value + sum_k lambda_k limit_k + sum_b tau_b limit_b``.
+    """
+    at = master.multipliers
+    return float(master.value + at.rows @ problem.row_limits + at.budgets @ budget_limits(problem))
+
+
+_BETTER = 1e-9  # smaller gains are rounding
+
+
+class Pool:
+    """Grows only: a classifier found for one gamma is as good for any other."""
+
+    def __init__(self, problem: Problem, oracle: Oracle) -> None:
+        self.classifiers = oracle.constants().take(np.empty(0, dtype=np.intp))
+        self.errors = np.empty(0)
+        self._values = np.empty((0, len(problem)), dtype=np.int8)
+        self._least_error: dict[bytes, float] = {}
+        self._master = Master(problem)
+
+    def __len__(self) -> int:
+        return len(self.errors)
+
+    def add(self, found: Classifiers, errors: FloatArray, values: RowValues) -> int:
+        """Keep those that no known classifier with the same row values matches in error; returns how many."""
+        kept = []
+        for position in np.argsort(errors, kind="stable"):
+            key = values[position].tobytes()
+            if errors[position] < self._least_error.get(key, np.inf) - _BETTER:
+                self._least_error[key] = float(errors[position])
+                kept.append(position)
+        which: IntArray = np.array(sorted(kept), dtype=np.intp)
+        if len(which):
+            self.classifiers = self.classifiers.joined(found.take(which))
+            self.errors = np.concatenate([self.errors, errors[which]])
+            self._values = np.concatenate([self._values, values[which]])
+            self._master.add(errors[which], values[which])
+        return len(which)
+
+    def costs(self, at: Multipliers) -> FloatArray:
+        """``err(h) + lambda @ values(h)`` of every classifier."""
+        charged = np.flatnonzero(at.rows)
+        whole = np.array([0, len(charged)])
+        return np.asarray(self.errors + combine(self._values, whole, charged, at.rows[charged])[0])
+
+    def best_mixture(self, problem: Problem) -> MasterSolution:
+        return self._master.solve(problem)
+
+    def reached(self, weights: FloatArray) -> FloatArray:
+        """The value of every row under a mixture."""
+        return np.asarray(mix(self._values, weights))

@@ -1,0 +1,170 @@
+"""From a problem to a solution: the solver that the settings name, for one gamma and eta or for many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from fairwise.errors import InputError
+from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.no_regret import solve_games
+from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fairwise.learning.oracles.base import Classifiers, Oracle
+    from fairwise.learning.preparation import Prepared
+    from fairwise.learning.problem import Problem
+    from fairwise.learning.settings import FitSettings
+
+GammaEta = tuple[float, float | None]
+
+
+def solve(problem: Problem, oracle: Oracle, settings: FitSettings) -> Solution:
+    """Run the solver the settings name; without any row to keep, the least error."""
+    if len(problem) == 0:
+        return least_error(problem, oracle)
+    if settings.solver == "no-regret":
+        return _play([problem], oracle, settings)[0]
+
+    started = monotonic()
+    search = ColumnGeneration(problem, oracle, seeds(problem, oracle))
+    left = settings.time_limit
+    if left is not None:  # the first answers count too
+        left -= monotonic() - started
+    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left)
+
+
+def solve_with_context(problem: Problem, oracle: Oracle, settings: FitSettings, *, asked: bool) -> Solution:
+    """Solve, or where nobody was ``asked`` and no rule given take the plain model.
+
+    An error inside a user's own estimator is told as such.
+    """
+    try:
+        return solve(problem, oracle, settings) if asked else plain(problem, oracle)
+    except InputError:
+        raise
+    except (ValueError, TypeError) as error:
+        if isinstance(settings.estimator, str):
+            raise
+        name = type(settings.estimator).__name__
+        raise InputError(f"{name} could not be fitted to these people: {error}") from error
+
+
+def plain(problem: Problem, oracle: Oracle) -> Solution:
+    """The one classifier to use where nobody was asked and no rule was given.
+
+    Most often that of least error. An oracle that would fit its training people too closely has another one, whose
+    error is above the bound: the least error found.
+    """
+    least = least_error(problem, oracle)
+    chosen = oracle.plain_model(problem.points.error_cost)
+    if chosen is None:
+        return least
+    error, _, _ = problem.observe(chosen)
+    lowest = min(error, least.error)
+    found = Solution.of_one(problem, chosen, error, oracle)
+    return replace(found, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
+
+
+def least_error(problem: Problem, oracle: Oracle) -> Solution:
+    """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
+    best = oracle.best_response(problem.points.error_cost)
+    error, _, _ = problem.observe(best)
+    return Solution.of_one(problem, best, error, oracle)
+
+
+def solve_curve(
+    prepared: Prepared,
+    points: Sequence[GammaEta],
+    shared: Classifiers | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> list[Solution]:
+    """A solution for each point asked for, in that order; ``prepared`` must have a panel budget.
+
+    With column generation the loosest are solved first, and at the end each once more over the classifiers found for
+    any of them. The errors are then the values of one linear programme as a function of its right-hand side: they
+    never rise in gamma nor eta, and are jointly convex in the two, whatever the oracle.
+    """
+    problems = [prepared.problem.at_point(*point) for point in points]
+    if len(prepared.problem) == 0:
+        solutions = [least_error(problem, prepared.oracle) for problem in problems]
+    elif prepared.settings.solver == "no-regret":
+        solutions = _play(problems, prepared.oracle, prepared.settings)
+    else:
+        return _solve_together(prepared, problems, shared, step)
+    for _ in solutions:
+        step()
+    return solutions
+
+
+def join_points(
+    prepared: Prepared, points: Sequence[GammaEta], found: Sequence[Classifiers], bounds: Sequence[float]
+) -> list[Solution]:
+    """One curve from points that were solved apart, on whichever machine: each anew over what was found for any.
+
+    What is said of :func:`solve_curve` holds. An exact oracle is asked again, for multipliers that prove the bound: few
+    calls, as what was found nearly closes the gap. Of a heuristic, ``bounds`` are what its searches told.
+    """
+    problems = [prepared.problem.at_point(*point) for point in points]
+    if len(prepared.problem) == 0:
+        return [least_error(problem, prepared.oracle) for problem in problems]
+    together = _join(*found)
+    if prepared.oracle.exact:
+        return _solve_together(prepared, problems, together, lambda: None)
+    solvers: dict[bytes, ColumnGeneration] = {}
+    for problem in problems:
+        if (key := problem.hard.tobytes()) not in solvers:
+            solvers[key] = ColumnGeneration(problem, prepared.oracle, together)
+    return [solvers[p.hard.tobytes()].over_pool(p, bound) for p, bound in zip(problems, bounds, strict=True)]
+
+
+def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) -> list[Solution]:
+
+    return solve_games(
+        problems,
+        oracle,
+        n_rounds=settings.n_rounds,
+        nu=settings.nu,
+        lambda_bound=settings.lambda_bound,
+        tau_bound=settings.tau_bound,
+    )
+
+
+def _solve_together(
+    prepared: Prepared, problems: list[Problem], shared: Classifiers | None, step: Callable[[], None]
+) -> list[Solution]:
+
+    # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
+    solvers: dict[bytes, ColumnGeneration] = {}
+    found, oracle, settings = shared, prepared.oracle, prepared.settings
+    solved: dict[int, Solution] = {}
+    loosest_first = sorted(range(len(problems)), key=lambda i: (-_limits(problems[i]), -problems[i].gamma))
+    for i in loosest_first:
+        problem = problems[i]
+        if (key := problem.hard.tobytes()) not in solvers:
+            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), found))
+        solved[i] = solvers[key].solve(
+            problem, tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit
+        )
+        found = _join(*(solver.pool.classifiers for solver in solvers.values()))
+        step()
+    for solver in solvers.values() if len(solvers) > 1 else ():
+        solver.add(found)
+    return [
+        solvers[p.hard.tobytes()].over_pool(p, solved[i].bound, solved[i].multipliers, solved[i].stopped)
+        for i, p in enumerate(problems)
+    ]
+
+
+def _limits(problem: Problem) -> float:
+    return sum(budget.limit for budget in problem.budgets)
+
+
+def _join(*parts: Classifiers | None) -> Classifiers | None:
+    known = [part for part in parts if part is not None]
+    return reduce(lambda one, other: one.joined(other), known) if known else None

@@ -1,0 +1,182 @@
+"""The paper's Algorithms 1 and 2, with the corrections of ``docs/errata.md``.
+
+The dual player runs exponentiated gradient on the pairs and gradient ascent on the budgets; the primal player answers
+with the oracle's classifier and, pair by pair, all or no slack. What is returned is the average of the rounds.
+
+At ``eta = 0`` the slack must be 0; played literally it stays in the game and the violation stays near 1 unless tau
+may be in the hundreds. So there slack and tau are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairwise.errors import InputError
+from fairwise.learning.solvers.regression_game import join, play_game
+from fairwise.learning.solvers.regret_bound import promise
+from fairwise.learning.solvers.solution import (
+    Multipliers,
+    RoundAverages,
+    Solution,
+    budget_limits,
+    budgets_used,
+    lagrangian_bound,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+    from fairwise.learning.oracles.linear import RegressionTerms
+    from fairwise.learning.problem import Problem
+    from fairwise.learning.solvers.regret_bound import Promise
+
+
+_MAX_ROUNDS = 10**7
+
+
+def solve_no_regret(
+    problem: Problem,
+    oracle: Oracle,
+    *,
+    n_rounds: int = 1000,
+    nu: float | None = None,
+    lambda_bound: float = 1.0,
+    tau_bound: float = 1.0,
+) -> Solution:
+    """Play the game for ``n_rounds`` rounds, or until its gap is at most ``nu``.
+
+    With ``nu`` the number of rounds is the one the theorem asks for, and the gap between both best responses to the
+    averages is looked at on the way (the stopping rule sketched in the paper's source).
+    """
+    return solve_games([problem], oracle, n_rounds=n_rounds, nu=nu, lambda_bound=lambda_bound, tau_bound=tau_bound)[0]
+
+
+def solve_games(
+    problems: Sequence[Problem],
+    oracle: Oracle,
+    *,
+    n_rounds: int = 1000,
+    nu: float | None = None,
+    lambda_bound: float = 1.0,
+    tau_bound: float = 1.0,
+) -> list[Solution]:
+    """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone."""
+    plans = [plan_of(problem, n_rounds, nu, lambda_bound, tau_bound) for problem in problems]
+    compiled = nu is None and problems[0].groups is None and oracle.is_regression
+    terms = oracle.regression_terms(problems[0]) if compiled else None
+    if terms is not None:
+        return _play_regression(problems, oracle, terms, plans)
+    return [_play(problem, oracle, plan, nu) for problem, plan in zip(problems, plans, strict=True)]
+
+
+def plan_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: float, tau_bound: float) -> Promise:
+    """How many rounds there will be, and their steps."""
+    plan = promise(
+        len(problem),
+        lambda_bound=lambda_bound,
+        tau_bound=tau_bound,
+        n_budgets=len(problem.soft_budgets),
+        gain_range=problem.gain_range,
+        n_rounds=n_rounds if nu is None else None,
+        nu=nu,
+    )
+    if plan.n_rounds > _MAX_ROUNDS:
+        if nu is None:
+            raise InputError(f"n_rounds={n_rounds} is not allowed: at most {_MAX_ROUNDS:,} rounds.")
+        raise InputError(
+            f"nu={nu:g} needs {plan.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
+            f"{_MAX_ROUNDS:.0e}. Give a larger nu, smaller lambda_bound and tau_bound, or n_rounds."
+        )
+    return plan
+
+
+def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> Solution:
+    """The game for any oracle, one round at a time."""
+    theta = np.zeros(len(problem))
+    budgets = np.zeros(len(problem.soft_budgets))
+    average = RoundAverages(problem)
+    found: dict[bytes, int] = {}
+    members: list[Classifiers] = []
+    counts: list[int] = []
+    errors: list[float] = []
+    least = np.inf
+    violations: list[float] = []
+    gaps: list[float] = []
+    calls, next_look, bound = 0, 1, -np.inf
+    for t in range(1, plan.n_rounds + 1):
+        at = Multipliers(plan.lambda_bound * _softmax_with_zero(theta), budgets)
+        response = oracle.best_response(problem.cost(at.rows))
+        calls += 1
+        error, values, key = problem.observe(response)
+        least = min(least, error)
+        slack = (at.slack_cost(problem) <= 0).astype(float)
+        average.add(at, error, values.astype(float), slack)
+        theta += plan.pair_step * (values - slack - problem.row_limits)
+        overspent = budgets_used(problem, slack) - budget_limits(problem)
+        budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, plan.tau_bound)
+
+        which = found.setdefault(key, len(members))
+        if which == len(members):
+            members.append(response)
+            counts.append(0)
+        counts[which] += 1
+        errors.append(average.error)
+        violations.append(average.max_violation())
+        if t == plan.n_rounds or (nu is not None and t >= next_look):
+            # Looking costs one more oracle call; looking at every tenth more rounds stops at most that much late.
+            next_look = t + max(1, t // 10)
+            calls += 1
+            bound = _bound_at(problem, oracle, average.multipliers)
+            gaps.append(average.best_dual_value(plan.lambda_bound, plan.tau_bound) - bound)
+            if nu is not None and gaps[-1] <= nu:
+                break
+        else:
+            gaps.append(np.nan)
+    plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))  # to compare with; no round
+    return Solution(
+        classifiers=join(members),
+        weights=np.array(counts) / sum(counts),
+        error=average.error,
+        multipliers=average.multipliers,
+        bound=bound,
+        exact=oracle.exact,
+        hypothesis_class=oracle.hypothesis_class,
+        oracle_calls=calls,
+        trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
+        stopped="rounds" if nu is None else "gap" if gaps[-1] <= nu else "oracle",
+        plain_error=min(plain, least),
+    )
+
+
+def _play_regression(
+    problems: Sequence[Problem],
+    oracle: Oracle,
+    terms: RegressionTerms,
+    plans: Sequence[Promise],
+) -> list[Solution]:
+    """The same games against the regression oracle, compiled; the full table is read only before and after."""
+    points = problems[0].points
+    games = [play_game(p, terms, plan) for p, plan in zip(problems, plans, strict=True)]
+    plain = oracle.best_response(points.error_cost)
+    played = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
+    errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
+    return [
+        game.solution(own[:-1], float(own[-1]), float(errors[0]), oracle.hypothesis_class)
+        for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)
+    ]
+
+
+def _softmax_with_zero(theta: FloatArray) -> FloatArray:
+    """``exp(theta_k) / (1 + sum exp(theta))``, safe for large theta."""
+    top = max(0.0, float(theta.max(initial=0.0)))
+    powers = np.exp(theta - top)
+    return np.asarray(powers / (np.exp(-top) + powers.sum()))
+
+
+def _bound_at(problem: Problem, oracle: Oracle, at: Multipliers) -> float:
+    """Lagrangian value at ``at``, with one more oracle call."""
+    error, values, _ = problem.observe(oracle.best_response(problem.cost(at.rows)))
+    return lagrangian_bound(problem, at, error + float(values @ at.rows))
