@@ -7,7 +7,7 @@ import shutil
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

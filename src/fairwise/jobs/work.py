@@ -24,7 +24,7 @@ from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.plain_json import json_text
 from fairwise.reporting import findings, write_report
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
