@@ -103,6 +103,6 @@ def test_what_is_not_known_is_not_compared_and_what_is_not_ours_is_refused() -> 
     in_blocks = Provenance.of(None, None, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
     assert in_blocks.differences(own) == []
     refuse_other_origin(pd.DataFrame({"error": [0.1]}), own)  # made by hand
-    for text in ("panel", "{}", "[1]", 3.0):
+    for text in ("panel", "{}", "[1]", "[" * 100_000, 3.0):
         with pytest.raises(InputError, match=r"f\.csv, column made_from: .* is not what fairwise writes there"):
             refuse_other_origin(pd.DataFrame({COLUMN: [text]}), own, "f.csv")

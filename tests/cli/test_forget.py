@@ -85,8 +85,8 @@ def test_a_clock_that_jumped_is_told_of_until_it_is_believed(
     store.change_now(lambda connection: connection.execute(long_ago))
     store.close()
     told = run("study", "forget", home)
-    assert "90 days after it was last looked at" in " ".join(told.stderr.split())
+    assert "90 days ahead of the last time that is written here" in " ".join(told.stderr.split())
     assert "were deleted" not in told.stdout
-    assert answer("study", "forget", home)["days_ahead"] == 90
+    assert answer("study", "forget", home)["days_off"] == 90
     assert "texts or names in 0 rows" in run("study", "forget", home, "--clock-is-right").stdout
-    assert answer("study", "forget", home)["days_ahead"] == 0
+    assert answer("study", "forget", home)["days_off"] == 0

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DataError, OperationalError
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.store import failures
+from fairwise.store import failures, log_limit
 from fairwise.store.failures import FailedWrites
 from fairwise.store.tables import answers
 
@@ -178,7 +178,8 @@ def test_each_kind_is_said_once_a_minute_with_how_many_there_were(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(failures, "monotonic", lambda: now)
+    for module in (failures, log_limit):
+        monkeypatch.setattr(module, "monotonic", lambda: now)
     failed = FailedWrites("The database")
     full = OperationalError("INSERT", {}, psycopg.errors.DiskFull('could not extend file "x"\nHINT: secrets'))
     slow = OperationalError("INSERT", {}, psycopg.errors.LockNotAvailable("canceling statement"))
@@ -189,7 +190,7 @@ def test_each_kind_is_said_once_a_minute_with_how_many_there_were(
     assert not failed.are_recent
     failed.add(full)
     assert failed.are_recent
-    assert lines(caplog)[-1].endswith("no restart is needed. 2 more since this was last said.")
+    assert lines(caplog)[-1].endswith("no restart is needed. (2 more since this was last said)")
     assert "secrets" not in caplog.text
     assert failed.counts == {"DiskFull": 4, "LockNotAvailable": 1}
 

@@ -21,8 +21,7 @@ from tests.support.served import listening
 from tests.support.served_process import served
 from tests.support.visits import hidden
 
-from fairwise.store import store
-from fairwise.store import timeouts as patience
+from fairwise.store import engine, store
 from fairwise.store.engine import database_url, reading_engine, writing_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.store import Store
@@ -57,8 +56,8 @@ def through(database: str) -> Iterator[tuple[str, Hanging]]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "_SECONDS", _WAITED)
-    monkeypatch.setattr(patience, "SILENT_SECONDS", _WAITED)
-    monkeypatch.setattr(patience, "CONNECT_SECONDS", 2)  # nothing shorter is taken
+    monkeypatch.setattr(engine, "SILENT_SECONDS", _WAITED)
+    monkeypatch.setattr(engine, "CONNECT_SECONDS", 2)  # nothing shorter is taken
 
 
 def count(connection: Connection) -> int:
@@ -134,14 +133,14 @@ def test_the_server_is_asked_to_give_up_by_itself_and_the_address_has_the_last_w
     )
     for address, lock in ((database, "5s"), (own, "1234ms")):
         url = database_url(address)
-        for engine, expected in (
+        for opened, expected in (
             (reading_engine(url), ("30s", lock)),
             (writing_engine(url, people_wait=True), ("30s", lock)),
             (writing_engine(url), ("0", "0" if lock == "5s" else lock)),  # bringing tables up to date may take long
         ):
-            with engine.connect() as connection:
+            with opened.connect() as connection:
                 assert tuple(connection.execute(asked).one()) == expected
-            engine.dispose()
+            opened.dispose()
 
 
 def _statuses(address: str, paths: list[str], **headers: str) -> dict[str, int]:
@@ -182,10 +181,10 @@ def test_the_site_answers_every_request(
             assert time.monotonic() < until
         assert browser.post(page.url.path, data=form).status_code == 200  # sent again
         assert set(_statuses(url, list(expected), **bearer).values()) == {200}
-    engine = reading_engine(database_url(address))
-    with engine.connect() as connection:
+    answers_engine = reading_engine(database_url(address))
+    with answers_engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM answers")).scalar_one() == 1
-    engine.dispose()
+    answers_engine.dispose()
 
 
 @pytest.mark.slow

@@ -157,7 +157,9 @@ def test_a_restored_study_is_served_and_the_old_folder_keeps_to_its_own(
 
 def test_a_new_beginning_is_made_by_deleting_the_record(study: StudyFolder, closed: str | Path) -> None:
     (study.path / FILE).unlink()
-    assert state(study.path, study.path / "study.sqlite") == "open"
+    with operating(study.path, study.path / "study.sqlite") as console:
+        assert console.site.host.standing.state == "open"
+        Visit(console.client).begin()
     with pytest.raises(InputError, match=r"Its own is study\.sqlite in its folder: leave --database out"):
         state(study.path, closed)
 
@@ -177,7 +179,73 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
     assert json.loads((study.path / FILE).read_text(encoding="utf-8"))["database"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"database": "x"}'])
+@pytest.fixture
+def started_without(study: StudyFolder, closed: str | Path) -> Path:
+    """A study of 0.1.0 without fits that was started without its database, and so on an empty one."""
+    (study.path / FILE).unlink()
+    change(closed, "DROP TABLE database_identity", "UPDATE alembic_version SET version_num = '0008'")
+    here = study.path / "study.sqlite"
+    assert state(study.path, here) == "open"
+    return here
+
+
+def change(database: str | Path, *statements: str) -> None:
+    engine = writing_engine(database_url(database))
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+
+
+def test_a_study_of_0_1_started_without_its_database_takes_it_again(
+    study: StudyFolder, closed: str | Path, started_without: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert state(study.path, closed) == "closed"
+    assert "is its database from now on, as study.sqlite in its folder is empty" in caplog.text
+    with pytest.raises(InputError, match="is empty, and not this study's database"):
+        state(study.path, started_without)
+    assert state(study.path, closed) == "closed"
+
+
+DONE_IN_IT = {
+    "account": "INSERT INTO operators (name, password_hash, role, made_at) VALUES ('Ada', 'h', 'owner', '2026-01-01')",
+    "an account, removed": "INSERT INTO events (at, operator, action, about) VALUES ('2026-01-01', 'Ada', 'a', 'b')",
+    "somebody who withdrew": "INSERT INTO withdrawals (day) VALUES ('2026-01-01')",
+    "a room": "INSERT INTO rooms (name, code, made_at) VALUES ('Hall', 'abc', '2026-01-01')",
+    "closed": "UPDATE study SET state = 'closed'",
+    "another database at its place": "UPDATE database_identity SET value = 'another'",
+}
+
+
+@pytest.mark.parametrize("what", DONE_IN_IT)
+def test_nothing_takes_the_place_of_a_database_in_which_something_was_done(
+    study: StudyFolder, closed: str | Path, started_without: Path, what: str
+) -> None:
+    change(started_without, DONE_IN_IT[what])
+    before = (study.path / FILE).read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"is not this study's database\. Its own is study\.sqlite in its folder"):
+        state(study.path, closed)
+    assert (study.path / FILE).read_text(encoding="utf-8") == before
+
+
+def test_an_empty_or_another_study_never_takes_the_place_of_an_empty_one(
+    study: StudyFolder, closed: str | Path, started_without: Path, new_database: Callable[[], str | Path]
+) -> None:
+    empty = new_database()
+    with pytest.raises(InputError, match="is empty, and not this study's database"):
+        state(study.path, empty)
+    assert tables(empty) == []
+    Store.open(empty, study.fingerprint).close()
+    with pytest.raises(InputError, match="is empty, and not this study's database"):
+        state(study.path, empty)
+    change(closed, "UPDATE study SET fingerprint = 'another'")
+    with pytest.raises(InputError, match="is not this study's database"):
+        state(study.path, closed)
+    assert "database_identity" not in tables(closed), "it is left as it is"
+    assert state(study.path, started_without) == "open"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"database": "x"}'])
 def test_a_record_that_says_nothing_is_told_in_a_sentence(study: StudyFolder, text: str) -> None:
     (study.path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="does not say which database is this study's"):

@@ -183,7 +183,7 @@ def test_a_clock_that_jumps_deletes_nothing(console: Operating, monkeypatch: pyt
         monkeypatch.setattr(overview, "datetime", clock(days))
         assert forget_in_time(host.study.settings, host.store, host.database) == (0, None, days)
         page = " ".join(console.get("").text.split())
-        assert f"has gone on by {days} days" in page
+        assert f"is {days} days ahead of the last time" in page
     assert who_and_what(console)[:2] == ({WORDS}, {WORDS})
     monkeypatch.setattr(forgetting, "datetime", clock(-400))  # put back, nothing is old, and nothing is unlearned
     assert forget(console) == 0
@@ -191,7 +191,7 @@ def test_a_clock_that_jumps_deletes_nothing(console: Operating, monkeypatch: pyt
         monkeypatch.setattr(forgetting, "datetime", clock(days))
         monkeypatch.setattr(overview, "datetime", clock(days))
         assert (forget(console) > 0) == (days == 39)
-        assert "has gone on by" not in console.get("").text
+        assert "days ahead of" not in console.get("").text
     assert who_and_what(console)[:2] == ({""}, {""})
 
 
@@ -202,7 +202,7 @@ def test_whoever_runs_it_can_say_that_the_clock_is_right(console: Operating, mon
     monkeypatch.setattr(forgetting, "datetime", clock(400))
     assert forget(console) == 0
     assert forget_in_time(host.study.settings, host.store, host.database, clock_is_right=True).rows > 0
-    assert forget_in_time(host.study.settings, host.store, host.database).days_ahead == 0
+    assert forget_in_time(host.study.settings, host.store, host.database).days_off == 0
 
 
 def clock(days: int) -> type[datetime]:

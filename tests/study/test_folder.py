@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.study.cards import Card, Row
+from fairwise.study.cards import Card, Row, shown
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import language
-from fairwise.study.people_cards import shown
 from fairwise.study.settings import Column, StudySettings
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
 import fairwise
-from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS
+from fairwise.study.cards import shown
 from fairwise.study.languages import Language, available, language
-from fairwise.study.people_cards import shown
+from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog

@@ -18,7 +18,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.design_settings import Design
 from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings
+from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings, _twice
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
 ANY_NUMBER = -1
@@ -116,6 +116,9 @@ START = "title='t'\ncolumns=[{name='x',label='X'}]\n"
 BAD: dict[str, tuple[str, str]] = {
     "a number of thousands of digits": (f"pairs = {'9' * 4500}", "not valid TOML: Exceeds the limit"),
     "not TOML": ("title = ", "not valid TOML"),
+    "lists in lists": (f"title = {'[' * 100_000}", "not valid TOML"),
+    "no end": (f"# {'x' * 1_000_000}", "longer than 1,000,000 characters; this is no file of settings"),
+    "a long text": (f"title = '{'x' * 100_000}'", f"title = '{'x' * 56}...: String should have at most"),
     "no title": ("[[columns]]\nname='x'\nlabel='X'", "the setting title is missing"),
     "no columns": ("title='t'", "the setting columns is missing"),
     "empty columns": ("title='t'\ncolumns=[]", "columns = []: Tuple should have at least 1 item"),
@@ -184,6 +187,33 @@ def test_a_way_back_has_no_control_characters(address: str) -> None:
     """Newer Pythons pass over those at the beginning when they take an address apart; browsers are not sent them."""
     with pytest.raises(ValueError, match="not an address"):
         Recruitment(panel="prolific", completion_url=address)
+
+
+@pytest.mark.parametrize("line", ["{} = 1", "[{}]", "[[{}]]", "x = {{ {} = 1 }}"])
+def test_names_of_many_parts_are_not_read(tmp_path: Path, line: str) -> None:
+    """Of a megabyte of them Python's own reader makes more than a minute, of this a third of a second."""
+    file = tmp_path / "study.toml"
+    file.write_text(f"title = 't'\n{line.format('a.' * 5_000 + 'a')}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"study\.toml, line 2: more than 100 dots in one line"):
+        StudySettings.read(file)
+
+
+def test_each_column_is_compared_with_few_others() -> None:
+    """Thirty thousand columns took the square of the time: sixteen seconds."""
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    assert _twice([Name(k) for k in range(1000)]) is None
+    assert compared < 5000
+    assert _twice([Name(k) for k in (1, 2, 3, 2)]) == "2"
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from tests.support.fits import done_job
 from tests.support.operating import Operating, operating
 from tests.support.raw_asgi import Asked, send
-from tests.support.visits import Visit, hidden
+from tests.support.visits import Visit, hidden, not_me_form
 
 from fairwise.store.operators import credentials
 from fairwise.web.app import Site
@@ -96,14 +96,6 @@ def _as(asked: Asked, cookie: str) -> Asked:
 _OWN_PAGES = ("", "/task", "/pair/1", "/pair/3", "/review", "/closing", "/withdraw", "/thanks", "/back", "/result")
 
 
-def not_me_csrf(visit: Visit) -> str:
-    """Of the button for whoever uses a device after somebody else."""
-    form = visit.get("/").text.partition("/not-me")[2]
-    found = re.search(r'name="csrf" value="([^"]*)"', form)
-    assert found is not None
-    return unescape(found[1])
-
-
 def _of_participants(console: Operating) -> list[Asked]:
     visit = Visit(console.client)
     found = [get("/"), get("/declined"), get("/room"), get("/withdrawn"), get("/health"), get("/static/study.css")]
@@ -114,7 +106,7 @@ def _of_participants(console: Operating) -> list[Asked]:
         if PARTICIPANT in visit.client.cookies:  # another person, on another machine
             visit.client.cookies.delete(PARTICIPANT)
         mine = visit.begin()
-        found.append(post("/not-me", {**hidden(visit.get("/")), "csrf": not_me_csrf(visit)}))
+        found.append(post("/not-me", not_me_form(visit.get("/"))))
         for number in range(1, answered + 1):
             visit.answer(mine, number, why="because")
         found += [get(f"{mine}{page}") for page in _OWN_PAGES]

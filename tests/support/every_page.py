@@ -18,6 +18,7 @@ from fairwise.web.shared.views import (
     Closing,
     Given,
     Me,
+    NotMe,
     Pair,
     PairResult,
     PanelResult,
@@ -65,14 +66,16 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
     given = Given(Answer.SAME, why=text, confidence=4)
     return {
         "consent": pages.consent(
-            start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me_csrf=text, contests=True, problem=text
+            start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), contests=True, problem=text
         ),
-        "whose_device": pages.whose_device(resume=f"{prefix}/p/token", start_key=text, csrf=text, way_here=""),
-        "id_taken": pages.id_taken(start_key=text, csrf=text, left=False, way_here=""),
+        "whose_device": pages.whose_device(resume=f"{prefix}/p/token", not_me=NotMe(text, text), way_here=""),
+        "id_taken": pages.id_taken(start_key=text, csrf=text, panel=text, left=False, way_here=""),
         "no_place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
-        "closed_door": pages.closed_door(code_csrf=text, resume=f"{prefix}/p/token", problem=text, typed=text),
+        "closed_door": pages.closed_door(
+            code_csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), problem=text, typed=text
+        ),
         "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
         "relation": pages.relation(me, problem=text),
         "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
@@ -89,7 +92,9 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
         "withdraw": pages.withdraw(me, problem=text),
         "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
-        "closed": pages.not_open(None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", sent=None),
+        "closed": pages.not_open(
+            None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", not_me=NotMe(text, text), sent=None
+        ),
         "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
     }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +67,18 @@ def given_up(people: list[str], count: int) -> list[dict[str, Any]]:
     ]
 
 
+def model_file(prices: Mapping[str, Any] | None = None) -> bytes:
+    """What there is to see from outside of a model: whether it holds prices, as those of version 0.1 do."""
+    with io.BytesIO() as made:
+        with zipfile.ZipFile(made, "w") as archive:
+            schema = {"content": {} if prices is None else {"prices": {"content": prices}}}
+            archive.writestr("schema.json", json.dumps(schema))
+        return made.getvalue()
+
+
+MODEL_FILE = model_file()
+
+
 def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: Any) -> None:
     """The files of a fit; `changes` are those of its summary, or `points` of its frontier."""
     folder = job_folder(study, job_id)
@@ -102,7 +116,7 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
     (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     (folder / FRONTIER).write_text(json.dumps({"points": points}), encoding="utf-8")
     (folder / REPORT).write_text(REPORT_HTML, encoding="utf-8")
-    (folder / MODEL).write_bytes(b"a model")
+    (folder / MODEL).write_bytes(MODEL_FILE)
     pd.DataFrame({"id": people, "good": list(good.values())}).to_parquet(folder / SCORES)
 
 

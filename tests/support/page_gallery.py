@@ -16,7 +16,7 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, Pair, Receipt, Statement, Together
+from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, NotMe, Pair, Receipt, Statement, Together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,10 +66,16 @@ ALL = [Answered(number, list(Answer)[number % 4]) for number in range(1, 51)]
 GALLERY = {
     "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
     "consent-again": PLAIN.consent(
-        start_key="s", csrf="c", resume=ME.path, not_me_csrf="c", problem="Choose one of the two"
+        start_key="s", csrf="c", resume=ME.path, not_me=NotMe("c", "s"), problem="Choose one of the two"
     ),
-    "whose-device": PLAIN.whose_device(resume=ME.path, start_key="s", csrf="c", way_here=""),
-    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", left=False, way_here=""),
+    "whose-device": PLAIN.whose_device(resume=ME.path, not_me=NotMe("c", "s"), way_here=""),
+    "id-taken": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=False, way_here=""),
+    "id-taken-left": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=True, way_here=""),
+    "id-vouched-for": PLAIN.id_taken(start_key="s", csrf=None, panel="Prolific", left=False, way_here=""),
+    "not-open": PLAIN.not_open(
+        None, closed=False, here=f"{PREFIX}/", resume=ME.path, not_me=NotMe("c", "s"), sent=None
+    ),
+    "closed": PLAIN.not_open(None, closed=True, here=f"{PREFIX}/", resume=ME.path, not_me=NotMe("c", "s"), sent=None),
     "no-place": PLAIN.screened_out(ME, full=True),
     "declined": PLAIN.declined(),
     "withdrawn": PLAIN.withdrawn(),

@@ -73,7 +73,17 @@ class Visit:
 
 def hidden(page: Response) -> dict[str, str]:
     """The hidden fields of a page's main form."""
-    inputs = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page.text)
+    return _hidden(page.text)
+
+
+def not_me_form(page: Response) -> dict[str, str]:
+    """The hidden fields of "That is not me"."""
+    assert "/not-me" in page.text
+    return _hidden(page.text.partition("/not-me")[2].partition("</form>")[0])
+
+
+def _hidden(text: str) -> dict[str, str]:
+    inputs = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text)
     return {name: unescape(value) for name, value in inputs}
 
 

@@ -64,7 +64,7 @@ class Provenance:
         try:
             told = json.loads(text)
             return cls(**{name: told[name] for name in ("people", "outcome", "judgments", "settings")})
-        except (TypeError, ValueError, KeyError):
+        except (TypeError, ValueError, KeyError, RecursionError):
             raise InputError(f"{source}, column {COLUMN}: {shown(text)} is not what fairwise writes there") from None
 
     def __str__(self) -> str:

@@ -1,12 +1,13 @@
 """``fairwise backup`` and ``fairwise restore``: a study in one file, from which it can go on."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairwise.cli.output import check_folder, check_target, print_json, write_whole
-from fairwise.cli.screen import Json, say, working
+from fairwise.cli.screen import Json, note, say, working
 
 
 def backup(
@@ -72,8 +73,22 @@ def restore(
     check_folder(folder.resolve().parent)
     with working("Restoring the study"):
         found = restore_backup(file, folder, database, DATABASE_FILE)
+    if found.days_ahead:
+        note(
+            f"This machine's clock says {datetime.now(UTC):%Y-%m-%d}, {found.days_ahead} days after what is in the "
+            "backup. Once it is served, what is older than the study's retention_days is deleted by that clock. If "
+            "it is wrong, set it and restore the backup anew."
+        )
     if as_json:
-        print_json({"backup": file, "study": folder, "rows": found.rows, "secret": found.has_secret})
+        print_json(
+            {
+                "backup": file,
+                "study": folder,
+                "rows": found.rows,
+                "secret": found.has_secret,
+                "days_ahead": found.days_ahead,
+            }
+        )
         return
     people, answers = counted(found.rows["participants"], "participant"), counted(found.rows["answers"], "answer")
     say(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")

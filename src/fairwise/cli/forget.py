@@ -18,19 +18,21 @@ def forget(
     ] = None,
     clock_is_right: Annotated[
         bool,
-        typer.Option("--clock-is-right", help="Believe the clock, though it went on by weeks since it was last seen."),
+        typer.Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does by itself.
 
-    Files of the database that still hold what was deleted, now or earlier, are cleaned. If the clock went on by more
-    than 14 days since server or command last looked at it, nothing is deleted until you say that it is right.
+    Files of the database that still hold what was deleted, now or earlier, are cleaned. If the clock is more than 14
+    days ahead of when server or command last looked at it, nothing is deleted until you say that it is right, which
+    is written down among what operators did.
 
     Example:
 
     fairwise study forget my-study
     """
+    from fairwise.store.clock import in_words
     from fairwise.store.forgetting import forget_in_time
     from fairwise.store.housekeeping import tidy_fits
     from fairwise.store.store import Store
@@ -54,17 +56,18 @@ def forget(
             "Files of the database still hold what was deleted, as somebody reads it just now; "
             "the server tries again, and so does this command."
         )
-    if done.days_ahead:
+    if done.days_off:
         note(
-            f"Nothing was deleted by its age: the clock says {datetime.now(UTC):%Y-%m-%d}, {done.days_ahead} days "
-            "after it was last looked at here. If that is today, run this again with --clock-is-right; if not, set the "
-            "clock."
+            f"{'Nothing was deleted by its age: the' if done.days_off > 0 else 'The'} clock says "
+            f"{datetime.now(UTC):%Y-%m-%d}{in_words(done.days_off)}. If that is "
+            f"today, say so: fairwise study forget {folder} --clock-is-right{' --database …' if database else ''}; if "
+            "not, set the clock."
         )
     if as_json:
-        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_ahead": done.days_ahead}
+        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
         print_json({"study": str(folder), **told})
         return
-    if days and not done.days_ahead:
+    if days and done.days_off <= 0:
         say(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:
         say("What was deleted is out of the files of the database as well.")

@@ -17,8 +17,7 @@ from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.scores import GivenScores
+    from fairwise.study.folder import GivenScores, StudyFolder
 
 _PANEL = "What participants read"
 
@@ -134,7 +133,7 @@ def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScore
     if path is None or favorable_label is None:
         return None
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.study.scores import SCORE, GivenScores
+    from fairwise.study.folder import SCORE, GivenScores
 
     return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
 

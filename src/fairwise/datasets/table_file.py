@@ -5,7 +5,6 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 from fairwise.datasets.plain_csv import read_plain
 from fairwise.errors import InputError
 from fairwise.judgments import parquet
+from fairwise.judgments.close_match import cut, did_you_mean
 from fairwise.judgments.ids import some
 from fairwise.judgments.source import Source
 
@@ -189,10 +189,8 @@ def require_column(name: str, header: Sequence[str], where: str) -> None:
     """Refuse a name that no column has, and say which there are."""
     if name in header:
         return
-    near = get_close_matches(name.strip().lower(), [known.lower() for known in header], n=1)
-    like = next((known for known in header if near and known.lower() == near[0]), None)
-    hint = "" if like is None else f" (did you mean {like!r}?)"
-    raise InputError(f"{where}: there is no column {name!r}{hint}; found: {some(header)}")
+    hint = did_you_mean(name.strip(), header)
+    raise InputError(f"{where}: there is no column {cut(repr(name))}{hint}; found: {some(header)}")
 
 
 def _cells(count: int) -> str:

@@ -1,13 +1,13 @@
 """One function per column: its values in one type, or an error about the first bad one."""
 
 import re
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.judgments.answer import Answer
+from fairwise.judgments.close_match import did_you_mean
 from fairwise.judgments.ids import encode, is_integer
 from fairwise.judgments.source import Source
 
@@ -24,8 +24,7 @@ def answers(column: pd.Series, source: Source) -> pd.Series:
     if bad.any():
         first = codes[np.flatnonzero(bad)[0]]
         wanted = str(texts[first]).strip().lower().replace(" ", "_") if first >= 0 else ""
-        near = get_close_matches(wanted, list(Answer), n=1)
-        hint = f" (did you mean {str(near[0])!r}?)" if near else ""
+        hint = did_you_mean(wanted, [str(answer) for answer in Answer])
         source.refuse(bad, "answer", column, f"is not an answer{hint}; allowed: {', '.join(Answer)}")
     return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
 

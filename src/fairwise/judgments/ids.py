@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
+from fairwise.judgments.close_match import cut
 
 # At most 18 digits, so that every match fits in 64 bits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -85,5 +86,5 @@ def _all_short(integers: pd.Index) -> bool:
 def some(values: Iterable[object]) -> str:
     """Return the first few values and how many there are."""
     every = [value.item() if isinstance(value, np.generic) else value for value in values]
-    few = ", ".join(map(repr, every[:_FEW]))
+    few = ", ".join(cut(repr(value)) for value in every[:_FEW])
     return few if len(every) <= _FEW else f"{few}, … ({len(every)} in all)"

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
+from fairwise.judgments.close_match import cut
 
 
 @dataclass(frozen=True)
@@ -49,5 +50,4 @@ def shown(value: object) -> str:
     missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
     if missing or value == "":
         return "empty"
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return cut(repr(value.item() if isinstance(value, np.generic) else value))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import sqlalchemy as sa
@@ -14,8 +15,86 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from fairwise.errors import InputError
-from fairwise.store import timeouts as patience
 from fairwise.study.private_files import create_private
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+
+# How long we wait for PostgreSQL: a server that hangs looks like one that thinks, and says nothing for ever.
+
+CONNECT_SECONDS = 4
+SILENT_SECONDS = 8.0
+"""While people wait, who are told soon after that it takes too long."""
+
+PATIENT_SECONDS = 60.0
+"""For commands, whose questions may be large."""
+
+GIVE_UP = "-c statement_timeout=30000 -c lock_timeout=5000"
+"""What the server is asked to do by itself, in milliseconds."""
+
+_NETWORK = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 8000,
+}
+
+
+class Silent(psycopg.OperationalError):
+    """Nothing was heard from the server for too long; the connection is closed, as nobody knows what it is at."""
+
+
+class _Impatient(psycopg.Connection[Any]):
+    """A connection that waits for so many seconds without a word from the server."""
+
+    seconds = PATIENT_SECONDS
+
+    def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+        try:
+            return super().wait(_while_heard(gen, self.seconds), *given, **more)
+        except Silent:
+            self.pgconn.finish()
+            raise
+
+
+def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **options: Any) -> Engine:
+    """For PostgreSQL: questions end after `seconds` of silence. With None only connecting has an end.
+
+    `give_up` are settings of the server's. What the address says about these things itself is left as it is.
+    """
+    wanted: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
+    given = {name: value for name, value in wanted.items() if name not in url.query}
+    if give_up:
+        given["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
+    engine = sa.create_engine(url, connect_args=given, **options)
+    if seconds is not None:
+
+        def connect(_dialect: Any, _record: Any, words: list[Any], named: dict[str, Any]) -> Any:
+            connection = _Impatient.connect(*words, **named)
+            connection.seconds = seconds
+            return connection
+
+        sa.event.listen(engine, "do_connect", connect)
+    return engine
+
+
+def _while_heard(gen: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """Pass on what psycopg waits for, and what became ready; several times a second that is nothing."""
+    heard = monotonic()
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready:
+                heard = monotonic()
+            elif monotonic() - heard > seconds:
+                raise Silent(f"the server has said nothing for {seconds:g} seconds")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        return done.value
+
 
 _SECRETS = ("password", "sslpassword")
 _BUSY_MILLISECONDS = 10_000
@@ -60,8 +139,8 @@ def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
     While nobody waits, as when tables are brought up to date, PostgreSQL may take as long as it needs.
     """
     if url.get_backend_name() != "sqlite":
-        limits = (patience.SILENT_SECONDS, patience.GIVE_UP) if people_wait else (None, "")
-        engine = patience.impatient_engine(url, *limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        limits = (SILENT_SECONDS, GIVE_UP) if people_wait else (None, "")
+        engine = impatient_engine(url, *limits, pool_size=1, max_overflow=1, pool_pre_ping=True)
         event.listen(engine, "handle_error", _leave_read_only)
         return engine
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
@@ -76,8 +155,8 @@ def writing_engine(url: URL, *, people_wait: bool = False) -> Engine:
 def reading_engine(url: URL) -> Engine:
     """For many readers, which on SQLite never wait for the writer."""
     if url.get_backend_name() != "sqlite":
-        limits = (patience.SILENT_SECONDS, patience.GIVE_UP)
-        return patience.impatient_engine(url, *limits, pool_size=8, isolation_level="AUTOCOMMIT")
+        limits = (SILENT_SECONDS, GIVE_UP)
+        return impatient_engine(url, *limits, pool_size=8, isolation_level="AUTOCOMMIT")
     engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
@@ -89,9 +168,7 @@ def snapshot_engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _looking_at_sqlite(url)
     options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    return patience.impatient_engine(
-        url, patience.PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options
-    )
+    return impatient_engine(url, PATIENT_SECONDS, poolclass=sa.pool.NullPool, execution_options=options)
 
 
 def _looking_at_sqlite(url: URL) -> Engine:

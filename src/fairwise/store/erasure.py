@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from fairwise.store.counters import counter, set_counter
-from fairwise.store.engine import database_url
+from fairwise.store.engine import PATIENT_SECONDS, database_url, impatient_engine
 from fairwise.store.errors import Unknown
 from fairwise.store.jobs import restart_without
 from fairwise.store.tables import (
@@ -22,7 +22,6 @@ from fairwise.store.tables import (
     job_participants,
     participants,
 )
-from fairwise.store.timeouts import PATIENT_SECONDS, impatient_engine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from time import monotonic
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.log_limit import OnceAMinute, since_then
 
 _log = logging.getLogger("fairwise")
-_SECONDS_BETWEEN = 60.0
 _RECENT_SECONDS = 5.0
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 """Numbers of errors that say that a disk is full."""
@@ -30,7 +30,7 @@ class FailedWrites:
         """How many there were of each kind."""
 
         self._place = place
-        self._told: dict[str, tuple[float, int]] = {}
+        self._limit = OnceAMinute()
         self._last: float | None = None
 
     @property
@@ -44,14 +44,10 @@ class FailedWrites:
         self.counts[kind] += 1
         if not isinstance(error, (DataError, ProgrammingError)):  # whoever sends such a thing makes nothing unready
             self._last = monotonic()
-        at, before = self._told.get(kind, (None, 0))
-        if at is not None and monotonic() - at < _SECONDS_BETWEEN:
-            return
-        self._told[kind] = (monotonic(), self.counts[kind])
-        more = self.counts[kind] - before - 1
-        since = f" {more} more since this was last said." if more else ""
-        helps = _WHAT_HELPS if kind in _FULL else ""
-        _log.error("%s cannot be written to: %s (%s).%s%s", self._place, reason, kind, helps, since)
+        more = self._limit.add(kind)
+        if more is not None:
+            helps = _WHAT_HELPS if kind in _FULL else ""
+            _log.error("%s cannot be written to: %s (%s).%s%s", self._place, reason, kind, helps, since_then(more))
 
 
 def _kind(error: Exception) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairwise.store.clock import look_at_clock
+from fairwise.store.clock import in_words, look_at_clock
 from fairwise.store.erasure import clean_files, needs_cleaning
 from fairwise.store.retention import forget_old
 
@@ -29,8 +29,8 @@ class Forgotten(NamedTuple):
     cleaned: bool | None
     """Whether what was deleted, now or earlier, is out of the files as well; None if there was nothing to clean."""
 
-    days_ahead: int = 0
-    """The clock has jumped by so many days since it was last looked at, and so nothing old was deleted."""
+    days_off: int = 0
+    """The clock is so many days ahead of when it was last believed, and so nothing old was deleted; or behind (< 0)."""
 
 
 def forget_in_time(
@@ -38,17 +38,19 @@ def forget_in_time(
 ) -> Forgotten:
     """Delete what is older than the study wants, and clean the files of all that was deleted and is still in them.
 
-    After a jump of the clock nothing is deleted until the time agrees again, or somebody says that it is right.
+    If the clock is far ahead nothing is deleted until the time agrees again, or somebody says that it is right.
     """
     now, gone = datetime.now(UTC), 0
-    ahead = store.change_now(partial(look_at_clock, now=now, believed=clock_is_right))
-    if settings.retention_days and ahead:
+    off = store.change_now(partial(look_at_clock, now=now, believed=clock_is_right))
+    if settings.retention_days and off:
         _log.warning(
-            "The clock has gone on by %s days since it was last looked at, so what is older than retention_days is "
-            "kept. If the time is right, say so: fairwise study forget --clock-is-right",
-            ahead,
+            "The clock says %s%s%s. If it is right now, say so: fairwise study "
+            "forget DIR --clock-is-right, with the --database that serve was given. If not, set it.",
+            f"{now:%Y-%m-%d}",
+            in_words(off),
+            ", so nothing is deleted by its age" if off > 0 else "",
         )
-    elif settings.retention_days:
+    if settings.retention_days and off <= 0:
         gone = store.change_now(partial(forget_old, days=settings.retention_days, now=now))
     cleaned = clean_files(database) if store.read_now(needs_cleaning) else None
-    return Forgotten(gone, cleaned, ahead if settings.retention_days else 0)
+    return Forgotten(gone, cleaned, off if settings.retention_days else 0)

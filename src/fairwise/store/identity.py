@@ -7,10 +7,12 @@ and without anything that people said. An address would not do: the same databas
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 import tempfile
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -18,9 +20,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fairwise.errors import InputError
-from fairwise.store.engine import shown, snapshot_engine
+from fairwise.store.engine import database_url, shown, snapshot_engine
 from fairwise.store.job_files import JOBS
-from fairwise.store.tables import database_identity, invitations, operators, participants
+from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 FILE = "database.json"
 _HERE = " in its folder"
 T = TypeVar("T")
+_log = logging.getLogger("fairwise")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Identity:
             return None
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(
                 f"{file}: does not say which database is this study's; put it back from a copy, or delete it and serve "
                 "the study with its own --database, which is then noted there anew"
@@ -79,8 +82,12 @@ def identity_in(connection: Connection) -> str | None:
     return connection.execute(sa.select(database_identity.c.value)).scalar_one_or_none()
 
 
-def check_identity(url: URL, home: Path) -> None:
-    """Refuse a database that is not the folder's own, before anything is made in it or brought up to date."""
+def check_identity(url: URL, home: Path, fingerprint: str | None) -> None:
+    """Refuse a database that is not the folder's own, before anything is made in it or brought up to date.
+
+    One that holds this study takes the place of one in the folder in which nothing was ever done: so it is after a
+    study of 0.1.0 was started without its ``--database``. Nothing ever takes the place of one in which something was.
+    """
     known = Identity.read(home)
     if known is None:
         if (home / JOBS).is_dir() and any((home / JOBS).iterdir()) and _is_empty(url):
@@ -90,7 +97,9 @@ def check_identity(url: URL, home: Path) -> None:
                 f"without it, move {home / JOBS} away."
             )
     elif _asked(url, _number_if_any) != known.database:
-        raise _another(url, home, known)
+        if fingerprint is None or not _is_unused(home, known) or not _asked(url, partial(_holds, of=fingerprint)):
+            raise _another(url, home, known)
+        _log.warning("%s: %s is its database from now on, as %s is empty", home, shown(url), known.address)
 
 
 def require_same(connection: Connection, url: URL, home: Path) -> None:
@@ -139,7 +148,35 @@ def _number_if_any(connection: Connection) -> str | None:
 def _holds_anyone(connection: Connection) -> bool:
     there = set(sa.inspect(connection).get_table_names())
     told = [table for table in (participants, operators, invitations) if table.name in there]
-    return any(connection.execute(sa.select(sa.literal(1)).select_from(one).limit(1)).first() for one in told)
+    return any(_has_rows(connection, table) for table in told)
+
+
+def _holds(connection: Connection, of: str) -> bool:
+    """Whether people take part here in the study of this fingerprint."""
+    if not sa.inspect(connection).has_table(study.name):
+        return False
+    return connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none() == of and _holds_anyone(connection)
+
+
+def _is_unused(home: Path, known: Identity) -> bool:
+    """Whether the folder's own database is in the folder, and nobody ever did anything in it."""
+    file = home / Path(known.address.removesuffix(_HERE)).name
+    return known.address.endswith(_HERE) and bool(
+        _asked(database_url(file), partial(_untouched, number=known.database))
+    )
+
+
+def _untouched(connection: Connection, number: str) -> bool:
+    there = set(sa.inspect(connection).get_table_names())
+    made_at_once = (study.name, counters.name, database_identity.name)
+    others = [table for table in metadata.sorted_tables if table.name in there and table.name not in made_at_once]
+    if _number_if_any(connection) != number or any(_has_rows(connection, table) for table in others):
+        return False
+    return connection.execute(sa.select(study.c.state)).scalar_one_or_none() in (None, "open")
+
+
+def _has_rows(connection: Connection, table: sa.Table) -> bool:
+    return connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None
 
 
 def _is_empty(url: URL) -> bool:

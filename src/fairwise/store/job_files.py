@@ -18,7 +18,8 @@
     What each answer costs: judge, a, b, answer, price, violation, excess, status.
 
 Single answers are in ``report.html``, ``frontier.json`` and ``prices.parquet`` alone, which go when somebody withdraws
-whose answers are in them; the fit is then made again without that person, and replaces the other files.
+whose answers are in them; the fit is then made again without that person, and replaces the other files. A model of
+version 0.1 may hold them too, until it is rewritten (see old_models.py): till then nobody gets it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ SUMMARY, FRONTIER = "summary.json", "frontier.json"
 REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
 WITH_ANSWERS = (REPORT, FRONTIER, PRICES)
 """Those that name single answers."""
+
+MODEL_SCHEMA, MODEL_PRICES = "schema.json", "prices"  # as skops writes a dict: its values are nodes of their names
 
 _ENDED = ("done", "failed", "cancelled")
 _UNFINISHED = re.compile(r"\.(\d{1,9})(?:\.(\d{1,9}))?\.unfinished")
@@ -72,8 +76,20 @@ def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
         if job.state in ("failed", "cancelled"):
             shutil.rmtree(job_folder(study, job.id), ignore_errors=True)
         elif job.state != "done":
-            for name in WITH_ANSWERS:
-                (job_folder(study, job.id) / name).unlink(missing_ok=True)
+            folder = job_folder(study, job.id)
+            old = [MODEL] if (folder / MODEL).exists() and may_hold_answers(folder / MODEL) else []
+            for name in (*WITH_ANSWERS, *old):
+                (folder / name).unlink(missing_ok=True)
+
+
+def may_hold_answers(model: Path) -> bool:
+    """Whether a model file holds prices of single answers, as those of version 0.1 do, or cannot be looked into."""
+    try:
+        with zipfile.ZipFile(model) as archive:
+            prices = json.loads(archive.read(MODEL_SCHEMA))["content"].get(MODEL_PRICES)
+        return bool(prices and prices["content"])
+    except Exception:  # noqa: BLE001 - whatever it is
+        return True
 
 
 def _numbers(name: str) -> tuple[int, int]:

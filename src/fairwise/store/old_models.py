@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from fairwise.store.export import judge_name
-from fairwise.store.job_files import JOBS, MODEL, PRICES, REPORT, WITH_ANSWERS
+from fairwise.store.job_files import JOBS, MODEL, MODEL_PRICES, MODEL_SCHEMA, PRICES, REPORT, WITH_ANSWERS
 from fairwise.store.tables import participants
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from fairwise.store.store import Store
 
-_SCHEMA, _TABLE = "schema.json", "prices"  # as skops writes a dict: what was one of its values is a node of this name
 _log = logging.getLogger("fairwise")
 
 
@@ -38,7 +37,12 @@ def move_prices_out(study: Path, store: Store) -> None:
         try:
             _move(file, everyone)
         except Exception as error:  # noqa: BLE001 - whatever is in it, the study is served
-            _log.error("%s: may hold single answers, and could not be rewritten without them: %s", file, error)
+            _log.error(
+                "%s: may hold single answers, and could not be rewritten without them, so it is neither handed out nor "
+                "put into backups: %s",
+                file,
+                error,
+            )
 
 
 def _judges(connection: Connection) -> set[str]:
@@ -47,11 +51,11 @@ def _judges(connection: Connection) -> set[str]:
 
 def _move(file: Path, everyone: set[str]) -> None:
     with zipfile.ZipFile(file) as archive:
-        schema = json.loads(archive.read(_SCHEMA))
-        node = schema["content"].get(_TABLE)
+        schema = json.loads(archive.read(MODEL_SCHEMA))
+        node = schema["content"].get(MODEL_PRICES)
         if not node or not node["content"]:
             return
-        others = {name: archive.read(name) for name in archive.namelist() if name != _SCHEMA}
+        others = {name: archive.read(name) for name in archive.namelist() if name != MODEL_SCHEMA}
     prices = {
         name: [json.loads(cell["content"]) for cell in column["content"]] for name, column in node["content"].items()
     }
@@ -67,7 +71,7 @@ def _move(file: Path, everyone: set[str]) -> None:
 
 def _write(draft: Path, schema: Any, others: dict[str, bytes]) -> None:
     with zipfile.ZipFile(draft, "w") as archive:
-        for name, content in {**others, _SCHEMA: json.dumps(schema, indent=2).encode()}.items():
+        for name, content in {**others, MODEL_SCHEMA: json.dumps(schema, indent=2).encode()}.items():
             archive.writestr(name, content)
 
 

@@ -39,6 +39,21 @@ class Way(NamedTuple):
     panel_signed: bool
 
 
+class Claim(NamedTuple):
+    """Someone who says that they have an id of a panel."""
+
+    number: int
+    session: str
+    """How the panel's name of their session begins: found on its list by that, but no key to their pages."""
+
+    signed: bool
+    began_at: datetime
+    answered: int
+    first_answer_at: datetime | None
+    finished_at: datetime | None
+    excluded: bool
+
+
 class Version(NamedTuple):
     """One answer; the last of a pair is current."""
 
@@ -102,6 +117,22 @@ _WAY = (
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)
 )
+_CLAIMS = (
+    sa.select(
+        participants.c.number,
+        sa.func.coalesce(participants.c.panel_session, ""),
+        participants.c.panel_signed,
+        participants.c.consented_at,
+        sa.func.count(answers.c.id),
+        sa.func.min(answers.c.answered_at),
+        participants.c.finished_at,
+        IS_EXCLUDED,
+    )
+    .outerjoin(appearances, appearances.c.participant_id == participants.c.id)
+    .outerjoin(answers, (answers.c.appearance_id == appearances.c.id) & (answers.c.version == 1))
+    .group_by(participants.c.id)
+    .order_by(participants.c.number)
+)
 _PAIRS = (
     sa.select(
         appearances.c.position,
@@ -121,11 +152,15 @@ _PAIRS = (
 )
 
 
-def same_panel_id(connection: Connection, way: Way) -> list[int]:
-    """The numbers of others who said that they have the same id of a panel."""
+def claims(connection: Connection, way: Way) -> list[Claim]:
+    """Everyone who says that they have this participant's id of a panel, if there are several."""
+    if way.panel_id is None:
+        return []
     same = (participants.c.came_by == way.came_by) & (participants.c.panel_id == way.panel_id)
-    query = sa.select(participants.c.number).where(same, participants.c.id != way.id).order_by(participants.c.number)
-    return list(connection.execute(query).scalars())
+    found = [Claim._make(row) for row in connection.execute(_CLAIMS.where(same))]
+    if len(found) == 1:
+        return []
+    return [claim._replace(session=claim.session[: len(claim.session) // 3]) for claim in found]
 
 
 def one_participant(connection: Connection, number: int) -> OneParticipant:
@@ -146,3 +181,78 @@ def one_participant(connection: Connection, number: int) -> OneParticipant:
         )
     ).one_or_none()
     return OneParticipant(way, pairs, None if closing is None else Closing(*closing))
+
+
+# Everyone the study knows of, and where they are: invited, started, finished, screened out, withdrawn or revoked.
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One person, of whom nothing is known but this."""
+
+    number: int | None
+    """None for those who have not agreed to take part."""
+
+    state: str
+    came_by: str
+    name: str
+    """What the operator called them when inviting them."""
+
+    panel_id: str
+    room: str
+    relation: str
+    language: str
+    answered: int
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+_answered = (
+    sa.select(appearances.c.participant_id, sa.func.count().label("answered"))
+    .join(answers, (answers.c.appearance_id == appearances.c.id) & (answers.c.version == 1))
+    .group_by(appearances.c.participant_id)
+    .subquery()
+)
+_TAKING_PART = (
+    sa.select(
+        participants.c.number,
+        sa.case((participants.c.stage.in_(["finished", "screened_out"]), participants.c.stage), else_="started").label(
+            "state"
+        ),
+        participants.c.came_by,
+        sa.func.coalesce(invitations.c.name, ""),
+        sa.func.coalesce(participants.c.panel_id, ""),
+        sa.func.coalesce(rooms.c.name, ""),
+        sa.func.coalesce(participants.c.relation, ""),
+        sa.func.coalesce(participants.c.language, ""),
+        sa.func.coalesce(_answered.c.answered, 0),
+        participants.c.consented_at,
+        participants.c.finished_at,
+    )
+    .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
+    .outerjoin(rooms, rooms.c.id == participants.c.room_id)
+    .outerjoin(_answered, _answered.c.participant_id == participants.c.id)
+    .order_by(participants.c.number)
+)
+_ONLY_INVITED = (
+    sa.select(
+        invitations.c.name,
+        sa.case(
+            (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
+            (invitations.c.revoked_at.is_not(None), "revoked"),
+            else_="invited",
+        ).label("state"),
+    )
+    .outerjoin(participants, participants.c.token_hash == invitations.c.token_hash)
+    .where(participants.c.id.is_(None))
+    .order_by(invitations.c.id)
+)
+
+
+def roster(connection: Connection) -> list[Entry]:
+    """Those who take part by number, then those who were invited and do not."""
+    invited = connection.execute(_ONLY_INVITED).all()
+    return [
+        *(Entry(*row) for row in connection.execute(_TAKING_PART)),
+        *(Entry(None, row.state, "personal", row.name, "", "", "", "", 0, None, None) for row in invited),
+    ]

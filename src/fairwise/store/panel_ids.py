@@ -1,13 +1,14 @@
-"""Ids of a panel that may come, kept as keyed hashes: they can be recognised, but not read back."""
+"""Ids of a panel: those that may come or withdrew, kept as keyed hashes, and those that several say they have."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from fairwise.store.erasure import note_deletion
-from fairwise.store.tables import panel_ids
+from fairwise.store.tables import panel_ids, participants, withdrawals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,3 +45,29 @@ def delete_list(connection: Connection) -> int:
     if gone:
         note_deletion(connection)
     return gone
+
+
+def withdrawal_mark(mark: bytes, *, signed: bool) -> bytes:
+    """What is kept of an id that withdrew; another where the panel `signed` for whoever did."""
+    return hashlib.sha256(b"signed " + mark).digest() if signed else mark
+
+
+def withdrew(connection: Connection, mark: bytes, *, signed: bool) -> bool:
+    """Whether someone with this id withdrew; to whoever the panel `signed` for, whether they did so themselves."""
+    marks = [withdrawal_mark(mark, signed=vouched) for vouched in {True, signed}]
+    gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark.in_(marks))
+    return connection.execute(gone).first() is not None
+
+
+def same_ids(connection: Connection) -> dict[int, list[int]]:
+    """By number of a participant, those of others who say that they have the same id."""
+    which = participants.c.came_by, participants.c.panel_id
+    several = sa.select(*which).where(which[1].is_not(None)).group_by(*which).having(sa.func.count() > 1).subquery()
+    same = (several.c.came_by == which[0]) & (several.c.panel_id == which[1])
+    rows = connection.execute(sa.select(participants.c.number, *which).join(several, same).order_by("number")).all()
+    together: dict[tuple[str, str], list[int]] = {}
+    for number, *whose in rows:
+        together.setdefault(tuple(whose), []).append(number)
+    return {
+        number: [other for other in numbers if other != number] for numbers in together.values() for number in numbers
+    }

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.invitations import invitation
-from fairwise.store.panel_ids import may_come
+from fairwise.store.panel_ids import may_come, withdrawal_mark, withdrew
 from fairwise.store.quotas import Quotas, is_full
 from fairwise.store.rooms import find_room
 from fairwise.store.slots import lowest_free
@@ -197,8 +197,7 @@ def panel_state(
     same &= participants.c.panel_signed | sa.literal(not signed)
     if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
         return TakesPartAlready()
-    gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark == mark)
-    return Withdrew() if mark is not None and connection.execute(gone).first() is not None else None
+    return Withdrew() if mark is not None and withdrew(connection, mark, signed=signed) else None
 
 
 @dataclass(frozen=True)
@@ -209,18 +208,23 @@ class Came:
     panel_id: str
     panel_session: str
     stage: str
+    panel_signed: bool
 
 
 def came(connection: Connection, token_hash: bytes) -> Came:
     """How the participant of this token came."""
     row = connection.execute(
         sa.select(
-            participants.c.came_by, participants.c.panel_id, participants.c.panel_session, participants.c.stage
+            participants.c.came_by,
+            participants.c.panel_id,
+            participants.c.panel_session,
+            participants.c.stage,
+            participants.c.panel_signed,
         ).where(participants.c.token_hash == token_hash)
     ).one_or_none()
     if row is None:
         raise Unknown
-    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage)
+    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage, row.panel_signed)
 
 
 def _keep_text(connection: Connection, consent: Consent) -> None:
@@ -310,9 +314,12 @@ def _open_pairs(connection: Connection, participant_id: int, places: int) -> int
 def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
     """Delete everything about someone. What remains is that on this day somebody withdrew.
 
-    Of a personal link it remains that it was this one, but no name; of someone from a panel, the mark of their id.
+    Of a personal link it remains that it was this one, but no name; of someone from a panel, the `mark` of their id and
+    whether the panel had signed for it.
     Returns whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
     """
+    if mark is not None:
+        mark = withdrawal_mark(mark, signed=came(connection, token_hash).panel_signed)
     _, in_fits = delete_participant(connection, participants.c.token_hash == token_hash)
     connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
     connection.execute(

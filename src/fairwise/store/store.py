@@ -4,32 +4,179 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from threading import Lock
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
+from fairwise.store.clock import keep_newest_time
 from fairwise.store.engine import database_url, reading_engine, shown, writing_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.failures import FailedWrites
 from fairwise.store.identity import check_identity, identity_in, record_identity
 from fairwise.store.migrate import migrate
-from fairwise.store.same_file import SameFile
 from fairwise.store.tables import database_identity, participants, study
-from fairwise.store.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from concurrent.futures import Future
-    from pathlib import Path
 
     from sqlalchemy import Connection, Engine
+    from sqlalchemy.engine import URL
 
-    from fairwise.store.failures import FailedWrites
+    Change = Callable[[Connection], Any]
+    Waiting = tuple[Change, Future[Any], float]
+
+_MOST_AT_ONCE = 256
+_TRIES = 3
+
+
+class Writer:
+    """Runs changes, each a function of a connection, one after the other; the future is done after the commit.
+
+    A commit that waits for the disk takes milliseconds, an answer a fraction of one. So all changes go through one
+    thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit.
+    """
+
+    def __init__(self, engine: Engine, seconds: float, make_sure: Callable[[], None]) -> None:
+        """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
+        self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
+        self.failed = FailedWrites("The database")
+        self._jobs: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._closed = False
+        self._thread = Thread(target=self._work, name="fairwise-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, change: Change) -> Future[Any]:
+        if self._closed:
+            raise StoreUnavailable
+        future: Future[Any] = Future()
+        self._jobs.put((change, future, monotonic() + self._seconds))
+        return future
+
+    def close(self) -> None:
+        """Finish what was submitted."""
+        self._closed = True
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        last = False
+        while not last:
+            jobs, last = self._waiting()
+            if len(jobs) > 1 and self._together(jobs):
+                continue
+            for job in jobs:
+                self._alone(*job)
+
+    def _waiting(self) -> tuple[list[Waiting], bool]:
+        """At least one job, and all that are there; and whether it was the last."""
+        first = self._jobs.get()
+        if first is None:
+            return [], True
+        jobs = [first] if _begun(first) else []
+        while len(jobs) < _MOST_AT_ONCE:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return jobs, True
+            if _begun(job):
+                jobs.append(job)
+        return jobs, False
+
+    def _together(self, jobs: list[Waiting]) -> bool:
+        """All in one transaction; False if one of them failed, so that nothing has happened."""
+        begun = False
+        try:
+            with self._engine.begin() as connection:
+                begun = True
+                results = [change(connection) for change, *_ in jobs]
+        except Exception as error:  # noqa: BLE001 - whose fault it was shows when each is run alone
+            if begun or not isinstance(error, DBAPIError):
+                return False
+            for _, future, _ in jobs:  # it was nobody's, and to try each alone would let them wait for hours
+                self._refuse(future, error)
+            return True
+        self._tell([future for _, future, _ in jobs], results)
+        return True
+
+    def _alone(self, change: Change, future: Future[Any], until: float) -> None:
+        for attempt in range(_TRIES):
+            if monotonic() > until:  # nobody waits for it any more, and a database that hangs would take long each time
+                self._refuse(future, StoreUnavailable("it took too long"))
+                return
+            try:
+                with self._engine.begin() as connection:
+                    result = change(connection)
+            except IntegrityError as error:  # another process was faster: what it wrote can be seen now
+                if attempt == _TRIES - 1:
+                    future.set_exception(error)
+            except DBAPIError as error:
+                if attempt == _TRIES - 1 or not error.connection_invalidated:
+                    self._refuse(future, error)
+                    return
+            except Exception as error:  # noqa: BLE001 - it belongs to the one who asked
+                future.set_exception(error)
+                return
+            else:
+                self._tell([future], [result])
+                return
+
+    def _tell(self, futures: list[Future[Any]], results: list[Any]) -> None:
+        """That it is kept, unless it was written where nobody will find it."""
+        try:
+            self._make_sure()
+        except StoreUnavailable as error:
+            for future in futures:
+                self._refuse(future, error)
+            return
+        for future, result in zip(futures, results, strict=True):
+            future.set_result(result)
+
+    def _refuse(self, future: Future[Any], error: DBAPIError | StoreUnavailable) -> None:
+        """Say that it could not be kept, to whoever waits and in the log."""
+        self.failed.add(error)
+        future.set_exception(StoreUnavailable(str(error.orig)) if isinstance(error, DBAPIError) else error)
+
+
+def _begun(job: Waiting) -> bool:
+    """Whether somebody still waits for it; from now on they can no longer change their mind."""
+    return job[1].set_running_or_notify_cancel()
+
+
+# A SQLite file that was deleted or replaced can still be written to, and what is written is gone with the process.
+
+
+class SameFile:
+    """The database's file and its log, as they were when they were opened."""
+
+    def __init__(self, url: URL) -> None:
+        file = url.database or ""
+        found = {Path(f"{file}{end}"): _identity(Path(f"{file}{end}")) for end in ("", "-wal")} if file else {}
+        self._known = {path: identity for path, identity in found.items() if identity is not None}
+
+    def check(self) -> None:
+        """Refuse to go on with a file that nobody else can find."""
+        for path, identity in self._known.items():
+            if _identity(path) != identity:
+                raise StoreUnavailable(f"{path} was deleted or replaced while it was in use")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
 
 T = TypeVar("T")
 _READERS = 8
@@ -62,7 +209,7 @@ class Store:
         """
         url = database_url(address)
         if home is not None:
-            check_identity(url, home)
+            check_identity(url, home, fingerprint)
         patient = writing_engine(url)
         writing = patient if url.get_backend_name() == "sqlite" else writing_engine(url, people_wait=True)
         try:
@@ -72,6 +219,7 @@ class Store:
                     claim(connection, fingerprint)
                 if home is not None:
                     record_identity(connection, url, home)
+                keep_newest_time(connection)
                 identity = identity_in(connection)
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()

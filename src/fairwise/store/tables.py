@@ -21,11 +21,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
     Date,
+    DateTime,
     Float,
     ForeignKey,
     Index,
@@ -38,9 +42,32 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
+from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
-from fairwise.store.column_types import Moment
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+
+# Moments, always in UTC.
+
+
+class Moment(TypeDecorator[datetime]):
+    """A column of moments. SQLite forgets the time zone and PostgreSQL has one of its own; what is read is in UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    @property
+    def python_type(self) -> type[datetime]:
+        return datetime
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
 
 STAGES = ("relation", "task", "check", "practice", "pairs", "second_look", "finished", "screened_out")
 STUDY_STATES = ("open", "paused", "closed")

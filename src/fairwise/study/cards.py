@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairwise.errors import InputError
+from fairwise.judgments.ids import some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from fairwise.study.languages import Language
+    from fairwise.study.settings import Column
 
 
 @dataclass(frozen=True)
@@ -23,3 +39,57 @@ class Card:
     def differences(self, other: Card) -> tuple[bool, ...]:
         """Which rows of two cards of one study differ."""
         return tuple(mine != theirs for mine, theirs in zip(self.rows, other.rows, strict=True))
+
+
+# Everyone's card, from the table of people, in the words of one language.
+
+ID = "id"
+
+
+def cards_of(people: pa.Table, columns: Sequence[Column], where: object, words: Language) -> dict[str, Card]:
+    """Return everyone's card by id; the table must have the columns that are shown, and no other but the id."""
+    _check_columns(people.column_names, [column.name for column in columns], where)
+    ids = people[ID].to_pylist()
+    if not all(isinstance(person, str) and person.strip() for person in ids):
+        raise InputError(f"{where}, column {ID}: every id must be a text that is not empty")
+    twice, times = Counter(ids).most_common(1)[0] if ids else ("", 0)
+    if times > 1:
+        raise InputError(f"{where}, column {ID}: {twice!r} is there more than once; every id must be there once")
+    rows = zip(*(_rows(people[column.name].to_pylist(), column, words) for column in columns), strict=True)
+    return {person: Card(person, shown) for person, shown in zip(ids, rows, strict=True)}
+
+
+def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) -> None:
+    for name in (ID, *shown):
+        if name not in found:
+            asked = "" if name == ID else ", which study.toml shows"
+            raise InputError(f"{where}: there is no column {name!r}{asked}; found: {some(found)}")
+    more = [name for name in found if name not in {ID, *shown}]
+    if more:
+        raise InputError(f"{where}: study.toml does not show {some(more)}; only what is shown may be in this file")
+    if len(found) != 1 + len(shown):
+        raise InputError(f"{where}: every column must be there once; found: {some(found)}")
+
+
+def _rows(values: Sequence[Any], column: Column, words: Language) -> list[Row]:
+    """One row for each value; values that read the same share it, as there may be many people."""
+    made: dict[str, Row] = {}
+    texts = (shown(value, column.unit, words) for value in values)
+    return [made.get(text) or made.setdefault(text, Row(column.label, text)) for text in texts]
+
+
+def shown(value: object, unit: str, words: Language) -> str:
+    """Return a value as it is read.
+
+    >>> from fairwise.study.languages import language
+    >>> [shown(value, "Euro", language("de")) for value in (12000.0, 0.25, None)]
+    ['12000 Euro', '0,25 Euro', 'nicht bekannt']
+    """
+    if isinstance(value, bool):
+        text = words.say("yes") if value else words.say("no")
+    elif isinstance(value, float):
+        # Adding nothing takes the sign from zero.
+        text = "" if math.isnan(value) else words.decimal(np.format_float_positional(value + 0.0, trim="-"))
+    else:
+        text = "" if value is None else str(value).strip()
+    return f"{text} {unit}".rstrip() if text else words.say("not known")

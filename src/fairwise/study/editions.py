@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fairwise.study.cards import cards_of
 from fairwise.study.languages import language
-from fairwise.study.people_cards import cards_of
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated
 

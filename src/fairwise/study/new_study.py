@@ -21,12 +21,12 @@ from fairwise.errors import InputError
 from fairwise.judgments.ids import text_of
 from fairwise.study import folder as study
 from fairwise.study import translations
+from fairwise.study.cards import ID, cards_of
 from fairwise.study.designs import Schedules
-from fairwise.study.drafts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
 from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import SOURCE, available, language
-from fairwise.study.people_cards import ID, cards_of
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.datasets.people_file import PeopleFile
-    from fairwise.study.scores import GivenScores
+    from fairwise.study.folder import GivenScores
 
 # Two columns that split so many people alike are one column under two names.
 _NO_COINCIDENCE = 20

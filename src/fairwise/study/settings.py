@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.judgments.close_match import cut
 from fairwise.study.design_settings import Design, added_up
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.recruitment_settings import Recruitment, Relation
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
 _TABLES = ("design", "recruitment", "answer_words")
+_LONGEST_FILE, _MOST_DOTS = 1_000_000, 100
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
@@ -250,13 +253,26 @@ class StudySettings(Checked):
 def read_toml(file: Path) -> dict[str, Any]:
     """Return what a file of settings says; errors name the file."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        _refuse_long(file, text)
+        return tomllib.loads(text)
+    except InputError:  # which is a ValueError, and says itself what is wrong
+        raise
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{file}: not text in UTF-8") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise InputError(f"{file}: not valid TOML: {error}") from None
+
+
+def _refuse_long(file: Path, text: str) -> None:
+    """Whoever made the file may be anyone; a key of n parts takes time that grows with n² to read."""
+    if len(text) > _LONGEST_FILE:
+        raise InputError(f"{file}: longer than {_LONGEST_FILE:,} characters; this is no file of settings")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > _MOST_DOTS:
+            raise InputError(f"{file}, line {number}: more than {_MOST_DOTS} dots in one line; no setting needs that")
 
 
 def _settings_in(part: BaseModel, name: str, explained: bool = True) -> Iterator[str]:
@@ -273,17 +289,17 @@ def _comment(part: BaseModel, name: str) -> str:
 
 
 def _twice(values: list[str]) -> str | None:
-    return next((value for value in values if values.count(value) > 1), None)
+    return next((value for value, count in Counter(values).items() if count > 1), None)
 
 
 def first_problem(error: ValidationError) -> str:
     """The first thing that is wrong, in one line."""
     problem = error.errors()[0]
-    where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in problem["loc"])
+    where = cut(".".join(str(part + 1) if isinstance(part, int) else str(part) for part in problem["loc"]))
     said = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f"the setting {where} is missing"
     if problem["type"] == "extra_forbidden":
         return f"there is no setting {where}"
-    shown = f" = {problem['input']!r}" if not isinstance(problem["input"], dict) else ""
+    shown = f" = {cut(repr(problem['input']))}" if not isinstance(problem["input"], dict) else ""
     return f"{where}{shown}: {said}" if where else said

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError
 
 from fairwise.errors import InputError
-from fairwise.study.drafts import TITLE_DRAFT
 from fairwise.study.languages import language
 from fairwise.study.settings import AnswerWords, StudySettings, first_problem, read_toml
 from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
+from fairwise.study.texts import TITLE_DRAFT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

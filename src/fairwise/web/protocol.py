@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import defaultdict
+from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -17,6 +19,8 @@ from fairwise.web.shared.security import HEADERS
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGI3Application
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
 HEADER_SECONDS = 15.0
@@ -39,16 +43,35 @@ MOST_OF_ONE_ADDRESS = 500
 
 _EVERYONE = ""
 _REASONS = {
-    400: ("This is no request", "What was sent cannot be read. Go back and try again."),
-    431: ("That was too much at once", "Your browser sent more about itself than we read. Delete its cookies for us."),
-    503: ("Too many people are here at the moment", "Nothing that was saved is lost. Wait a minute, then reload."),
+    400: ("That could not be read", "Something was wrong with what your browser sent. Go back and try again."),
+    431: (
+        "Your browser sent too much",
+        "Perhaps it keeps too many cookies of this website. Delete them in its settings, then open your link again.",
+    ),
+    503: (
+        "Too many people are here at the moment",
+        "Nothing that was saved is lost. Wait a minute, then load this page again.",
+    ),
 }
+# There is no study here whose style could be loaded; that of these pages is allowed by its hash.
+_STYLE = (
+    "html{background:#fff;color:#16202a;border-top:.375rem solid #175a8c}"
+    "body{max-width:43.5rem;margin:0 auto;padding:1.75rem 1.25rem;font:1.125rem/1.5 system-ui,sans-serif}"
+    "h1{margin:0 0 1.25rem;font-size:1.75rem;line-height:1.2;text-wrap:balance}p{margin:0}"
+    "@media(prefers-color-scheme:dark){html{background:#12181e;color:#eaf0f5;border-color:#8cc4ee}}"
+)
+_ALLOWED = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
+_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_ALLOWED}")
 
 
 def _page(status: int) -> HTMLResponse:
     heading, text = _REASONS[status]
-    html = f'<!doctype html><html lang="en"><title>{heading}</title><h1>{heading}</h1><p>{text}</p></html>'
-    return HTMLResponse(html, status, {**HEADERS, "connection": "close"})
+    html = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{heading}</title><style>{_STYLE}</style><main><h1>{heading}</h1><p>{text}</p></main></html>"
+    )
+    return HTMLResponse(html, status, {**HEADERS, "content-security-policy": _POLICY, "connection": "close"})
 
 
 def _whole(status: int) -> bytes:
@@ -85,7 +108,7 @@ class Crowd:
                     is_room = False
                 else:
                     self.leave(slowest)
-                    slowest.transport.abort()  # to close waits until all is read that was sent
+                    slowest.abort()  # to close waits until all is read that was sent
             self._groups[group][newcomer] = None
         return is_room
 
@@ -112,6 +135,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     _closing: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
+    _at_work: RequestResponseCycle | None = None
     _refused = _turned_away = False
     _head_bytes = _kept_bytes = 0
 
@@ -177,7 +201,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -187,7 +211,26 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop_waiting()
         self._stop_unread()
         self._crowd.leave(self)
+        self._tell_nobody_is_there()
         super().connection_lost(exc)
+
+    def abort(self) -> None:
+        self._tell_nobody_is_there()
+        self.transport.abort()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._at_work = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _tell_nobody_is_there(self) -> None:
+        """Also to whoever works on a request before the last, of which alone uvicorn thinks: to send would fail."""
+        self.pipeline.clear()
+        if self._at_work is not None:
+            self._at_work.disconnected = True
+            self._at_work.message_event.set()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Is no news for the log: who asks for another protocol gets a reply in this one."""
 
     def send_400_response(self, msg: str) -> None:
         """Called by uvicorn for what its parser, or one of the limits above, does not take."""
@@ -223,4 +266,4 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _close(self) -> None:
         self.transport.close()
-        self._closing = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        self._closing = self.loop.call_later(UNREAD_SECONDS, self.abort)

@@ -16,6 +16,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from fairwise.errors import InputError
+from fairwise.store.log_limit import limit_log
 from fairwise.store.operators import has_owner, was_set_up
 from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import SECRET
@@ -42,6 +43,7 @@ def database_of(folder: Path, url: str | None) -> str | Path:
 
 def app_from_environment() -> Site:
     """What each worker process runs; the parent says by the environment which study it is."""
+    limit_log()
     folder = Path(os.environ[_FOLDER])
     if _PARENT in os.environ:
         Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()

@@ -20,8 +20,8 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.simulation import simulate_panel
 from fairwise.study.active import ACTIVE, ActiveChooser, GivenAnswer, mean_over_pairs
+from fairwise.study.active.chooser import chances, expected_violation, uncertainty
 from fairwise.study.active.features import SeenPeople
-from fairwise.study.active.interest import chances, expected_violation, uncertainty
 from fairwise.study.active.logit import Choices, Prior, posterior
 from fairwise.study.settings import TWO_ANSWERS
 

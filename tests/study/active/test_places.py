@@ -15,11 +15,10 @@ from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE, GivenAnswer
-from fairwise.study.active.parameters import written
-from fairwise.study.active.study_chooser import Situation, StudyChooser
-from fairwise.study.folder import SCORES, StudyFolder
+from fairwise.study.active.chooser import Situation, StudyChooser
+from fairwise.study.active.model import written
+from fairwise.study.folder import SCORES, GivenScores, StudyFolder
 from fairwise.study.new_study import new_study
-from fairwise.study.scores import GivenScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +113,14 @@ CHANCES = [0.01511285640101646, 0.024767001432345028, 0.010644776792855283]
 
 @pytest.mark.parametrize(
     "parameters",
-    ["", "[]", "{}", '{"same": {}, "order": {}}', '{"same": {"mean": [1], "variance": [1]}, "order": null}'],
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        "{}",
+        '{"same": {}, "order": {}}',
+        '{"same": {"mean": [1], "variance": [1]}, "order": null}',
+    ],
 )
 def test_what_is_no_model_is_refused(nobody: StudyChooser, parameters: str) -> None:
     with pytest.raises(InputError, match="its parameters are not those of a model"):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairwise.judgments import Answer, Judgments
 from fairwise.study.active import ACTIVE, GivenAnswer
-from fairwise.study.active.study_chooser import Situation, StudyChooser
+from fairwise.study.active.chooser import Situation, StudyChooser
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from fairwise.errors import InputError
 from fairwise.study.designs import Schedules, ShownPair
-from fairwise.study.designs.order import PAUSE
+from fairwise.study.designs.schedules import PAUSE
 from fairwise.study.settings import StudySettings
 
 COLUMNS = [{"name": "sex", "label": "Sex"}, {"name": "age", "label": "Age"}]

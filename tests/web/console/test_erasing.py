@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.fits import MODEL_FILE
 from tests.support.fitting import ASKED
 from tests.support.operating import Operating, operating
 from tests.support.visits import hidden, visiting
@@ -129,8 +130,9 @@ def fitted(console: Operating, *numbers: int) -> Path:
     store.change_now(lambda c: end(c, job, "done", "", NOON))
     folder = job_folder(console.site.host.path, job_id)
     folder.mkdir(parents=True)
-    for name in (REPORT, FRONTIER, PRICES, MODEL):
+    for name in (REPORT, FRONTIER, PRICES):
         (folder / name).write_text("p00002 said: same")
+    (folder / MODEL).write_bytes(MODEL_FILE)
     return folder
 
 
@@ -154,7 +156,7 @@ def test_only_fits_with_their_answers_are_made_again(console: Operating, by: str
     assert (kept.state, kept.restarts) == ("done", 0)
     assert (again.state, again.restarts, again.cancel_wanted) == ("waiting", 1, False)
     assert "made again without them" in console.get("/fits/1").text
-    assert "is made again after a withdrawal" in " ".join(console.get("/fits").text.split())
+    assert "waits to be made again after a withdrawal" in " ".join(console.get("/fits").text.split())
 
 
 @pytest.mark.parametrize("by", ["operator", "participant"])

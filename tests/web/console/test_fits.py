@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.fits import done_job, point, wanted
+from tests.support.fits import MODEL_FILE, done_job, model_file, point, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
+from fairwise.archive.backups.taking import take_backup
 from fairwise.judgments import Answer
-from fairwise.store.job_files import FRONTIER, REPORT, job_folder
+from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.job_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.study_state import standing
-from fairwise.store.tables import events
+from fairwise.store.tables import events, jobs
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.frontier_figure import drawn
 
@@ -289,7 +292,7 @@ def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: 
     assert "allow-same-origin" not in policy
     assert report.headers["x-content-type-options"] == "nosniff"
     model = console.get("/fits/1/model")
-    assert (model.content, model.headers["content-disposition"]) == (b"a model", 'attachment; filename="fit-1.skops"')
+    assert (model.content, model.headers["content-disposition"]) == (MODEL_FILE, 'attachment; filename="fit-1.skops"')
     console.add("Vic", "viewer")
     console.log_in("Vic")
     assert console.get("/fits/1/report").status_code == 200
@@ -372,3 +375,35 @@ def test_every_point_is_within_the_figure(etas: list[float]) -> None:
         assert figure.top <= y <= figure.bottom
     assert len({tick.words for tick in figure.upwards}) == len(figure.upwards)
     assert len({tick.words for tick in figure.across}) == len(figure.across)
+
+
+@pytest.mark.parametrize(
+    "content", [model_file({"judge": {"content": [{"content": '"p00001"'}]}}), b"no archive", model_file()[:-30]]
+)
+def test_a_model_that_may_hold_answers_is_not_handed_out(
+    console: Operating, content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As version 0.1 made it, and it could not be rewritten when the study was served."""
+    host, study = console.site.host, console.site.host.study
+    assert study is not None
+    job_id = done_job(host.store, host.path, GOOD)
+    file = job_folder(host.path, job_id) / MODEL
+
+    def backed_up() -> bool:
+        take_backup(tmp_path / "b.zip", study, host.database, with_secret=False)
+        with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+            return any(name.endswith(MODEL) for name in archive.namelist())
+
+    assert "cannot be downloaded" not in console.get(f"/fits/{job_id}").text
+    assert backed_up()
+    file.write_bytes(content)
+    page = console.get(f"/fits/{job_id}").text
+    assert "Download the model" not in page
+    assert "may hold what single people answered" in page
+    assert console.get(f"/fits/{job_id}/model").status_code == 404
+    assert not backed_up()
+    assert f"{file}: is not in the backup" in caplog.text
+    waiting = sa.update(jobs).values(state="waiting")  # to be made again, since somebody in it withdrew
+    host.store.change_now(lambda connection: connection.execute(waiting))
+    tidy_fits(host.path, host.store)
+    assert not file.exists()

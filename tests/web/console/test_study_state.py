@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from tests.support.operating import Operating, operating
-from tests.support.visits import Visit, hidden
+from tests.support.visits import Visit, hidden, not_me_form
 
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import answers, events, participants
@@ -107,6 +107,38 @@ def test_everyone_can_withdraw_and_see_their_receipt(console: Operating, state: 
         page = visit.get(f"{own}/withdraw")
         assert visit.post(f"{own}/withdraw", **hidden(page)).url.path == "/withdrawn"
     assert counted(console, participants) == 0
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_who_uses_a_device_after_another_can_say_so_while_the_study_is_not_open(console: Operating, state: str) -> None:
+    visit = visitor(console)
+    own = visit.begin()
+    put(console, state)
+    page = visit.get("/")
+    assert own in page.text
+    fresh = visit.post("/not-me", **not_me_form(page))
+    assert (fresh.status_code, own in fresh.text, "/not-me" in fresh.text) == (200, False, False)
+    assert visit.get(own).status_code == 200  # nobody lost anything
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_while_the_study_is_not_open_a_panels_link_leads_on_whoever_has_its_id(
+    make_study: Any, new_database: Callable[[], str | Path], state: str
+) -> None:
+    study = make_study(recruitment={"panel": "sona", "open": False}, languages=["en", "de"])
+    with operating(study.path, new_database()) as console:
+        console.set_up()
+        visit = visitor(console)
+        page = visit.get("/?survey_code=11111")
+        own = visit.post("/consent", **hidden(page), decision="agree").url.path.removesuffix("/task")
+        put(console, state)
+        assert own in visit.get("/?survey_code=11111").text
+        other = visit.get("/?survey_code=22222")
+        assert WORDS["en"]["stranger" if state == "paused" else "closed"] in other.text
+        assert own not in other.text
+        assert 'href="/?survey_code=22222&amp;lang=de"' in other.text
+        if state == "paused":
+            assert 'href="/?survey_code=22222"' in other.text  # to look again, as the same person
 
 
 def test_a_pause_ends_where_it_began(console: Operating) -> None:

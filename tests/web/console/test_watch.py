@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.datastructures import QueryParams
 from tests.support.operating import Operating, operating
+from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
 from fairwise.store import invitations
@@ -21,6 +22,7 @@ from fairwise.study.quality import Flag
 from fairwise.study.signing import Keys
 from fairwise.web.console.participants import PAGE_SIZE, Wanted
 from fairwise.web.console.rate_chart import last_hour, whole_study
+from fairwise.web.participant.base import COOKIE
 from fairwise.web.shared import watch
 from fairwise.web.shared.watch import LEFT_AFTER, Person
 
@@ -108,6 +110,45 @@ def test_agreement_is_computed_beside_the_page(console: Operating) -> None:
             )
             take_part(console, 2)
     assert "pairs that two or more of" in page
+
+
+def test_two_who_claim_one_id_are_shown_together_and_the_operator_decides(console: Operating) -> None:
+    assert "more than one participant" not in console.get("/participants").text
+    visit = Visit(console.client)
+    console.client.cookies.delete(COOKIE)
+    refused = visit.get(f"/?PROLIFIC_PID={PANEL_ID}&STUDY_ID=s&SESSION_ID=anothersession")
+    assert refused.status_code == 409
+    page = visit.post("/consent", **hidden(refused), decision="contest")
+    page = visit.post("/consent", **hidden(page), decision="agree")
+    own = page.url.path.rpartition("/")[0]
+    while "/pair/" not in page.url.path:
+        page = visit.post(page.url.path, **hidden(page), answer="same")
+    visit.answer(own, 1)
+    console.site.host.watch.forget()
+
+    told = console.get("/participants").text
+    assert "One id of the panel was claimed by more than one participant" in told
+    assert "/participants?flag=same_id" in told
+    listed = console.get("/participants?flag=same_id").text
+    assert "2 participants" in listed
+    assert re.search("also claimed by <a [^>]*>participant&nbsp;4<", listed)
+    assert "Who has this id?" not in console.get("/participants/1").text
+    for number, other in ((2, 4), (4, 2)):
+        one = console.get(f"/participants/{number}").text
+        assert "Who has this id?" in one
+        assert f"/participants/{other}" in one
+    assert "Another participant answered first under the same id" in one
+    assert "anot…" in one  # enough of the session to find it on the panel's list, and no key to their pages
+    assert "anothersession" not in one
+    console.post("/participants/4/include")
+    console.post("/participants/2/exclude", reason="not sent by the panel")
+    assert re.findall(r'participants/(\d)">\d</a></th>', console.get("/participants?flag=excluded").text) == ["2"]
+    console.add("Vic", "viewer")
+    console.log_in("Vic")
+    for path in ("/participants", "/participants?flag=same_id", "/participants/2", "/participants/4"):
+        page = console.get(path)
+        for secret in ("claimed by", "Who has this id?", "same_id", "anot…"):
+            assert secret not in page.text
 
 
 def test_a_viewer_never_sees_who_anyone_is(console: Operating) -> None:

@@ -10,8 +10,8 @@ from tests.support.visits import hidden, visiting
 
 from fairwise.store import export
 from fairwise.store.invitations import invitation, invite, revoke
+from fairwise.store.one_participant import roster
 from fairwise.store.rooms import all_rooms, close_room, open_room
-from fairwise.store.roster import roster
 from fairwise.store.tables import participants as table
 from fairwise.study.signing import Keys
 

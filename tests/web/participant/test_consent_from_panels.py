@@ -68,7 +68,7 @@ def test_who_withdrew_does_not_come_again_under_the_same_id(prolific: Visit) -> 
     own = mine(agree(prolific, ANNS_LINK))
     prolific.post(f"{own}/withdraw", **hidden(prolific.get(f"{own}/withdraw")))
     for link in (ANNS_LINK, ANNS_LINK.replace("session1", "session9")):
-        assert "You have left the study" in prolific.get(link).text
+        assert "took part and withdrew" in prolific.get(link).text
     assert prolific.rows(table) == 0
     assert mine(agree(prolific, ANNS_LINK.replace("ann", "ben"))) != own
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
 from tests.support.signed_links import NOW, STUDY, Panel
-from tests.support.visits import Visit, hidden, visiting
+from tests.support.visits import Visit, hidden, not_me_form, visiting
 
 from fairwise.store import panel_ids
 from fairwise.store.exclusions import IS_EXCLUDED, history
@@ -24,6 +24,8 @@ from fairwise.study.signing import Keys
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from fairwise.study.folder import StudyFolder
 
 FULL = "There are enough people now"
 
@@ -171,7 +173,7 @@ def test_a_stranger_who_withdraws_in_somebodys_name_does_not_lock_them_out(
         stranger = mine(agree(visit, link("ann", "made-up")))
         visit.post(f"{stranger}/withdraw", **hidden(visit.get(f"{stranger}/withdraw")))
         refused = visit.get(ANNS_LINK)
-        assert "You have left the study" in refused.text
+        assert "Someone with this ID took part and withdrew" in refused.text
         page = visit.post("/consent", **hidden(refused), decision="contest")
         own = mine(visit.post("/consent", **hidden(page), decision="agree"))
         to_the_end(visit, own)
@@ -210,10 +212,16 @@ def panel() -> Panel:
     return Panel()
 
 
-@pytest.fixture
-def signed(make_study: Any, panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+def signing(study: StudyFolder, panel: Panel) -> StudyFolder:
+    """The same study, once the operator has given it the panel's keys."""
     keys = {"panel_keys": panel.published, "panel_studies": STUDY}
-    study = make_study(recruitment={**PROLIFIC, **keys}, languages=["en", "de"])
+    recruitment = study.settings.recruitment.model_copy(update=keys)
+    return replace(study, settings=study.settings.model_copy(update={"recruitment": recruitment}))
+
+
+@pytest.fixture
+def when_signed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The panel's tokens are of this time."""
 
     class Clock(datetime):
         @classmethod
@@ -221,6 +229,11 @@ def signed(make_study: Any, panel: Panel, tmp_path: Path, monkeypatch: pytest.Mo
             return cls.fromtimestamp(NOW, tz)
 
     monkeypatch.setattr("fairwise.web.participant.panel.datetime", Clock)
+
+
+@pytest.fixture
+def signed(make_study: Any, panel: Panel, tmp_path: Path, when_signed: None) -> Iterator[Visit]:  # noqa: ARG001
+    study = signing(make_study(recruitment=PROLIFIC, languages=["en", "de"]), panel)
     with visiting(study, tmp_path / "study.sqlite") as visit:
         yield visit
 
@@ -249,9 +262,60 @@ def test_forms_that_were_opened_without_the_panels_keys_are_worth_nothing_with_t
     study = make_study(recruitment=PROLIFIC)
     with visiting(study, tmp_path / "study.sqlite") as visit:
         form = hidden(visit.get(link("fake1")))
-    keys = {"panel_keys": panel.published, "panel_studies": STUDY}
-    recruitment = study.settings.recruitment.model_copy(update=keys)
-    signing = replace(study, settings=study.settings.model_copy(update={"recruitment": recruitment}))
-    with visiting(signing, tmp_path / "study.sqlite") as visit:
+    with visiting(signing(study, panel), tmp_path / "study.sqlite") as visit:
         assert visit.post("/consent", **form, decision="agree").status_code == 403
         assert visit.rows(table) == 0
+
+
+def withdraw(visit: Visit, own: str) -> None:
+    visit.post(f"{own}/withdraw", **hidden(visit.get(f"{own}/withdraw")))
+    assert visit.get(own).status_code == 404
+
+
+@pytest.mark.usefixtures("when_signed")
+def test_who_withdrew_unsigned_keeps_nobody_out_for_whom_the_panel_signed(
+    make_study: Any, panel: Panel, new_database: Callable[[], Any]
+) -> None:
+    study, database = make_study(recruitment=PROLIFIC), new_database()
+    with visiting(study, database) as visit:
+        withdraw(visit, mine(agree(visit, link("ann", "made-up"))))
+    with visiting(signing(study, panel), database) as visit:
+        early = visit.get(f"/?prolific_token={panel.token()}")
+        own = mine(visit.post("/consent", **hidden(early), decision="agree"))
+        assert to_the_end(visit, own).url.path.endswith("/thanks")
+        withdraw(visit, own)
+        for session in ("session1", "session2"):  # the panel says it is the same person
+            refused = visit.get(f"/?prolific_token={panel.token(sent={'SESSION_ID': session})}")
+            assert "You have left the study" in refused.text
+            assert 'value="contest"' not in refused.text
+        assert visit.post("/consent", **hidden(early), decision="agree", contests="yes").url.path == "/consent"
+        assert visit.rows(table) == 0
+    with visiting(study, database) as visit:  # the keys were taken out again
+        assert "Someone with this ID took part and withdrew" in visit.get(link("ann", "session3")).text
+
+
+@pytest.mark.usefixtures("when_signed")
+def test_that_is_not_me_leads_whom_the_panel_signed_for_back_to_their_own_way_in(
+    make_study: Any, panel: Panel, new_database: Callable[[], Any]
+) -> None:
+    """Somebody else had used the id on the same device, before the study had the panel's keys."""
+    study, database = make_study(recruitment=PROLIFIC), new_database()
+    with visiting(study, database) as visit:
+        stranger = mine(agree(visit, link("ann", "made-up")))
+        early = not_me_form(visit.get(link("ann", "session1")))
+        cookies = visit.client.cookies
+    with visiting(signing(study, panel), database) as visit:
+        visit.client.cookies.update(cookies)
+        page = visit.get(f"/?prolific_token={panel.token()}")
+        assert f'href="{stranger}"' in page.text
+        fresh = visit.post("/not-me", **not_me_form(page))
+        assert fresh.status_code == 200
+        assert stranger not in fresh.text
+        own = mine(visit.post("/consent", **hidden(fresh), decision="agree"))
+        rows = visit.store.read_now(lambda c: c.execute(sa.select(table.c.panel_signed).order_by(table.c.number)).all())
+        assert [row[0] for row in rows] == [False, True]
+        again = visit.get(f"/?prolific_token={panel.token(sent={'SESSION_ID': 'session2'})}")
+        assert f'href="{own}"' in again.text
+        assert "/not-me" not in again.text  # the panel says that it is
+        # What was signed for an id that nobody had vouched for is no way in.
+        assert visit.post("/not-me", **early).status_code == 403

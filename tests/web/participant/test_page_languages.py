@@ -24,6 +24,7 @@ from fairwise.web.shared.views import (
     Given,
     LookedAt,
     Me,
+    NotMe,
     Pair,
     PairResult,
     PanelResult,
@@ -113,10 +114,12 @@ def all_pages(pages: Pages) -> dict[str, str]:
     middle, last = (Pair(number, 2, number - 1, one, other, given, "", "", "") for number in (1, 2))
     open_pairs = [Answered(1, Answer.SAME), *(Answered(number, None) for number in range(2, 20))]
     return {
-        "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me_csrf="x", problem="14"),
-        "whose_device": pages.whose_device(resume="/p/token", start_key="", csrf="", way_here=""),
-        "id_taken": pages.id_taken(start_key="", csrf="x", left=False, way_here=""),
-        "id left": pages.id_taken(start_key="", csrf=None, left=True, way_here=""),
+        "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me=NotMe("", ""), problem="14"),
+        "whose_device": pages.whose_device(resume="/p/token", not_me=NotMe("", ""), way_here=""),
+        "id_taken": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=False, way_here=""),
+        "id left": pages.id_taken(start_key="", csrf=None, panel="Prolific", left=True, way_here=""),
+        "id of someone who left": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=True, way_here=""),
+        "id vouched for": pages.id_taken(start_key="", csrf=None, panel="Prolific", left=False, way_here=""),
         "no place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
@@ -143,7 +146,7 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "result": pages.result(me, result_of(one, other)),
         "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
         "withdraw": pages.withdraw(me, problem="14"),
-        "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", sent=None),
+        "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", not_me=NotMe("", ""), sent=None),
         "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
         "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
         "closed to others": pages.not_open(None, closed=True, here="/", resume=None, sent=None),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.arriving import NOW, agree, mine, to_the_end
-from tests.support.visits import Visit, hidden, visiting
+from tests.support.visits import Visit, hidden, not_me_form, visiting
 
 from fairwise.store.rooms import open_room
 from fairwise.store.tables import participants as table
@@ -29,10 +29,8 @@ def room(make_study: Any, tmp_path: Path) -> Iterator[tuple[Visit, str]]:
 
 
 def not_me(visit: Visit, page: Response) -> Response:
-    """Press the button: its form is the first of the page."""
-    form = page.text.partition("/not-me")[2].partition("</form>")[0]
-    page = type("Part", (), {"text": form})()
-    return visit.post("/not-me", **hidden(page))
+    """Press the button."""
+    return visit.post("/not-me", **not_me_form(page))
 
 
 def test_in_a_room_one_is_asked_first_and_can_say_that_it_was_somebody_else(room: tuple[Visit, str]) -> None:

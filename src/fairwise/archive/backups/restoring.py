@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from fairwise.archive.backups.archive import STUDY, checked_backup, does_not_bel
 from fairwise.archive.backups.cells import read
 from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
 from fairwise.errors import InputError
+from fairwise.store.clock import begin_again
 from fairwise.store.engine import database_url, shown, writing_engine
 from fairwise.store.identity import record_identity
 from fairwise.store.job_files import JOBS
@@ -46,6 +48,9 @@ class Restored:
     has_secret: bool
     """Whether the study's secret was in the backup; otherwise it has a new one."""
 
+    days_ahead: int
+    """The clock is so many days ahead of the backup, and was believed; 0 if it is not as old as that."""
+
 
 def restore_backup(path: Path, folder: Path, database: str | None, database_file: str) -> Restored:
     """Make the folder and fill the database: both, or neither. `database_file` is its name in the folder."""
@@ -56,13 +61,13 @@ def restore_backup(path: Path, folder: Path, database: str | None, database_file
         if not version.isdigit() or not is_known(version):
             raise InputError(f"{path}: made by a newer Fairwise, {backup.manifest['fairwise']!r}: update Fairwise.")
         try:
-            has_secret = _restore(backup, folder, database, database_file)
+            has_secret, ahead = _restore(backup, folder, database, database_file)
         except OSError as error:
             raise InputError(f"{folder}: cannot be restored: {error.strerror or error}") from None
-        return Restored(backup.manifest["rows"], backup.manifest["made_at"], has_secret)
+        return Restored(backup.manifest["rows"], backup.manifest["made_at"], has_secret, ahead)
 
 
-def _restore(backup: Backup, folder: Path, database: str | None, database_file: str) -> bool:
+def _restore(backup: Backup, folder: Path, database: str | None, database_file: str) -> tuple[bool, int]:
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))  # for its owner alone
     was_there, moved = folder.exists(), False
 
@@ -74,10 +79,10 @@ def _restore(backup: Backup, folder: Path, database: str | None, database_file: 
     try:
         has_secret = _unpack(backup, draft)
         if database is None:  # in the folder, so that both are there at once
-            _restore_database(backup, draft / database_file, draft, lambda: None)
+            ahead = _restore_database(backup, draft / database_file, draft, lambda: None)
             move()
         else:
-            _restore_database(backup, database, draft, move)
+            ahead = _restore_database(backup, database, draft, move)
     except BaseException:
         if moved:
             folder.rename(draft)
@@ -86,7 +91,7 @@ def _restore(backup: Backup, folder: Path, database: str | None, database_file: 
         raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return has_secret
+    return has_secret, ahead
 
 
 def _unpack(backup: Backup, draft: Path) -> bool:
@@ -128,10 +133,10 @@ def _about_others(backup: Backup) -> InputError:
     return InputError(f"{backup.path}: its people or settings are not those that its answers are about")
 
 
-def _restore_database(backup: Backup, address: str | Path, draft: Path, before_commit: Callable[[], None]) -> None:
+def _restore_database(backup: Backup, address: str | Path, draft: Path, before_commit: Callable[[], None]) -> int:
     """Fill an empty database and bring it up to date in one transaction, so that a failure leaves it empty.
 
-    The folder, still a draft, gets to know that this database is its own.
+    The folder, still a draft, gets to know that this database is its own. Returns by how many days the clock is ahead.
     """
     url = database_url(address)
     made = _not_yet_there(url)
@@ -142,6 +147,7 @@ def _restore_database(backup: Backup, address: str | Path, draft: Path, before_c
             _fill(backup, connection)
             upgrade_further(connection)
             _check_rows(backup, connection)
+            ahead = begin_again(connection, datetime.now(UTC))
             record_identity(connection, url, draft)
             before_commit()
     except BaseException as error:
@@ -153,6 +159,7 @@ def _restore_database(backup: Backup, address: str | Path, draft: Path, before_c
             raise InputError(f"{shown(url)}: the database cannot be restored: {reason}") from None
         raise
     engine.dispose()
+    return ahead
 
 
 def _require_empty(engine: sa.Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import zipfile
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from fairwise.archive.backups.archive import ROWS, STUDY, TABLES, BackupWriter
 from fairwise.archive.backups.cells import written
 from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
 from fairwise.errors import InputError
-from fairwise.store.job_files import job_folder
+from fairwise.store.job_files import MODEL, job_folder, may_hold_answers
 from fairwise.store.migrate import newest_version
 from fairwise.store.snapshot import snapshot
 from fairwise.store.tables import jobs, metadata, study
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
 
 _AT_ONCE, _CHUNK = 1000, 1 << 20
+_log = logging.getLogger("fairwise")
 
 
 def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_secret: bool) -> Mapping[str, int]:
@@ -94,4 +96,10 @@ def _files(folder: StudyFolder, moment: Connection, with_secret: bool) -> Iterat
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
         left = [job_folder(folder.path, job_id) / name for name in JOB_FILES]
-        yield from (file.relative_to(folder.path).as_posix() for file in left if file.is_file())
+        for file in left:
+            if file.name == MODEL and file.is_file() and may_hold_answers(file):
+                _log.warning(
+                    "%s: is not in the backup, as it may hold single answers; serving the study rewrites it", file
+                )
+            elif file.is_file():
+                yield file.relative_to(folder.path).as_posix()

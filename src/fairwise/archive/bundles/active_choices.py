@@ -14,8 +14,8 @@ from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, SCHEDULE
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
+from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import GivenAnswer
-from fairwise.study.active.study_chooser import Situation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.archive.bundles.archive import Bundle
-    from fairwise.study.active.study_chooser import StudyChooser
+    from fairwise.study.active.chooser import StudyChooser
     from fairwise.study.designs import ShownPair
 
     Row = Mapping[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -21,6 +21,7 @@ from fairwise.archive.bundles.contents import (
 )
 from fairwise.archive.bundles.verify import unpacked_study, verify
 from fairwise.errors import InputError
+from fairwise.store.clock import begin_again
 from fairwise.store.store import Store
 from fairwise.store.tables import (
     answer_models,
@@ -97,6 +98,7 @@ def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
     # Also the numbers of those who withdrew are not given again.
     last = max([last_number(connection), bundle.manifest.get("last_number", 0), *map(int, ids)])
     connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=last))
+    begin_again(connection, datetime.now(UTC))
 
 
 def _check_empty(connection: Connection, database: object) -> None:

@@ -27,7 +27,7 @@ from fairwise.archive.bundles.contents import (
 from fairwise.archive.bundles.given_answers import GivenAnswers
 from fairwise.errors import InputError
 from fairwise.study.active import ACTIVE
-from fairwise.study.active.study_chooser import StudyChooser
+from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.editions import SETTINGS, version_of
 from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
 from fairwise.study.settings import StudySettings

@@ -6,20 +6,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
-from fairwise.study.active.features import SeenPeople
-from fairwise.study.active.interest import chances, expected_violation, uncertainty
-from fairwise.study.active.model import AnswerModel, GivenAnswer
+from fairwise.study.active.features import SeenPeople, is_number
+from fairwise.study.active.model import AnswerModel, GivenAnswer, restored
+from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, ShownPair
+from fairwise.study.designs.pairs import Purpose, stream
+from fairwise.study.folder import PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-    import pandas as pd
-
     from fairwise.study.active.logit import Floats
+    from fairwise.study.folder import StudyFolder
+
 
 ACTIVE = "active"
 CANDIDATES = 300
@@ -156,3 +159,105 @@ def _scores(scores: Mapping[str, float], ids: Sequence[str]) -> Floats:
         person = ids[int(wrong.argmax())]
         raise InputError(f"scores, person {person!r}: {scores.get(person)!r}; needed: a probability from 0 to 1")
     return values
+
+
+# Which pairs are worth asking about, and how likely each is therefore to be drawn.
+
+# How much more often a pair is drawn that is worth more: its worth to this power.
+_SHARPNESS = 6
+# Of all draws, at least this part goes to all pairs alike, so that no pair weighs more than 1 / 0.2 times its due.
+_ALIKE = 0.2
+# After so many answers, draws are half as choosy as they will be in the end.
+_HALFWAY = 100
+
+
+def uncertainty(predicted: Floats) -> Floats:
+    """Return the entropy -Σ_k p_k log p_k of each row of ``(R, 4)`` probabilities: ``(R,)``."""
+    logarithms = np.log(predicted, out=np.zeros_like(predicted), where=predicted > 0)
+    entropy: Floats = np.maximum(-(predicted * logarithms).sum(axis=-1), 0.0)
+    return entropy
+
+
+def expected_violation(predicted: Floats, left: Floats, right: Floats) -> Floats:
+    """Return by how much a model would break the answers that are likely, ``(R,)``.
+
+    With probabilities l and r of the good label for the two people,
+    P(same) |l - r| + P(A ahead) max(r - l, 0) + P(B ahead) max(l - r, 0).
+    """
+    same, a_ahead, b_ahead = (
+        predicted[:, list(Answer).index(answer)] for answer in (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A)
+    )
+    gain = left - right
+    broken: Floats = same * np.abs(gain) + a_ahead * np.maximum(-gain, 0) + b_ahead * np.maximum(gain, 0)
+    return broken
+
+
+def chances(worths: list[Floats], answers_so_far: int) -> Floats:
+    """Return the chance of each of M pairs to be drawn: positive, adding up to 1; ``(M,)``.
+
+    q = (1 - c) / M + c · the mean over kinds of worth w of w^k / Σ w^k, with k = 6, where
+    c = 0.8 · n / (n + 100) after n answers: without answers, all pairs are alike.
+    """
+    choosy = (1 - _ALIKE) * answers_so_far / (answers_so_far + _HALFWAY)
+    focus = np.mean([_focus(worth) for worth in worths], axis=0)
+    mixed: Floats = (1 - choosy) / len(focus) + choosy * focus
+    chance: Floats = mixed / mixed.sum()
+    return chance
+
+
+def _focus(worth: Floats) -> Floats:
+    largest = worth.max()
+    raised: Floats = (worth / largest) ** _SHARPNESS if largest > 0 else np.ones_like(worth)
+    part: Floats = raised / raised.sum()
+    return part
+
+
+# A study's active pairs: the same choice in the running study and years later, when somebody checks it.
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a choice follows from, beside the study and what all participants have in common."""
+
+    participant_number: int
+    position: int
+    """Of the pair to choose."""
+
+    own: Sequence[GivenAnswer]
+    """The participant's current answers, in the order of positions: sums of numbers depend on it in the last digit."""
+
+    laid_out: Collection[tuple[str, str]]
+    """All pairs that this participant was shown or will be."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyChooser:
+    """Knows a study and what was learned last; chance follows from the seed, the participant and the position."""
+
+    chooser: ActiveChooser
+    seed: int
+    scores: Mapping[str, float] | None
+
+    @classmethod
+    def of(cls, study: StudyFolder) -> StudyChooser:
+        """Return one that has learned nothing yet; it sees what participants see."""
+        people = pd.read_parquet(study.path / PEOPLE).set_index(ID)
+        for place, name in enumerate(people.columns):
+            if not is_number(people[name]):
+                people[name] = [card.rows[place].text for card in study.cards.values()]
+        records = {person: card.rows for person, card in study.cards.items()}
+        chooser = ActiveChooser.of(people, study.settings.allowed_answers, records)
+        return cls(chooser, study.settings.seed, study.scores)
+
+    def learned(self, answers: Sequence[GivenAnswer]) -> StudyChooser:
+        """Return one that has learned from all these answers, and from no others."""
+        return replace(self, chooser=self.chooser.learned(answers))
+
+    def restored(self, parameters: str, learned_from: int) -> StudyChooser:
+        """Return one that knows what was once learned."""
+        return replace(self, chooser=restored(self.chooser, parameters, learned_from))
+
+    def choose(self, now: Situation) -> ShownPair:
+        """Return the pair; asked again, the same."""
+        chance = stream(Purpose.ACTIVE, self.seed, now.participant_number, now.position)
+        return self.chooser.choose(np.random.Generator(chance), now.own, also_shown=now.laid_out, scores=self.scores)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 from fairwise.study.active.logit import Choices, Floats, Ints, Posterior, Prior, posterior, softmax
-from fairwise.study.active.pooling import pooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fairwise.study.active.chooser import ActiveChooser
     from fairwise.study.active.features import SeenPeople
+
 
 ORDER = (Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 _ALONE_STEPS = 8
@@ -142,3 +145,67 @@ def _drawn(found: Posterior) -> Floats:
     spread = np.concatenate([luck, -luck]) @ np.linalg.cholesky(found.covariance[0]).T
     drawn: Floats = found.mean[0] + spread
     return drawn
+
+
+# What participants have in common, learned from all of them, so that a newcomer's few answers go further.
+
+# Before anybody has answered: coefficients of standardised features are about this large.
+_WIDE = 2.0
+# The prior's spread counts as much as that of so many participants.
+_IMAGINED = 2.0
+_ROUNDS = 12
+_STEPS_IN_A_ROUND = 1
+
+
+def pooled(choices: Choices, rounds: int = _ROUNDS) -> tuple[Prior, Posterior]:
+    """Return the prior that explains all participants best, and each one's posterior given it.
+
+    Expectation and maximisation in turn, with posteriors taken as normal: with J participants, of whom the d-th
+    coefficient has posterior mean m_jd and variance v_jd,
+
+        mean_d     = Σ_j m_jd / (J + variance_d / wide²)
+        variance_d = (imagined · wide² + Σ_j ((m_jd - mean_d)² + v_jd)) / (imagined + J).
+    """
+    participants, _, _, features = choices.options.shape
+    prior = Prior(np.zeros(features), np.full(features, _WIDE**2))
+    found = Posterior(np.zeros((participants, features)), np.zeros((participants, features, features)))
+    for _ in range(rounds):
+        found = posterior(choices, prior, found.mean, _STEPS_IN_A_ROUND)
+        mean = found.mean.sum(axis=0) / (participants + prior.variance / _WIDE**2)
+        scatter = (found.mean - mean) ** 2 + np.diagonal(found.covariance, axis1=1, axis2=2)
+        prior = Prior(mean, (_IMAGINED * _WIDE**2 + scatter.sum(axis=0)) / (_IMAGINED + participants))
+    return prior, posterior(choices, prior, found.mean, _STEPS_IN_A_ROUND)
+
+
+# What all participants have in common, as text that reads back to the same numbers, every digit of them.
+
+
+def written(model: AnswerModel) -> str:
+    """Return the two priors as JSON; what is seen of people is the study's, and not repeated."""
+    priors = {"same": model.same, "order": model.order}
+    return json.dumps(
+        {
+            name: None if prior is None else {"mean": prior.mean.tolist(), "variance": prior.variance.tolist()}
+            for name, prior in priors.items()
+        }
+    )
+
+
+def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> ActiveChooser:
+    """Return the chooser that had learned this, from another one about the same people."""
+    model = chooser.model
+    try:
+        found = json.loads(parameters)
+        same, order = found["same"], found["order"]
+        priors = _prior(same, model.same), None if model.order is None else _prior(order, model.order)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        raise InputError("its parameters are not those of a model of answers about these people") from None
+    return replace(chooser, model=replace(model, same=priors[0], order=priors[1]), answers_so_far=learned_from)
+
+
+def _prior(numbers: dict[str, Any], like: Prior) -> Prior:
+    mean, variance = (np.asarray(numbers[name], dtype=np.float64) for name in ("mean", "variance"))
+    possible = np.isfinite(mean).all() and np.isfinite(variance).all() and (variance > 0).all()
+    if mean.shape != like.mean.shape or variance.shape != mean.shape or not possible:
+        raise ValueError
+    return Prior(mean, variance)

@@ -2,19 +2,160 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import InputError
-from fairwise.study.designs.draws import Draws, Purpose
-from fairwise.study.designs.order import ordered, with_active_places
-from fairwise.study.designs.pairs import DifferingPairs, IdenticalPairs, ShownPair
-from fairwise.study.designs.strata import StratifiedPairs, check_strata
+from fairwise.study.designs.pairs import (
+    CrossedPairs,
+    DifferingPairs,
+    Draws,
+    IdenticalPairs,
+    NumberedPairs,
+    Purpose,
+    ShownPair,
+    grouped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from fairwise.study.designs.pairs import TwoPeople
     from fairwise.study.settings import StudySettings
+
+
+# Stratified pairs: spread evenly over the combinations of the two people's strata.
+
+MOST_STRATA = 50
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination: its pairs, and how many of them are free."""
+
+    pairs: NumberedPairs
+    free: int
+
+
+class StratifiedPairs:
+    """So many pairs for each participant, of every combination as many as of any other, or one more.
+
+    A combination with too few pairs gives all it has, and the others share the rest. Where it does not come out even,
+    chance decides which combinations give one more; so each pair's chance is known exactly.
+    """
+
+    def __init__(
+        self,
+        records: Mapping[str, Hashable],
+        strata: Mapping[str, Hashable],
+        count: int,
+        reserved: AbstractSet[frozenset[str]],
+    ) -> None:
+        members = list(grouped(strata).values())
+        self._stratum = {person: number for number, group in enumerate(members) for person in group}
+        kept = Counter(self._combination(*pair) for pair in reserved)
+        self._cells: dict[tuple[int, int], Cell] = {}
+        for one, other in combinations_with_replacement(range(len(members)), 2):
+            pairs = _between(members[one], members[other], records)
+            if (free := len(pairs) - kept[one, other]) > 0:
+                self._cells[one, other] = Cell(pairs, free)
+        self._level, self._more = _shared(count, [cell.free for cell in self._cells.values()])
+        self._open = [combination for combination, cell in self._cells.items() if cell.free > self._level]
+
+    def draw(self, draws: Draws, taken: set[frozenset[str]]) -> list[TwoPeople]:
+        """Return one participant's, and take them."""
+        one_more = set(draws.shuffled(self._open)[: self._more])
+        drawn: list[TwoPeople] = []
+        for combination, cell in self._cells.items():
+            wanted = min(cell.free, self._level) + (combination in one_more)
+            drawn += draws.pairs(cell.pairs, wanted, taken)
+        return drawn
+
+    def chance(self, a: str, b: str) -> float:
+        """Return the chance of a pair that is not reserved of being among one participant's."""
+        cell = self._cells[self._combination(a, b)]
+        if cell.free <= self._level:
+            return 1.0
+        return (self._level + self._more / len(self._open)) / cell.free
+
+    def _combination(self, a: str, b: str) -> tuple[int, int]:
+        one, other = sorted((self._stratum[a], self._stratum[b]))
+        return one, other
+
+
+def check_strata(strata: Mapping[str, Hashable], where: str) -> None:
+    """Refuse strata so fine that a combination is hardly ever seen."""
+    found = len(set(strata.values()))
+    if found > MOST_STRATA:
+        raise InputError(
+            f"{where}: design.strata divide the people into {found} groups; at most {MOST_STRATA} are allowed: choose "
+            "columns with fewer values"
+        )
+
+
+def _between(here: Sequence[str], there: Sequence[str], records: Mapping[str, Hashable]) -> NumberedPairs:
+    # Strata are part of what is shown: people of two strata always differ.
+    return DifferingPairs({person: records[person] for person in here}) if here is there else CrossedPairs(here, there)
+
+
+def _shared(count: int, capacities: Sequence[int]) -> tuple[int, int]:
+    """Return how many each gives, as far as it can, and how many then give one more.
+
+    >>> _shared(7, [1, 5, 5]), _shared(6, [3, 3]), _shared(0, [])
+    ((3, 0), (3, 0), (0, 0))
+    """
+    level = 0
+    while count > 0:
+        able = sum(capacity > level for capacity in capacities)
+        if able > count:
+            break
+        count -= able
+        level += 1
+    return level, count
+
+
+# In which order pairs come: mixed, and every repeat a good while after its original.
+
+T = TypeVar("T")
+S = TypeVar("S")
+REPEAT = "repeat"
+PAUSE = 10
+"""So many pairs at least lie between a pair and its repeat, if there are as many others."""
+
+
+def ordered(originals: Sequence[ShownPair], checks: Sequence[ShownPair], repeats: int, draws: Draws) -> list[ShownPair]:
+    """Return all of them mixed, and `repeats` of the originals once more with sides swapped.
+
+    What is to be repeated comes in the first part, then a pause of other pairs; the repeats come among the rest, in the
+    order of their originals. With r repeats, r - 1 of them or of their originals lie between as well.
+    """
+    mixed = draws.shuffled(originals)
+    again = mixed[:repeats]
+    others = draws.shuffled([*mixed[repeats:], *checks])
+    pause = min(PAUSE, len(others))
+    first = (len(others) - pause + 1) // 2
+    opening = draws.shuffled([*again, *others[:first]])
+    swapped = [ShownPair(pair.b, pair.a, REPEAT, None) for pair in opening if pair in again]
+    closing = _merged(swapped, others[first + pause :], draws)
+    return [*opening, *others[first : first + pause], *closing]
+
+
+def with_active_places(laid_out: Sequence[ShownPair], active: int, draws: Draws) -> list[ShownPair | None]:
+    """Return what is laid out, in its order, with None where a pair is chosen on the way; never at the beginning."""
+    if not active:
+        return [*laid_out]
+    return [laid_out[0], *_merged(laid_out[1:], [None] * active, draws)]
+
+
+def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
+    """Return both, each in its own order, every way of mixing them as likely as any other."""
+    turns = draws.shuffled([True] * len(one) + [False] * len(other))
+    ones, others = iter(one), iter(other)
+    return [next(ones) if turn else next(others) for turn in turns]
+
 
 UNIFORM, FIXED, STRATIFIED, ANCHOR, CHECK = "uniform", "fixed", "stratified", "anchor", "check"
 

@@ -13,7 +13,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.store.export import taken
 from fairwise.store.fit_files import Fitted
-from fairwise.store.job_files import MODEL, PRICES, REPORT
+from fairwise.store.job_files import MODEL, PRICES, REPORT, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.judged import anyone_answered
 from fairwise.store.study_state import choose, standing
@@ -158,6 +158,7 @@ class FitPages(ConsolePages):
     async def fit(self, request: Request) -> Response:
         job, stands, study = await self._job(request.path_params["id"]), await self._read(standing), self._host.study
         fitted = self._fitted(job)
+        model = None if fitted is None else fitted.file(MODEL)
         points = [] if fitted is None else await self._beside(lambda: fitted.frontier)
         own = None if fitted is None else fitted.own_place
         given = request.query_params.get("at", "")
@@ -170,7 +171,8 @@ class FitPages(ConsolePages):
             chosen=stands.chosen_job_id == job.id,
             summary=None if fitted is None else fitted.summary,
             has_report=fitted is not None and fitted.file(REPORT) is not None,
-            has_model=fitted is not None and fitted.file(MODEL) is not None,
+            has_model=model is not None,
+            is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             points=points,
             figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
@@ -189,6 +191,8 @@ class FitPages(ConsolePages):
 
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
+        if await self._beside(may_hold_answers, file):
+            raise HTTPException(404)
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
 
     async def prices(self, request: Request) -> Response:

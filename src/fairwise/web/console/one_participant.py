@@ -14,7 +14,7 @@ from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
 from fairwise.store.errors import StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.one_participant import one_participant, same_panel_id
+from fairwise.store.one_participant import claims, one_participant
 from fairwise.store.progress import answers_of
 from fairwise.study.quality import EXPLAINED, WORDS, flags
 from fairwise.web.console.base import ConsolePages, Route
@@ -63,7 +63,7 @@ class OneParticipantPages(ConsolePages):
         def look(connection: Connection) -> tuple[Any, ...]:
             found = one_participant(connection, number)
             given = [each.given for each in answers_of(connection, [found.way.id])]
-            same_id = same_panel_id(connection, found.way)
+            same_id = claims(connection, found.way)
             return found, flags(given[0] if given else []), exclusions.history(connection, number), same_id
 
         try:

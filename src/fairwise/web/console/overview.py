@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.store.clock import days_ahead
+from fairwise.store.clock import days_off
 from fairwise.study.quality import NAMES
 from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.console.rate_chart import last_hour, whole_study
@@ -60,9 +60,9 @@ class OverviewPages(ConsolePages):
 
     async def _numbers(self, study: StudyFolder) -> dict[str, Any]:
         picture = await self._beside(self._host.watch.now, study)
-        ahead = await self._read(partial(days_ahead, now=datetime.now(UTC))) if study.settings.retention_days else 0
+        off = await self._read(partial(days_off, now=datetime.now(UTC))) if study.settings.retention_days else 0
         return {
-            "days_ahead": ahead,
+            "days_off": off,
             "standing": self._host.standing,
             "picture": picture,
             "pairs": study.settings.pairs,

@@ -7,6 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from fairwise.store.panel_ids import same_ids
 from fairwise.store.progress import identities
 from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES
@@ -14,7 +15,7 @@ from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from fastapi.responses import Response
     from starlette.datastructures import QueryParams
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from fairwise.web.shared.watch import Person
 
 PAGE_SIZE = 50
-ANY_FLAG, NO_FLAG, EXCLUDED = "any", "none", "excluded"
+ANY_FLAG, NO_FLAG, EXCLUDED, SAME_ID = "any", "none", "excluded", "same_id"
 CAME_BY = {"open": "open link", "personal": "personal link", "room": "room", **PANELS}
 FLAGS = {ANY_FLAG: "any flag", NO_FLAG: "no flag", EXCLUDED: "excluded", **NAMES}
+_FOR_OWNERS = {**FLAGS, SAME_ID: "one panel’s id for several"}
 _SORTED_BY: dict[str, Callable[[Person], Any]] = {
     "number": lambda person: person.number,
     "state": lambda person: list(STATES).index(person.state),
@@ -59,7 +61,7 @@ class Wanted:
         page = query.get("page", "")
         return cls(
             state=one_of("state", STATES),
-            flag=one_of("flag", FLAGS),
+            flag=one_of("flag", _FOR_OWNERS if is_owner else FLAGS),
             came_by=one_of("came_by", CAME_BY),
             find=query.get("find", "").strip()[:100] if is_owner else "",
             sort=one_of("sort", _SORTED_BY, "number"),
@@ -67,8 +69,12 @@ class Wanted:
             page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,
         )
 
-    def among(self, people: Sequence[Person], who: Mapping[int, Identity]) -> list[Person]:
-        """Those who are wanted, in the order that is wanted."""
+    def among(
+        self, people: Sequence[Person], who: Mapping[int, Identity], same_id: Container[int] = ()
+    ) -> list[Person]:
+        """Those who are wanted, in the order that is wanted; `same_id` are those whose id others say they have."""
+        if self.flag == SAME_ID:
+            people = [person for person in people if person.number in same_id]
         found = [person for person in people if self._takes(person, who)]
         # By number where nothing else tells two apart, whichever way the rest goes.
         return sorted(found, key=_SORTED_BY[self.sort], reverse=self.down)
@@ -97,8 +103,8 @@ class Wanted:
 
 
 def _has_flag(person: Person, flag: str) -> bool:
-    if flag in ("", EXCLUDED):
-        return flag == "" or person.excluded
+    if flag in ("", SAME_ID, EXCLUDED):
+        return flag != EXCLUDED or person.excluded
     if flag in (ANY_FLAG, NO_FLAG):
         return bool(person.flags) == (flag == ANY_FLAG)
     return any(found.kind == flag for found in person.flags)
@@ -116,7 +122,8 @@ class ParticipantsPages(ConsolePages):
         wanted = Wanted.read(request.query_params, is_owner=is_owner)
         picture = await self._beside(self._host.watch.now, study)
         who = await self._read(identities) if is_owner else {}
-        found = wanted.among(picture.people, who)
+        same_id = await self._read(same_ids) if is_owner else {}
+        found = wanted.among(picture.people, who, same_id)
         pages = max(1, ceil(len(found) / PAGE_SIZE))
         wanted = replace(wanted, page=min(wanted.page, pages))
         first = (wanted.page - 1) * PAGE_SIZE
@@ -126,6 +133,8 @@ class ParticipantsPages(ConsolePages):
             wanted=wanted,
             people=found[first : first + PAGE_SIZE],
             who=who,
+            same_id=same_id,
+            ids_of_several=len({min(number, *others) for number, others in same_id.items()}),
             found=len(found),
             everyone=len(picture.people),
             first=first,
@@ -133,7 +142,7 @@ class ParticipantsPages(ConsolePages):
             pairs=study.settings.pairs,
             states=STATES,
             ways=CAME_BY,
-            flag_choices=FLAGS,
+            flag_choices=_FOR_OWNERS if is_owner else FLAGS,
             flag_names=NAMES,
             explained=EXPLAINED,
             left_after=int(LEFT_AFTER.total_seconds() // 60),

@@ -11,8 +11,8 @@ import pyarrow as pa
 from fastapi.responses import HTMLResponse
 
 from fairwise.errors import InputError
+from fairwise.study.cards import ID, cards_of
 from fairwise.study.languages import language
-from fairwise.study.people_cards import ID, cards_of
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
 from fairwise.study.translations import translated

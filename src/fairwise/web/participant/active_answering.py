@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from fairwise.store import active_assignment as laying_out
 from fairwise.store import pairs
 from fairwise.store.errors import StoreUnavailable
+from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import GivenAnswer
-from fairwise.study.active.study_chooser import Situation, StudyChooser
 from fairwise.study.signing import Keys
 from fairwise.web.participant.answer_model_refresh import CommonModel
 from fairwise.web.participant.answering import Answering

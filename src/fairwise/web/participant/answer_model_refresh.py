@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from fairwise.judgments import Answer
 from fairwise.store import answer_models
 from fairwise.store.engine import database_url, reading_engine
-from fairwise.study.active.model import GivenAnswer
-from fairwise.study.active.parameters import written
+from fairwise.study.active.model import GivenAnswer, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fairwise.store.store import Store
-    from fairwise.study.active.study_chooser import StudyChooser
+    from fairwise.study.active.chooser import StudyChooser
 
 _log = logging.getLogger("fairwise")
 # Anew when there are so many more answers, and not more often than this.

@@ -21,7 +21,7 @@ from fairwise.study.languages import marked
 from fairwise.study.panel_signatures import NotSigned
 from fairwise.study.recruitment_settings import filled
 from fairwise.web.participant.base import COOKIE, Asking, while_open
-from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject
+from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
 from fairwise.web.shared.cookies import cookie_of
@@ -42,16 +42,18 @@ _MONTH = 30 * _DAY
 _OVER = ("finished", "screened_out")
 _REFRESH_SECONDS = 15
 _LONGEST_KEY = 400
+_NOT_ME = "not me"
 
 _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
 
 
 class Resumed(NamedTuple):
-    """Where someone left off, as their link tells, or this device."""
+    """Where someone left off."""
 
     path: str
     by_device: bool
+    """Whether only this device tells that it was they; else their link does, or the panel, which signed both times."""
 
 
 class ArrivalPages(Asking):
@@ -76,31 +78,34 @@ class ArrivalPages(Asking):
 
     async def welcome(self, request: Request) -> Response:
         """For those who come by the open link or from the panel."""
-        if not self._is_open(request):
-            return await self.not_open(request, _path(await self._resumed(request, None)))
-        recruitment = self._settings.recruitment
         try:
-            visitor = self._panel.visitor(request.query_params)
+            sent = self._panel.visitor(request.query_params)
         except (Incomplete, NotSigned):
-            return self._incomplete(request)
-        if visitor is not None:
+            return self._incomplete(request) if self._is_open(request) else await self.not_open(request)
+        visitor = sent or Visitor(Arrival.by_open_link())
+        if sent is not None or self._settings.recruitment.open or not self._is_open(request):
             return await self._ask_consent(request, visitor)
-        if recruitment.open:
-            return await self._ask_consent(request, Visitor(Arrival.by_open_link()))
-        resume = await self._resumed(request, None)
-        csrf = self._keys.form("not me ")
-        page = self._in(request).closed_door(code_csrf=self._code_form(), resume=_path(resume), not_me_csrf=csrf)
+        resume = await self._resumed(request, visitor)
+        page = self._in(request).closed_door(
+            code_csrf=self._code_form(), resume=_path(resume), not_me=self._not_me(visitor, resume)
+        )
         return HTMLResponse(page)
 
     async def not_me(self, request: Request) -> Response:
         """Forget who began on this device, for whoever uses it now."""
         form = await read_form(request)
-        start_key = form.text("start_key", _LONGEST_KEY)
-        if not self._keys.is_form(f"not me {start_key}", form.text("csrf", 200)):
+        visitor = self._panel.returned(form.text("start_key", _LONGEST_KEY))
+        if visitor is None or not self._keys.is_form(form_subject(_NOT_ME, visitor), form.text("csrf", 200)):
             raise HTTPException(403)
-        response = self._to(Arrival.parsed(start_key).address if start_key else "/")
+        response = self._to(self._panel.address(visitor))
         self._forget_device(response)
         return response
+
+    def _not_me(self, visitor: Visitor, resume: Resumed | None) -> views.NotMe | None:
+        """A link of their own leads its owner alone; a device whoever holds it."""
+        if resume is None or not resume.by_device:
+            return None
+        return views.NotMe(self._keys.form(form_subject(_NOT_ME, visitor)), visitor.arrival.start_key)
 
     def _incomplete(self, request: Request) -> Response:
         said = self._in(request)
@@ -120,14 +125,14 @@ class ArrivalPages(Asking):
         if state == "withdrawn":
             return HTMLResponse(said.withdrawn())
         if state == "revoked":
-            return self._not_invited(request, Arrival.by_personal_link(token))
+            return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
         raise Unknown
 
-    def _not_invited(self, request: Request, arrival: Arrival) -> Response:
+    def _not_invited(self, request: Request, visitor: Visitor) -> Response:
         said = self._in(request)
         heading = said.say("This link no longer works")
         text = said.say("Whoever gave it to you has closed it. Ask them for another one.")
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(arrival)), 410)
+        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 410)
 
     async def again(self, request: Request) -> Response:
         """For a reload of what was a form."""
@@ -135,8 +140,8 @@ class ArrivalPages(Asking):
         text = said.say("Open the link again by which you came here.")
         return HTMLResponse(said.message(heading=said.say("This page cannot be opened like that"), text=text), 404)
 
-    def _way_here(self, arrival: Arrival, *, signed: bool = False) -> str:
-        return f"{self._prefix}{self._panel.address(Visitor(arrival, signed))}"
+    def _way_here(self, visitor: Visitor) -> str:
+        return f"{self._prefix}{self._panel.address(visitor)}"
 
     # Rooms
 
@@ -163,14 +168,12 @@ class ArrivalPages(Asking):
         if found is None or not found.is_open:
             return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM))
         visitor = Visitor(Arrival.into_room(found.code))
-        resume = await self._resumed(request, visitor.arrival)
+        resume = await self._resumed(request, visitor)
         if resume is None or not self._is_open(request):
             return await self._ask_consent(request, visitor)
         # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
-        start_key = visitor.arrival.start_key
-        csrf, way = self._keys.form(f"not me {start_key}"), self._way_here(visitor.arrival)
-        page = self._in(request).whose_device(resume=resume.path, start_key=start_key, csrf=csrf, way_here=way)
-        return HTMLResponse(page)
+        not_me, way = self._not_me(visitor, resume), self._way_here(visitor)
+        return HTMLResponse(self._in(request).whose_device(resume=resume.path, not_me=not_me, way_here=way))
 
     async def wall(self, request: Request) -> Response:
         """For the wall: the code, large, and as a picture for phones."""
@@ -195,10 +198,11 @@ class ArrivalPages(Asking):
 
     async def _ask_consent(self, request: Request, visitor: Visitor, problem: str | None = None) -> Response:
         arrival = visitor.arrival
-        resume = await self._resumed(request, arrival)
+        resume, way = await self._resumed(request, visitor), self._way_here(visitor)
         if not self._is_open(request):
-            # In a room devices go from hand to hand.
-            return await self.not_open(request, None if arrival.came_by == ROOM else _path(resume))
+            if arrival.came_by == ROOM:  # devices go from hand to hand
+                resume = None
+            return await self.not_open(request, _path(resume), self._not_me(visitor, resume), way)
         if resume is None and arrival.came_by in PANELS:
             look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
             state = await self._store(request).read(partial(look, contests=visitor.contests))
@@ -210,11 +214,10 @@ class ArrivalPages(Asking):
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
             resume=_path(resume),
-            # A link of their own leads its owner alone; a device whoever holds it.
-            not_me_csrf=self._keys.form(f"not me {arrival.start_key}") if resume and resume.by_device else None,
+            not_me=self._not_me(visitor, resume),
             contests=visitor.contests,
             problem=problem,
-            way_here=self._way_here(arrival, signed=visitor.signed),
+            way_here=way,
         )
         return HTMLResponse(page, 422 if problem else 200)
 
@@ -226,12 +229,13 @@ class ArrivalPages(Asking):
     def _mark(self, arrival: Arrival) -> bytes | None:
         return self._keys.mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None
 
-    async def _resumed(self, request: Request, arrival: Arrival | None) -> Resumed | None:
+    async def _resumed(self, request: Request, visitor: Visitor) -> Resumed | None:
         """Where this person left off: told by the panel's link, or by this device if it is the same person.
 
         Whoever has come to an end on a device has nothing to go on with: the next to use it may be somebody else.
         """
-        own = arrival.token(self._keys) if arrival is not None and arrival.is_lasting else None
+        arrival = visitor.arrival
+        own = arrival.token(self._keys) if arrival.is_lasting else None
         for token in (own, cookie_of(request, COOKIE)):
             if token is None:
                 continue
@@ -242,9 +246,9 @@ class ArrivalPages(Asking):
             if token == own:
                 return Resumed(f"{self._prefix}/p/{token}", by_device=False)
             # On a shared machine the last one to come may have been somebody else.
-            same = arrival is None or arrival.came_by not in PANELS or arrival.who == came.panel_id
+            same = arrival.came_by not in PANELS or arrival.who == came.panel_id
             if same and came.stage not in _OVER:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=True)
+                return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and came.panel_signed))
         return None
 
     async def _is_full(self, request: Request) -> bool:
@@ -294,24 +298,28 @@ class ArrivalPages(Asking):
             "Only so many can begin from one network within a quarter of an hour. Nothing is lost. Please try again in "
             "a quarter of an hour, or from another network."
         )
-        way = self._way_here(visitor.arrival, signed=visitor.signed)
+        way = self._way_here(visitor)
         page = said.message(heading=heading, text=text, back=way, way_here=way)
         return HTMLResponse(page, 429, headers={"retry-after": str(SECONDS)})
 
     def _refused(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
         """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
-        arrival = visitor.arrival
         if isinstance(problem, Full):
             return self._full(request, visitor)
         if isinstance(problem, NotInvited):
-            return self._not_invited(request, arrival)
+            return self._not_invited(request, visitor)
         if isinstance(problem, NotListed):
             return self._not_listed(request, visitor)
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
-        way = self._way_here(arrival, signed=visitor.signed)
-        page = self._in(request).id_taken(start_key=arrival.start_key, csrf=csrf, left=left, way_here=way)
+        page = self._in(request).id_taken(
+            start_key=visitor.arrival.start_key,
+            csrf=csrf,
+            panel=PANELS[visitor.arrival.came_by],
+            left=left,
+            way_here=self._way_here(visitor),
+        )
         return HTMLResponse(page, 200 if left else 409)
 
     async def _take_part(self, request: Request, visitor: Visitor) -> Response:
@@ -353,15 +361,14 @@ class ArrivalPages(Asking):
         arrival, back = visitor.arrival, None
         if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
             back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
-        way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(arrival, signed=visitor.signed)
+        way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
         return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
 
     def _not_listed(self, request: Request, visitor: Visitor) -> Response:
         said = self._in(request)
         heading = said.say("Your ID is not on the list")
         text = said.say("Only people whose ID is on a list can take part. Write to those who run the study.")
-        way = self._way_here(visitor.arrival, signed=visitor.signed)
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=way), 403)
+        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 403)
 
 
 def _path(resume: Resumed | None) -> str | None:

@@ -70,8 +70,8 @@ class PanelDoor:
             return visitor.arrival.address
         return f"{visitor.arrival.address}&{_CHECKED}={self._keys.form(_checked(visitor.arrival))}"
 
-    def returned(self, start_key: str, *, contests: bool) -> Visitor | None:
-        """Whose consent form this says it is; only its signature tells whether that is so: see consent_subject."""
+    def returned(self, start_key: str, *, contests: bool = False) -> Visitor | None:
+        """Whose form this says it is; only its signature tells whether that is so: see form_subject."""
         try:
             arrival = Arrival.parsed(start_key)
         except TypeError:
@@ -84,9 +84,14 @@ def _checked(arrival: Arrival) -> str:
     return f"sent by panel {arrival.start_key}"
 
 
-def consent_subject(version: str, visitor: Visitor) -> str:
-    """What a consent form is signed for: a version of the text, who came, and whether a panel vouched for it.
+def form_subject(purpose: str, visitor: Visitor) -> str:
+    """What a form for a visitor is signed for: its purpose, who came, and whether a panel vouched for it.
 
     So forms that were opened before the study had the panel's keys are worth nothing afterwards.
     """
-    return f"consent {version} {visitor.arrival.start_key}{' vouched for' if visitor.signed else ''}"
+    return f"{purpose} {visitor.arrival.start_key}{' vouched for' if visitor.signed else ''}"
+
+
+def consent_subject(version: str, visitor: Visitor) -> str:
+    """What a consent form is signed for: also a version of the text."""
+    return form_subject(f"consent {version}", visitor)

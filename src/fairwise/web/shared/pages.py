@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairwise.store.rooms import Room
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
-    from fairwise.web.shared.views import Answered, Closing, Me, Receipt, Result, Together, WayBack
+    from fairwise.web.shared.views import Answered, Closing, Me, NotMe, Receipt, Result, Together, WayBack
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400
@@ -90,22 +90,22 @@ class Pages:
         start_key: str,
         csrf: str,
         resume: str | None,
-        not_me_csrf: str | None = None,
+        not_me: NotMe | None = None,
         contests: bool = False,
         problem: str | None = None,
         way_here: str = "",
     ) -> str:
         """What the study asks for; ``resume`` is where someone left off, if they did.
 
-        With ``not_me_csrf`` that is known by the device, which may be another's; ``contests`` of someone whose id was
-        used by another.
+        With ``not_me`` that is known by the device, which may be another's; ``contests`` of someone whose id was used
+        by another.
         """
         return self._render(
             "consent",
             start_key=start_key,
             csrf=csrf,
             resume=resume,
-            not_me_csrf=not_me_csrf,
+            not_me=not_me,
             contests=contests,
             problem=problem,
             way_here=way_here,
@@ -116,28 +116,20 @@ class Pages:
         *,
         code_csrf: str,
         resume: str | None = None,
-        not_me_csrf: str | None = None,
+        not_me: NotMe | None = None,
         problem: str | None = None,
         typed: str = "",
     ) -> str:
         """For those who need a personal link or a room's code; ``typed`` is a code that was not right."""
-        return self._render(
-            "closed_door",
-            csrf=code_csrf,
-            resume=resume,
-            not_me_csrf=not_me_csrf,
-            start_key="",
-            problem=problem,
-            typed=typed,
-        )
+        return self._render("closed_door", csrf=code_csrf, resume=resume, not_me=not_me, problem=problem, typed=typed)
 
-    def whose_device(self, *, resume: str, start_key: str, csrf: str, way_here: str) -> str:
+    def whose_device(self, *, resume: str, not_me: NotMe | None, way_here: str) -> str:
         """In a room, before anything else: whether it was they who began on this device."""
-        return self._render("whose_device", resume=resume, start_key=start_key, not_me_csrf=csrf, way_here=way_here)
+        return self._render("whose_device", resume=resume, not_me=not_me, way_here=way_here)
 
-    def id_taken(self, *, start_key: str, csrf: str | None, left: bool, way_here: str) -> str:
-        """Someone began under their id before, or ``left``; with ``csrf`` they may say that it was not them."""
-        return self._render("id_taken", start_key=start_key, csrf=csrf, left=left, way_here=way_here)
+    def id_taken(self, *, start_key: str, csrf: str | None, panel: str, left: bool, way_here: str) -> str:
+        """Someone began under their id of a panel, or ``left``; with ``csrf`` they may say that it was not them."""
+        return self._render("id_taken", start_key=start_key, csrf=csrf, panel=panel, left=left, way_here=way_here)
 
     def wall(self, room: Room, *, address: str, qr: Markup) -> str:
         """A room's code, to be read from afar."""
@@ -286,10 +278,22 @@ class Pages:
         here: str,
         resume: str | None,
         sent: Mapping[str, str] | None,
+        not_me: NotMe | None = None,
         result: bool = False,
+        way_here: str = "",
     ) -> str:
         """While nobody may answer, or any more; ``sent`` is what came just now, to be sent again to ``here``."""
-        return self._render("not_open", me=me, closed=closed, here=here, resume=resume, sent=sent, result=result)
+        return self._render(
+            "not_open",
+            me=me,
+            closed=closed,
+            here=here,
+            resume=resume,
+            not_me=not_me,
+            sent=sent,
+            result=result,
+            way_here=way_here,
+        )
 
     def message(self, *, heading: str, text: str, back: str | None = None, way_here: str = "") -> str:
         """Anything that went another way than planned."""

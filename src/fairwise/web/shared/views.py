@@ -29,6 +29,14 @@ class Me:
 
 
 @dataclass(frozen=True)
+class NotMe:
+    """What the form "That is not me" carries, by which a device forgets who began on it."""
+
+    csrf: str
+    start_key: str
+
+
+@dataclass(frozen=True)
 class Given:
     """An answer that is current."""
 
