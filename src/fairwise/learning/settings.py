@@ -59,7 +59,7 @@ class Number:
             raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
 
 
-def _share(more: str = "", *, optional: bool = False) -> Number:
+def share(more: str = "", *, optional: bool = False) -> Number:
     return Number(f"number from 0 to 1{more}", high=1.0, optional=optional)
 
 
@@ -76,8 +76,8 @@ def _count(high: float = inf, *, optional: bool = False) -> Number:
 _ALLOWED: dict[str, Options | Number] = {
     "solver": Options(SOLVERS),
     "weighting": Options(WEIGHTINGS),
-    "gamma": _share(),
-    "eta": _share(" or None for no panel budget", optional=True),
+    "gamma": share(),
+    "eta": share(" or None for no panel budget", optional=True),
     "max_depth": _count(MAX_DEPTH),
     "max_thresholds": _count(optional=True),
     "n_rounds": _count(),
