@@ -8,8 +8,6 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import is_classifier
-
 from fairwise.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -136,6 +134,8 @@ def _check_estimator(estimator: Any) -> None:
     if isinstance(estimator, str):
         Options(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
         return
+    from sklearn.base import is_classifier  # an audit knows these settings and loads no scikit-learn
+
     # Stacked ones have no predict before they are fitted.
     needed = all(hasattr(estimator, name) for name in ("fit", "get_params")) and not isinstance(estimator, type)
     if not (needed and is_classifier(estimator)):
