@@ -1,4 +1,4 @@
-"""The pairs someone is shown, and their answers: every version kept, one current."""
+"""The pairs someone is shown, and their answers: every version kept, one current, of each round the last."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Said = tuple[str, str, int | None]
 
-
-# The pairs someone is shown, and their answers: every version kept, one current.
 
 MOST_VERSIONS = 50
 """How often a pair can be answered, all changes counted."""

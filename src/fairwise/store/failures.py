@@ -1,4 +1,4 @@
-"""Writes that failed: told in the log once a minute for each kind, and counted."""
+"""What is told in the log once a minute and kind: writes that failed, and what strangers cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit found, read from the files that it left (see job_files.py) when somebody looks at it."""
+"""What a fit leaves behind in ``jobs/<id>/`` of the study's folder: all of it or nothing, and how it is read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from fairwise.store.jobs import Job
 
-
-# What a fit leaves behind, in ``jobs/<id>/`` of the study's folder: all of it, or nothing.
 
 JOBS = "jobs"
 SUMMARY, FRONTIER = "summary.json", "frontier.json"

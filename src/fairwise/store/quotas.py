@@ -1,4 +1,4 @@
-"""How many may take part: in all, and of each relation to the decision. Places are provisional at first."""
+"""Places in a study: how many may take part, in all and by relation, and the rota of anchor pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personal links: one for each person, which leads them to the consent page first and later to where they were."""
+"""Who may come, and how: personal links, rooms with a code, and ids of a panel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept for so many days only: texts that people wrote, and who they are to a panel or to the operator."""
+"""Deleting in time what a study keeps for so many days only, by a clock as far as it can be believed."""
 
 from __future__ import annotations
 
