@@ -105,9 +105,9 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from fairwise.web.console import login  # noqa: PLC0415
 
     monkeypatch.setattr(login, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    passwords._nobodys.cache_clear()
+    login._nobodys.cache_clear()
     yield
-    passwords._nobodys.cache_clear()
+    login._nobodys.cache_clear()
 
 
 @pytest.fixture(scope="session")
