@@ -14,7 +14,7 @@ import typer
 
 from fairwise.cli.app import app
 from fairwise.cli.imported_answers import answer_map, column_map, translated
-from fairwise.judgments.source import Source
+from fairwise.tables.source import Source
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]

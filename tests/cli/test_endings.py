@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 import fairwise.auditing
 from fairwise.cli.app import app
-from fairwise.cli.output import write_whole
+from fairwise.cli.output import write_output
 from fairwise.errors import InputError
-from fairwise.plain_json import plain
+from fairwise.tables.plain_json import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_debug_shows_where(study: Study) -> None:
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 1
         assert "Traceback" in result.stderr
-        assert "table_file.py" in result.stderr
+        assert "tables/files.py" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(InputError, match=r"t.csv: cannot be written: No space left on device"):
-        write_whole(target, half)
+        write_output(target, half)
     assert target.read_text(encoding="utf-8") == "precious"
     assert list(tmp_path.iterdir()) == [target]
 

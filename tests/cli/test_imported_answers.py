@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fairwise.cli.imported_answers import ANSWERS, COLUMNS, SKIP, answer_map, column_map, translated
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.judgments.source import Source
 from fairwise.judgments.validation import DEFAULTS, REQUIRED
+from fairwise.tables.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

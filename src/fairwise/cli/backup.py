@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import check_folder, check_target, print_json, write_whole
+from fairwise.cli.output import check_folder, check_target, print_json, write_output
 from fairwise.cli.screen import Json, note, say, working
 
 
@@ -37,7 +37,7 @@ def backup(
     study = StudyFolder.open(folder)
     rows: dict[str, int] = {}
     with working("Writing the backup"):
-        write_whole(
+        write_output(
             out,
             lambda draft: rows.update(
                 take_backup(draft, study, database_of(folder, database), with_secret=with_secret)

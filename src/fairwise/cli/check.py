@@ -38,8 +38,8 @@ def check(
 
     fairwise check --people people.csv --id id --judgments judgments.csv
     """
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+    from fairwise.tables.people_file import PeopleFile
 
     file = PeopleFile.read(people, id)
     labels = None if outcome is None else file.outcome(outcome)

@@ -84,8 +84,8 @@ def demo(
 
 def _make_study(home: Path, seed: int) -> StudyFolder:
     from fairwise.datasets import load_compas
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.new_study import new_study
+    from fairwise.tables.people_file import PeopleFile
 
     people, outcome = load_compas()
     with working("Making the study"), tempfile.TemporaryDirectory() as folder:

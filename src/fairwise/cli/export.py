@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_table, write_whole
+from fairwise.cli.output import TABLES, check_target, print_json, write_output, write_table
 from fairwise.cli.screen import Json, note, say
 from fairwise.errors import InputError
 
@@ -68,13 +68,13 @@ def export(
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
-            write_whole(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
+            write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
     said.write(out)
     if texts_out is not None:
         safe = written.map(defused)
-        write_whole(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
+        write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
         write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
     answers, n_judges = len(said.frame), said.n_judges

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from fairwise.judgments.source import Source
+    from fairwise.tables.source import Source
 
 SKIP = "skip"
 # Written out, because fairwise.judgments takes long to load and --help must not wait for it.
@@ -124,7 +124,7 @@ def translated(
     fixed: Mapping[str, str],
 ) -> tuple[pd.DataFrame, Source, Account]:
     """Return the table in our own words and the rows that are left, or refuse the first unknown word by row."""
-    from fairwise.datasets.people_file import column_of
+    from fairwise.tables.people_file import column_of
 
     taken = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
     unused = tuple(name for name in taken if name in frame.columns and columns[name] != name)
@@ -145,7 +145,7 @@ def translated(
 
 def _as_text(column: pd.Series) -> pd.Series:
     """Return the cells as they are written; 1.0 from a Parquet file is 1, and nothing is the empty text."""
-    from fairwise.judgments.ids import text_of
+    from fairwise.tables.ids import text_of
 
     return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
 
@@ -155,7 +155,7 @@ def _only(source: Source, kept: Any) -> Source:
     import numpy as np
     import pandas as pd
 
-    from fairwise.judgments.source import Source
+    from fairwise.tables.source import Source
 
     if source.lines is not None:
         return Source(file=source.file, lines=source.lines[kept])

@@ -71,10 +71,10 @@ class JudgmentsOptions:
 
     def read(self, people: "pd.DataFrame | None" = None) -> "tuple[Judgments, Account | None]":
         """Return the judgments, and an account of what became what if anything was translated."""
-        from fairwise.datasets.table_file import read_table
         from fairwise.judgments import Judgments
         from fairwise.judgments.checked import Reading, check
         from fairwise.judgments.table import MEASURED_ONLY
+        from fairwise.tables.files import read_table
 
         frame, source = read_table(self.judgments, self._check_header)
         columns, fixed = column_map(self.map or ()), self._fixed()
@@ -88,8 +88,8 @@ class JudgmentsOptions:
 
     def _attributes(self) -> "pd.DataFrame | None":
         """What is known about the judges, if anything."""
-        from fairwise.datasets.people_file import column_of, typed
-        from fairwise.datasets.table_file import read_table
+        from fairwise.tables.files import read_table
+        from fairwise.tables.people_file import column_of, typed
 
         if self.judges is None:
             return None
@@ -102,9 +102,9 @@ class JudgmentsOptions:
 
     def _check_header(self, header: list[str]) -> None:
         """Refuse a file without the columns that are needed, and say how to name those that are there."""
-        from fairwise.datasets.table_file import require_column
-        from fairwise.judgments.ids import some
         from fairwise.judgments.validation import REQUIRED
+        from fairwise.tables.files import require_column
+        from fairwise.tables.ids import some
 
         columns, fixed = column_map(self.map or ()), self._fixed()
         for theirs in columns.values():

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fairwise.errors import InputError
-from fairwise.plain_json import json_text
+from fairwise.tables.plain_json import json_text
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,29 +40,20 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written to")
 
 
-def write_whole(path: Path, write: Callable[[Path], object], *, private: bool = False) -> None:
-    """Let `write` fill a draft, then give it the file's name; an error leaves what was there.
-
-    What is private, such as keys, names and what people wrote, only the file's owner can open.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+def write_output(path: Path, write: Callable[[Path], object], *, private: bool = False) -> None:
+    """Let `write` fill a draft, then give it the file's name; an error leaves what was there."""
     try:
-        if private:
-            draft.touch(mode=0o600)
-        write(draft)
-        draft.replace(path)
+        write_whole(path, write, private=private)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_table(frame: pd.DataFrame, path: Path, *, private: bool = False) -> None:
     """Write a table without its index as CSV or Parquet."""
     if path.suffix.lower() == ".parquet":
-        write_whole(path, lambda draft: frame.to_parquet(draft, index=False), private=private)
+        write_output(path, lambda draft: frame.to_parquet(draft, index=False), private=private)
     else:
-        write_whole(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"), private=private)
+        write_output(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"), private=private)
 
 
 def print_json(answer: Mapping[str, Any]) -> None:

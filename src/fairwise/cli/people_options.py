@@ -11,7 +11,7 @@ from fairwise.cli.parsing import names
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.tables.people_file import PeopleFile
 
 _PANEL = "People"
 PeoplePath = Annotated[
@@ -39,7 +39,7 @@ class PeopleOptions:
 
     def read(self) -> "TrainingPeople":
         """Read the table; the outcome is never among the columns to learn from."""
-        from fairwise.datasets.people_file import PeopleFile
+        from fairwise.tables.people_file import PeopleFile
 
         drop, only = names(self.drop), names(self.columns)
         file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *only)
@@ -58,7 +58,7 @@ class TrainingPeople:
 
     def label(self, text: str | None) -> Any:
         """Return the outcome's label that is written like this."""
-        from fairwise.datasets.people_file import label_written
+        from fairwise.tables.people_file import label_written
 
         if text is None:
             return None

@@ -85,9 +85,9 @@ class SimulationOptions:
     def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.plan import Cost
-        from fairwise.datasets.people_file import label_written
-        from fairwise.judgments.source import Source
         from fairwise.study.folder import OUTCOME
+        from fairwise.tables.people_file import label_written
+        from fairwise.tables.source import Source
 
         if self.fits == 0:
             return None

@@ -31,8 +31,8 @@ def predict(
     check_target(out, TABLES, [model, people])
     import pandas as pd
 
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.tables.people_file import PeopleFile
 
     fitted = PairwiseFairClassifier.load(model)
     file = PeopleFile.read(people, id)

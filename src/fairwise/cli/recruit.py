@@ -262,8 +262,8 @@ def base_address(url: str) -> str:
 
 
 def _panel_ids(file: Path) -> list[str]:
-    from fairwise.datasets.table_file import read_table, require_column
     from fairwise.study.arrivals import is_panel_id
+    from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)
     require_column("id", list(table.columns), source.where())
@@ -278,7 +278,7 @@ def _panel_ids(file: Path) -> list[str]:
 
 
 def _names(file: Path) -> list[str]:
-    from fairwise.datasets.table_file import read_table, require_column
+    from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)
     require_column("name", list(table.columns), source.where())

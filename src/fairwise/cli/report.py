@@ -8,7 +8,7 @@ import typer
 from fairwise.cli.expanded import expanded
 from fairwise.cli.judgments_options import JudgmentsOptions
 from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_folder, check_target, print_json, write_whole
+from fairwise.cli.output import check_folder, check_target, print_json, write_output
 from fairwise.cli.parsing import names
 from fairwise.cli.people_options import PeopleOptions
 from fairwise.cli.screen import Json, say, tell_import, working
@@ -102,7 +102,7 @@ def report(
             title=title,
             simulated=simulated,
         )
-        write_whole(out, lambda draft: write_report(found, draft, figures=figures))
+        write_output(out, lambda draft: write_report(found, draft, figures=figures))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})
@@ -126,8 +126,8 @@ def _own_words(given: str | None) -> str | None:
 def _curves(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    from fairwise.datasets.people_file import column_of, typed
-    from fairwise.datasets.table_file import read_table
+    from fairwise.tables.files import read_table
+    from fairwise.tables.people_file import column_of, typed
 
     frame, source = read_table(path)
     for name in _CURVE:

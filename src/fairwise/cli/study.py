@@ -101,8 +101,8 @@ def new(
       --outcome two_year_recid --show sex,age,priors_count \
       --treated-well "being released until the trial"
     """
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.new_study import new_study
+    from fairwise.tables.people_file import PeopleFile
 
     kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
     if strata is not None:
@@ -132,8 +132,8 @@ def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScore
         )
     if path is None or favorable_label is None:
         return None
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.folder import SCORE, GivenScores
+    from fairwise.tables.people_file import PeopleFile
 
     return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
 

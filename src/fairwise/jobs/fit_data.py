@@ -10,13 +10,13 @@ import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.judgments.ids import text_of
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import note_participants
 from fairwise.study.cards import ID
 from fairwise.study.fit_settings import FitSettings
 from fairwise.study.folder import PEOPLE, StudyFolder
-from fairwise.study.parquet import read_parquet
+from fairwise.tables.ids import text_of
+from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from fairwise.errors import JudgmentsError
-from fairwise.judgments.ids import encode, some
+from fairwise.tables.ids import encode, some
 
 JudgeAttributes: TypeAlias = pd.DataFrame | Mapping[Any, Mapping[str, Any]]
 

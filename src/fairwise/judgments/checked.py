@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
 from fairwise.judgments.attributes import JudgeAttributes, match
-from fairwise.judgments.ids import PeopleIds
-from fairwise.judgments.source import Source
 from fairwise.judgments.validation import Normalised, normalise
+from fairwise.tables.ids import PeopleIds
+from fairwise.tables.source import Source
 
 People: TypeAlias = pd.DataFrame | NDArray[Any]
 By: TypeAlias = Literal["id", "position"]

@@ -14,9 +14,9 @@ from sklearn.metrics import silhouette_score
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.drivers import judge_drivers
-from fairwise.judgments.ids import some
 from fairwise.judgments.oriented import orient
 from fairwise.judgments.table import Judgments
+from fairwise.tables.ids import some
 
 Basis: TypeAlias = Literal["auto", "shared pairs", "profiles"]
 Floats: TypeAlias = NDArray[np.float64]

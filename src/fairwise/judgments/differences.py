@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.judgments.ids import some
 from fairwise.judgments.oriented import Ints, Oriented
 from fairwise.judgments.table import Judgments
+from fairwise.tables.ids import some
 
 
 @dataclass(frozen=True, eq=False)

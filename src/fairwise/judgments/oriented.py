@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.judgments.answer import Answer
-from fairwise.judgments.ids import text_of
+from fairwise.tables.ids import text_of
 
 Ints = NDArray[np.int64]
 

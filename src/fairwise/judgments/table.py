@@ -14,9 +14,9 @@ from fairwise.judgments import files
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.attributes import JudgeAttributes
 from fairwise.judgments.checked import By, Checked, People, Reading, Rounds, check, rows_of, sides
-from fairwise.judgments.ids import encode, some, text_of
-from fairwise.judgments.source import Source
 from fairwise.judgments.validation import REQUIRED
+from fairwise.tables.ids import encode, some, text_of
+from fairwise.tables.source import Source
 
 Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -85,7 +85,7 @@ class Judgments:
         rounds: Rounds = "last",
         judge_attributes: JudgeAttributes | None = None,
     ) -> Self:
-        """Read a ``.csv`` (UTF-8, commas) or ``.parquet`` file; errors name the file and the line."""
+        """Read a ``.csv``, ``.tsv`` (UTF-8) or ``.parquet`` file; errors name the file and the line."""
         frame, source = files.read(Path(path))
         return cls(check(frame, source, people, Reading(by, measured_only, rounds), judge_attributes))
 

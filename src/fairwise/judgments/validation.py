@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError, shown
 from fairwise.judgments import columns
-from fairwise.judgments.ids import PeopleIds, encode, is_integer, plain, some
-from fairwise.judgments.source import Source
+from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
+from fairwise.tables.source import Source
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": "uniform"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.rounding import share_difference
 from fairwise.store.job_files import FRONTIER, SCORES, SUMMARY, job_folder
-from fairwise.study.parquet import read_parquet
+from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,6 @@ from sklearn.base import BaseEstimator
 
 from fairwise.constraints.violations import STATUS
 from fairwise.errors import ModelFileError
-from fairwise.judgments import parquet
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
 from fairwise.learning.model.certificate import Certificate
 from fairwise.learning.model.deterministic import Derandomization
@@ -32,6 +31,7 @@ from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
+from fairwise.tables import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

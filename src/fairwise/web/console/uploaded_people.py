@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairwise.datasets.people_file import PeopleFile, typed
-from fairwise.datasets.table_file import read_table
 from fairwise.errors import InputError
 from fairwise.study.new_study import plain
-from fairwise.study.parquet import read_parquet
 from fairwise.study.signing import Keys
+from fairwise.tables.files import read_table
+from fairwise.tables.parquet import read_parquet
+from fairwise.tables.people_file import PeopleFile, typed
 
 if TYPE_CHECKING:
     from pathlib import Path

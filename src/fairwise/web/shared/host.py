@@ -16,8 +16,8 @@ from fairwise.store.store import Store
 from fairwise.store.study_state import standing
 from fairwise.study.editions import CONSENT, SETTINGS, TASK
 from fairwise.study.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
-from fairwise.study.private_files import make_private
 from fairwise.study.signing import Keys
+from fairwise.tables.safe_files import make_private
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
 from fairwise.web.shared.watch import Watch
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairwise.datasets.table_file import require_column
 from fairwise.errors import InputError
-from fairwise.judgments import close_match
-from fairwise.judgments.close_match import did_you_mean
-from fairwise.judgments.ids import some
+from fairwise.tables import source
+from fairwise.tables.files import require_column
+from fairwise.tables.ids import some
+from fairwise.tables.source import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ def test_long_names_are_neither_compared_nor_shown_whole(monkeypatch: pytest.Mon
         assert all(len(text) <= 60 for text in (word, *names))
         return compare(word, names, **how)
 
-    monkeypatch.setattr(close_match, "get_close_matches", compared)
+    monkeypatch.setattr(source, "get_close_matches", compared)
     letters = "".join(map(chr, range(0x4E00, 0x9E00))) * 5
     for name, known in ((letters, [letters[1:]]), ("age", [letters, *(f"c{k}" for k in range(100_000))])):
         with pytest.raises(InputError) as caught:

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.datasets.people_file import PeopleFile, label_written, typed
-from fairwise.datasets.plain_csv import read_plain
-from fairwise.datasets.table_file import read_table
 from fairwise.errors import InputError
+from fairwise.tables.files import read_plain, read_table
+from fairwise.tables.people_file import PeopleFile, label_written, typed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,13 +1,14 @@
-"""Where a table came from, so that an error can say exactly where to look."""
+"""Where a table came from and how its values and names are shown, so that an error can say exactly where to look."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError
-from fairwise.judgments.close_match import cut
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,28 @@ class Source:
             return
         first = int(rows[0])
         more = f" ({rows.size - 1} more such rows)" if rows.size > 1 else ""
-        raise JudgmentsError(f"{self.where(first, column)}: {shown(values.iloc[first])} {rule}{more}")
+        raise JudgmentsError(f"{self.where(first, column)}: {cell_text(values.iloc[first])} {rule}{more}")
 
 
-def shown(value: object) -> str:
+def cell_text(value: object) -> str:
     """Return a value as it can be recognised in the table; nothing there is called empty."""
     missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
     if missing or value == "":
         return "empty"
     return cut(repr(value.item() if isinstance(value, np.generic) else value))
+
+
+_LONGEST, _MOST = 60, 500
+"""To compare two names takes time that grows with the product of their lengths, and both may come from anywhere."""
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return a hint for an error message, with the nearest of the first names that are not too long, or ""."""
+    names = {one.lower(): one for one in reversed(known[:_MOST]) if len(one) <= _LONGEST}
+    near = get_close_matches(name.lower(), names, n=1) if len(name) <= _LONGEST else []
+    return f" (did you mean {names[near[0]]!r}?)" if near else ""
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text, for an error message."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

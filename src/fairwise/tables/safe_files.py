@@ -1,19 +1,39 @@
-"""Files that only their owner can open: what people said, who tried to log in, and the study's secret."""
+"""Files that are written whole or not at all, and files that only their owner can open."""
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 _log = logging.getLogger("fairwise")
 PRIVATE = 0o600
+
+
+def write_whole(path: Path, write: Callable[[Path], object], *, private: bool = False, lasting: bool = False) -> None:
+    """Let `write` fill a draft, then give it the file's name; an error leaves what was there.
+
+    What is private, such as keys, names and what people wrote, only the file's owner can open. What is lasting is on
+    the disk before it has its name, so that it is whole even if the machine stops.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        if private:
+            draft.touch(mode=PRIVATE, exist_ok=False)
+        write(draft)
+        if lasting:
+            with draft.open("rb+") as opened:
+                os.fsync(opened.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def create_private(file: Path) -> None:

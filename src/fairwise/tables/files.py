@@ -6,25 +6,23 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
+from numpy.typing import NDArray
 
-from fairwise.datasets.plain_csv import read_plain
 from fairwise.errors import InputError
-from fairwise.judgments import parquet
-from fairwise.judgments.close_match import cut, did_you_mean
-from fairwise.judgments.ids import some
-from fairwise.judgments.source import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from fairwise.tables import parquet
+from fairwise.tables.ids import some
+from fairwise.tables.source import Source, cut, did_you_mean
 
 HeaderCheck = Callable[[list[str]], None]
 _LONGEST_LINE = 1 << 20
 _BATCH = 50_000
+_BLOCK = 1 << 20
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _OPEN = re.compile("field limit|unexpected end")
 _PARQUET = b"PAR1"
@@ -39,12 +37,16 @@ _OTHER_FORMATS = {
 
 
 def read_table(
-    path: Path, check_header: HeaderCheck = lambda _: None, most_cells: int = parquet.MOST_CELLS
+    path: Path,
+    check_header: HeaderCheck = lambda _: None,
+    most_cells: int = parquet.MOST_CELLS,
+    *,
+    may_be_empty: bool = False,
 ) -> tuple[pd.DataFrame, Source]:
-    """Return the table in a ``.csv`` (every cell as text) or ``.parquet`` file, and where its rows are.
+    """Return the table in a ``.csv``, ``.tsv`` (every cell as text) or ``.parquet`` file, and where its rows are.
 
     `check_header` may refuse the columns' names before the rows are read; `most_cells` is for Parquet, of which a few
-    bytes may be any number of rows.
+    bytes may be any number of rows. A header without rows is refused unless it `may_be_empty`.
     """
     kind = path.suffix.lower()
     if kind not in {".csv", ".tsv", ".parquet"}:
@@ -53,15 +55,17 @@ def read_table(
         if path.is_dir():
             raise InputError(f"{path}: a folder, not a file")
         with path.open("rb") as file:
-            return (
-                _read_parquet(path, file, check_header, most_cells)
-                if kind == ".parquet"
-                else _read_csv(path, file, check_header)
-            )
+            if kind == ".parquet":
+                frame, source = _read_parquet(path, file, check_header, most_cells)
+            else:
+                frame, source = _read_csv(path, file, check_header)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if frame.empty and not may_be_empty:
+        raise InputError(f"{path}: only a header ({some(frame.columns)}) and not a single row")
+    return frame, source
 
 
 def _read_parquet(
@@ -79,7 +83,7 @@ def _read_parquet(
     header = [str(name) for name in frame.columns]
     _refuse_twice(path, header)
     check_header(header)
-    return _filled(path, frame.set_axis(header, axis="columns")), Source(file=str(path))
+    return frame.set_axis(header, axis="columns"), Source(file=str(path))
 
 
 def _read_csv(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd.DataFrame, Source]:
@@ -101,8 +105,45 @@ def _read_csv(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd
     # Nothing of a plain file needs explaining, and a million rows are read in a second or two.
     plain = read_plain(path, header, separator) if first == 1 else None
     if plain is not None:
-        return _filled(path, plain.to_pandas()), Source(file=str(path), lines=np.arange(2, 2 + plain.num_rows))
+        return plain.to_pandas(), Source(file=str(path), lines=np.arange(2, 2 + plain.num_rows))
     return _carefully_read(path, rows, header, separator)
+
+
+def read_plain(path: Path, header: Sequence[str], separator: str) -> pa.Table | None:
+    """Return the rows below the header on line 1, every cell as text, or None where the file is not as plain.
+
+    Without quotation marks, blank lines or anything odd Arrow may split at every separator, and fast. What is odd is
+    left to the careful reader, which is slow but can say what is wrong and where.
+    """
+    with path.open("rb") as file:
+        try:
+            table = arrow_csv.read_csv(
+                file,
+                read_options=arrow_csv.ReadOptions(column_names=list(header), skip_rows=1, block_size=_BLOCK),
+                parse_options=arrow_csv.ParseOptions(delimiter=separator, quote_char=False),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(header, pa.large_string()), strings_can_be_null=False
+                ),
+            )
+        except pa.ArrowInvalid:  # cells missing or too many, not UTF-8, a line longer than a block
+            return None
+        file.seek(0)
+        return table if table.num_rows + 1 == _plain_lines(file) else None
+
+
+def _plain_lines(file: BinaryIO) -> int | None:
+    """Return how many lines there are, or None if there is a quotation mark, a NUL or a line end of its own kind."""
+    ends = returns = both = 0
+    last = b"\n"
+    while block := file.read(_BLOCK):
+        if b'"' in block or b"\0" in block:
+            return None
+        joined = last + block
+        ends += block.count(b"\n")
+        returns += block.count(b"\r")
+        both += joined.count(b"\r\n")
+        last = block[-1:]
+    return ends + (last != b"\n") if returns == both else None
 
 
 def _carefully_read(
@@ -121,7 +162,7 @@ def _carefully_read(
         cells = zip(*(row for _, row in batch), strict=True)
         batches.append(pa.record_batch([pa.array(column, pa.large_string()) for column in cells], header))
     frame = pa.Table.from_batches(batches, pa.schema([(name, pa.large_string()) for name in header])).to_pandas()
-    return _filled(path, frame), Source(file=str(path), lines=np.concatenate(numbers))
+    return frame, Source(file=str(path), lines=np.concatenate(numbers))
 
 
 def _rows(path: Path, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -195,9 +236,3 @@ def require_column(name: str, header: Sequence[str], where: str) -> None:
 
 def _cells(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
-
-
-def _filled(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    if frame.empty:
-        raise InputError(f"{path}: only a header ({some(frame.columns)}) and not a single row")
-    return frame
