@@ -155,7 +155,10 @@ def test_without_people_ids_are_numbers_only_if_all_are(tmp_path: Path) -> None:
             HEADER + '"x\ny",1,2,same\r\n"x\r\rz",1,2,same\r\nx,3,3,same\r\n',
             ["line 5, column b: '3' is also a"],
         ),
-        (HEADER + "x,1,2,same\nx,1,3\n", ["line 3: 3 cells where the header has 4 (cells are separated by commas): 'x', '1', '3'"]),
+        (
+            HEADER + "x,1,2,same\nx,1,3\n",
+            ["line 3: 3 cells where the header has 4 (cells are separated by commas): 'x', '1', '3'"],
+        ),
         (HEADER + "x,1,2,same\nx,1,3,same,9\n", ["line 3: 5 cells"]),
         (HEADER + 'x,1,2,same\n"x,1,3,same\nx,1,4,same\n', ["line 3: not a CSV row"]),
         (HEADER + 'x,1,2,same\nx,1,3,"same\nx,1,4,same\n', ["line 3: not a CSV row"]),

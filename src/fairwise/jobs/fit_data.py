@@ -17,6 +17,7 @@ from fairwise.study.fit_settings import FitSettings
 from fairwise.study.folder import PEOPLE, StudyFolder
 from fairwise.tables.ids import text_of
 from fairwise.tables.parquet import read_parquet
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -88,5 +89,4 @@ def _keep(connection: Connection, settings: FitSettings, names: set[str], kept: 
     known = judges(connection)
     about = known[known["judge"].isin(said.judges)]
     about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
-    about.to_parquet(kept / f"{_RELATIONS}.part", index=False)
-    (kept / f"{_RELATIONS}.part").replace(kept / _RELATIONS)  # comes last: with it, all is there
+    write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,9 @@ import sqlalchemy as sa
 from fairwise.store.export import judge_name
 from fairwise.store.job_files import JOBS, MODEL, MODEL_PRICES, MODEL_SCHEMA, PRICES, REPORT, WITH_ANSWERS
 from fairwise.store.tables import participants
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -64,25 +63,14 @@ def _move(file: Path, everyone: set[str]) -> None:
         for name in WITH_ANSWERS:
             file.with_name(name).unlink(missing_ok=True)
     elif (file.parent / REPORT).exists():
-        _replace(file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft))
+        write_whole(
+            file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft), private=True, lasting=True
+        )
     node["content"], node["key_types"]["content"] = {}, []
-    _replace(file, lambda draft: _write(draft, schema, others))
+    write_whole(file, lambda draft: _write(draft, schema, others), private=True, lasting=True)
 
 
 def _write(draft: Path, schema: Any, others: dict[str, bytes]) -> None:
     with zipfile.ZipFile(draft, "w") as archive:
         for name, content in {**others, MODEL_SCHEMA: json.dumps(schema, indent=2).encode()}.items():
             archive.writestr(name, content)
-
-
-def _replace(file: Path, write: Callable[[Path], None]) -> None:
-    """Whole or not at all, also if the machine stops now."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        draft.touch(mode=0o600)
-        write(draft)
-        with draft.open("rb+") as opened:
-            os.fsync(opened.fileno())
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

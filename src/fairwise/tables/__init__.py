@@ -1,1 +1,1 @@
-"""Users' files: CSV and Parquet with where each row is, people, ids; files written whole or not at all; JSON for programs."""
+"""Users' files: CSV, Parquet, people and ids, with where each row is; files written whole or not at all; JSON."""
