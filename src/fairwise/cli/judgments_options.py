@@ -72,8 +72,8 @@ class JudgmentsOptions:
     def read(self, people: "pd.DataFrame | None" = None) -> "tuple[Judgments, Account | None]":
         """Return the judgments, and an account of what became what if anything was translated."""
         from fairwise.judgments import Judgments
-        from fairwise.judgments.checked import Reading, check
         from fairwise.judgments.table import MEASURED_ONLY
+        from fairwise.judgments.validation import Reading, check
         from fairwise.tables.files import read_table
 
         frame, source = read_table(self.judgments, self._check_header)
