@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from fairwise.cli.app import app
-from fairwise.cli.imported_answers import answer_map, column_map, translated
+from fairwise.cli.options.judgments import answer_map, column_map, translated
 from fairwise.tables.source import Source
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")

@@ -431,8 +431,8 @@ DEFENCES = (
         ("jobs/steps.py", "self._done.parent.mkdir(mode=0o700, exist_ok=True)", "self._done.parent.mkdir(exist_ok=True)"),
         ("jobs/steps.py", "self.unfinished.mkdir(mode=0o700, exist_ok=True)", "self.unfinished.mkdir(exist_ok=True)"),
     )),
-    one("a cluster without TLS is warned about", "cli/test_dask_tls.py::test_nobody_without_the_key_talks_to_a_cluster",
-        "cli/cluster.py", """if not address.startswith("tls://"):""", "if False:"),
+    one("a cluster without TLS is warned about", "cli/options/test_learning.py::test_nobody_without_the_key_talks_to_a_cluster",
+        "cli/options/learning.py", """if not address.startswith("tls://"):""", "if False:"),
     # Restarts and disks
     one("a folder knows its database", "faults/test_own_database.py::test_a_closed_study_does_not_run_open_on_an_empty_database",
         "store/store.py", "            check_identity(url, home, fingerprint)\n", "            pass\n"),

@@ -5,14 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.cluster import DaskAddress, connected
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.large_people import scores_in_blocks
-from fairwise.cli.learning_options import Gamma, WeightingOption
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.parsing import names
-from fairwise.cli.screen import Json, heading, print_frame, say, tell_import
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, connected
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import scores_in_blocks
+from fairwise.cli.terminal import (
+    TABLES,
+    Json,
+    check_target,
+    heading,
+    print_frame,
+    print_json,
+    say,
+    tell_import,
+    write_table,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

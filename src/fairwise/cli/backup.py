@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import check_folder, check_target, print_json, write_output
-from fairwise.cli.screen import Json, note, say, working
+from fairwise.cli.terminal import Json, check_folder, check_target, note, print_json, say, working, write_output
 
 
 def backup(

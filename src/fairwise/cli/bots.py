@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fairwise.cli.output import print_json
-from fairwise.cli.screen import Json, counting, say
+from fairwise.cli.terminal import Json, counting, print_json, say
 
 
 def bots(

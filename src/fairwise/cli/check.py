@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.output import print_json
-from fairwise.cli.people_options import IdColumn, PeoplePath
-from fairwise.cli.screen import Json, heading, say, tell_import, working
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.terminal import Json, heading, print_json, say, tell_import, working
 
 if TYPE_CHECKING:
     import pandas as pd

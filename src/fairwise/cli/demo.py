@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.output import check_folder
-from fairwise.cli.parsing import behind, budget
-from fairwise.cli.screen import counting, heading, note, say, working
+from fairwise.cli.options.parsing import behind, budget
+from fairwise.cli.terminal import check_folder, counting, heading, note, say, working
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_output, write_table
-from fairwise.cli.screen import Json, note, say
+from fairwise.cli.terminal import TABLES, Json, check_target, note, print_json, say, write_output, write_table
 from fairwise.errors import InputError
 
 

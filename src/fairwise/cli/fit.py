@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.cluster import DaskAddress, connected
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.large_people import label_written, people_in_blocks
-from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_target, print_json
-from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, heading, note, print_frame, say, tell_import, working
-from fairwise.cli.training import Task
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import DaskAddress, LearningOptions, Task, connected
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.people import PeopleOptions, label_written, people_in_blocks
+from fairwise.cli.terminal import Json, check_target, heading, note, print_frame, print_json, say, tell_import, working
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.guard import debuggable
-from fairwise.cli.output import print_json
+from fairwise.cli.error_handling import debuggable
 from fairwise.cli.recruit import HERE, DatabaseOption, StudyArgument, UrlOption, base_address
-from fairwise.cli.screen import Json, say
+from fairwise.cli.terminal import Json, print_json, say
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

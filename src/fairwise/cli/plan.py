@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import print_json
-from fairwise.cli.parsing import Budget, behind, budget, fraction, sizes
-from fairwise.cli.screen import Json, print_frame, say, stages
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.parsing import Budget, behind, budget, fraction, sizes
+from fairwise.cli.terminal import Json, print_frame, print_json, say, stages
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from math import exp, isnan
 from typing import TYPE_CHECKING
 
 from fairwise.auditing.plan import PLANNING_WORDS
-from fairwise.cli.screen import heading, print_frame, say
+from fairwise.cli.terminal import heading, print_frame, say
 from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.people_options import IdColumn, PeoplePath
-from fairwise.cli.screen import Json, say
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.terminal import TABLES, Json, check_target, print_json, say, write_table
 
 
 @expanded

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.screen import Json, print_frame, say
+from fairwise.cli.terminal import TABLES, Json, check_target, print_frame, print_json, say, write_table
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_folder, check_target, print_json, write_output
-from fairwise.cli.parsing import names
-from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, say, tell_import, working
-from fairwise.cli.training import Task
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import LearningOptions, Task
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import PeopleOptions
+from fairwise.cli.terminal import Json, check_folder, check_target, print_json, say, tell_import, working, write_output
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import check_folder, check_target, print_json
-from fairwise.cli.parsing import behind, sizes
-from fairwise.cli.screen import Json, note, print_frame, say, stages
+from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.parsing import behind, sizes
+from fairwise.cli.terminal import Json, check_folder, check_target, note, print_frame, print_json, say, stages
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Whom:
         return _Asked(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
 
     def _own_people(self) -> _Asked:
-        from fairwise.cli.people_options import PeopleOptions
+        from fairwise.cli.options.people import PeopleOptions
 
         if self.people is None or self.judgments is None or self.id is None or self.outcome is None:
             raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
@@ -115,7 +114,7 @@ class Whom:
 
 
 def _said(path: Path, people: "pd.DataFrame") -> "Judgments":
-    from fairwise.cli.judgments_options import JudgmentsOptions
+    from fairwise.cli.options.judgments import JudgmentsOptions
 
     said, _ = JudgmentsOptions(path).read(people)
     return said

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import fairwise.auditing
 from fairwise.cli.app import app
-from fairwise.cli.output import write_output
+from fairwise.cli.terminal import write_output
 from fairwise.errors import InputError
 from fairwise.tables.plain_json import plain
 

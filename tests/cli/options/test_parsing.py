@@ -5,7 +5,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.cli.parsing import Budget, budget, fraction, fractions, group_rule, names, sizes
+from fairwise.cli.options.parsing import Budget, budget, fraction, fractions, group_rule, names, sizes
 
 hundredths = st.integers(0, 100)
 

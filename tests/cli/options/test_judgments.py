@@ -10,7 +10,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.cli.imported_answers import ANSWERS, COLUMNS, SKIP, answer_map, column_map, translated
+from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, column_map, translated
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.validation import DEFAULTS, REQUIRED

@@ -1,18 +1,28 @@
-"""Options about the model to learn, and the settings they stand for."""
+"""Options about the model to learn and where that is done, the settings they stand for, and all that a fit needs."""
 
+from __future__ import annotations
+
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.parsing import Budget, GroupRule, budget, fraction, group_rule
+from fairwise.cli.options.parsing import Budget, GroupRule, budget, fraction, group_rule
+from fairwise.cli.terminal import note
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
-    from fairwise.cli.people_options import TrainingPeople
+    from fairwise.cli.options.judgments import Account, JudgmentsOptions
+    from fairwise.cli.options.people import PeopleOptions, TrainingPeople
+    from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
 
 Estimator = Literal["linear", "linear-regression", "tree"]
 Solver = Literal["column-generation", "no-regret"]
@@ -128,7 +138,7 @@ class LearningOptions:
                 "for groups of several columns write fpr:0.02:race+sex."
             )
 
-    def settings(self, people: "TrainingPeople") -> dict[str, Any]:
+    def settings(self, people: TrainingPeople) -> dict[str, Any]:
         """Return keywords for PairwiseFairClassifier, checked before any long work."""
         return self.chosen(people.label(self.favorable_label))
 
@@ -157,7 +167,7 @@ class LearningOptions:
         FitSettings.of(PairwiseFairClassifier(**chosen).get_params(deep=False))
         return chosen
 
-    def sensitive_features(self, people: "TrainingPeople") -> "pd.DataFrame | None":
+    def sensitive_features(self, people: TrainingPeople) -> pd.DataFrame | None:
         """Return the groups that the rules are about; also of columns that are not learnt from."""
         if not self.group_constraint:
             return None
@@ -173,11 +183,88 @@ class LearningOptions:
         return [parity(rule.moment, rule.bound) for rule in self.group_constraint or ()] or None
 
 
-def require_direction(favorable_label: str | None, people: "TrainingPeople", has_ordered: bool) -> None:
+def require_direction(favorable_label: str | None, people: TrainingPeople, has_ordered: bool) -> None:
     """Say in the command's own words that an ordered answer needs a good outcome."""
     if has_ordered and favorable_label is None:
         labels = " or ".join(str(label) for label in sorted(people.outcome.unique().tolist(), key=str))
         raise InputError(
             "some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
             f"give --favorable-label {labels}"
+        )
+
+
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", help="Scheduler of a dask cluster whose workers do the work: tls://host:8786.", metavar="ADDRESS"
+    ),
+]
+_PATIENCE = 10  # seconds
+
+
+def warn_without_tls(address: str) -> None:
+    """Say who else can use such a cluster, and read what is sent to it."""
+    if not address.startswith("tls://"):
+        note(
+            f"--dask {address}: without TLS everyone who can reach that scheduler can run code on it, and read what is "
+            "sent to it. docs/howto/dask.md says how to use tls://…"
+        )
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Yield a client of the cluster, or None where no address is given."""
+    if address is None:
+        yield None
+        return
+    from distributed import Client
+
+    warn_without_tls(address)
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
+        raise InputError(f"--dask {address}: no dask scheduler answers there ({error})") from None
+    with client:
+        if not client.nthreads():
+            raise InputError(f"--dask {address}: the scheduler has no workers; start some with dask worker {address}")
+        yield client
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything a fit needs, read and checked."""
+
+    people: TrainingPeople
+    judgments: Judgments
+    account: Account | None
+    settings: dict[str, Any]
+    sensitive: pd.DataFrame | None
+    seed: int
+
+    @classmethod
+    def read(
+        cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions, *, to_fit: bool = True
+    ) -> Task:
+        """Read both files and check every setting, before any long work."""
+        known = people.read()
+        settings = learning.settings(known)
+        said, account = judgments.read(known.features)
+        if to_fit:
+            require_direction(learning.favorable_label, known, said.has_ordered)
+        return cls(known, said, account, settings, learning.sensitive_features(known), learning.seed)
+
+    def model(self) -> PairwiseFairClassifier:
+        """Return a model with these settings, not fitted yet."""
+        from fairwise.learning.estimator import PairwiseFairClassifier
+
+        return PairwiseFairClassifier(**self.settings)
+
+    def fitted(self, client: Any = None) -> PairwiseFairClassifier:
+        """Return the model, fitted; by a dask cluster where there is a client of one."""
+        return self.model().fit(
+            self.people.features,
+            self.people.outcome,
+            judgments=self.judgments,
+            sensitive_features=self.sensitive,
+            client=client,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from fairwise.cli import large_people
+from fairwise.cli.options import people as people_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ def files(study: Study) -> list[str]:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_people, "MANY_ROWS", 10)
+    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
 
 
 def test_fit(
@@ -48,7 +48,7 @@ def test_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     in_memory = answer("fit", *files, *TWO_PASSES, "--no-held-out")
-    monkeypatch.setattr(large_people, "MANY_ROWS", 10)
+    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
     in_blocks = answer("fit", *files, *TWO_PASSES, "--out", study.folder / "model.skops")
     assert_alike(in_blocks["certificate"], in_memory["certificate"])
     assert (in_blocks["people"], in_blocks["held_out"]) == (60, None)
@@ -66,7 +66,7 @@ def test_frontier(
 ) -> None:
     asked = [*files, *TWO_PASSES, "--gammas", "0:1:0.5", "--by", "judge", "--out", study.folder / "curves.csv"]
     in_memory = answer("frontier", *asked)
-    monkeypatch.setattr(large_people, "MANY_ROWS", 10)
+    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
     in_blocks = answer("frontier", *asked)
     assert in_blocks["rows"] == in_memory["rows"] == 12
     for mine, theirs in zip(in_blocks["curves"], in_memory["curves"], strict=True):
@@ -86,7 +86,7 @@ def test_audit(
 ) -> None:
     asked = ["--scores", scores, "--judgments", study.judgments, "--favorable-label", "1"]
     in_memory = answer("audit", *asked)
-    monkeypatch.setattr(large_people, "MANY_ROWS", 10)
+    monkeypatch.setattr(people_options, "MANY_ROWS", 10)
     assert answer("audit", *asked) == in_memory
 
 
