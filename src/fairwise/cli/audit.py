@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, connected
-from fairwise.cli.options.option_groups import expanded
+from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
+from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import scores_in_blocks
 from fairwise.cli.terminal import (
     TABLES,
     Json,
     check_target,
+    echo,
     heading,
     print_frame,
+    print_import,
     print_json,
-    say,
-    tell_import,
     write_table,
 )
 from fairwise.errors import InputError
@@ -59,7 +59,7 @@ _GROUP_HEADINGS = {
 }
 
 
-@expanded
+@with_option_groups
 def audit(
     scores: Annotated[Path, typer.Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
@@ -120,17 +120,17 @@ def audit(
         located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
     about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
     about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
-    with connected(dask) as client:
+    with dask_client(dask) as client:
         result = audited(given, said, gamma, weighting=weighting, client=client, **about)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:
         print_json(_json(result) | {"imported": None if account is None else account.as_json(), "pairs": out})
         return
-    tell_import(account)
+    print_import(account)
     _show(result)
     if out is not None:
-        say(f"\nEvery pair, the worst first, is in {out}.")
+        echo(f"\nEvery pair, the worst first, is in {out}.")
 
 
 def _direction(
@@ -193,11 +193,11 @@ def _show(result: "Audit") -> None:
     from fairwise.constraints.violations import PRECISION
 
     overall = str(result).splitlines()
-    say("\n".join(line for line in overall if not line.startswith("Person ")))
+    echo("\n".join(line for line in overall if not line.startswith("Person ")))
     worst = _worst(result)
     if worst:
         heading("Worst pairs (chances of the good outcome)")
-        say("\n".join(worst))
+        echo("\n".join(worst))
     judges = result.by_judge
     if len(judges) > 1 and (judges["mean_excess"] > PRECISION).any():
         heading("Judges who get least of what they asked for")
@@ -209,11 +209,11 @@ def _show(result: "Audit") -> None:
         rough = known & ~result.by_attribute["mean_excess_covered"]
         print_frame(result.by_attribute.assign(mark=rough.map({True: "*", False: ""})), _ATTRIBUTE_HEADINGS)
         if rough.any():
-            say(NOT_COVERED)
+            echo(NOT_COVERED)
     if result.by_group is not None:
         heading("Groups")
         print_frame(result.by_group, _GROUP_HEADINGS)
-        say("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
+        echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
 
 
 def _json(result: "Audit") -> dict[str, Any]:

@@ -16,7 +16,7 @@ WRONG_USAGE = 2
 INTERRUPTED = 130
 
 
-class Guarded(TyperGroup):
+class ErrorHandlingGroup(TyperGroup):
     """A group of commands whose errors become one readable line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.terminal import TABLES, Json, check_target, note, print_json, say, write_output, write_table
+from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
 
 
@@ -92,19 +92,19 @@ def export(
             }
         )
         return
-    say(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
+    echo(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
     have = "person has" if people.finished == 1 else "people have"
     left_out = " (left out)" if finished_only and unfinished else ""
-    say(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
+    echo(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
     if people.excluded:
         kept = "kept, and marked" if with_excluded else "left out; keep them with --with-excluded"
-        say(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
+        echo(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
     if bundle is not None:
-        say(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
+        echo(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
     if judges_out is not None:
-        say(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
+        echo(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
     if texts_out is not None:
-        say(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
+        echo(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
 
 
 def _check_coarse(coarse: bool, bundle: Path | None) -> None:

@@ -8,10 +8,10 @@ import typer
 
 from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
-from fairwise.cli.options.parsing import behind, mixture, names
+from fairwise.cli.options.parsing import mixture, names, parse_option
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.recruit import ids, links, participants, room
-from fairwise.cli.terminal import Json, check_folder, note, print_json, say, working
+from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def new(
     from fairwise.study.new_study import new_study
     from fairwise.tables.people_file import PeopleFile
 
-    kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
+    kinds: dict[str, object] = {} if design is None else dict(parse_option("--design", mixture, design))
     if strata is not None:
         if not kinds.get("stratified"):
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
@@ -115,16 +115,16 @@ def new(
     spoken = names(languages)
     choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
     choices |= {name: value for name, value in said.items() if value is not None}
-    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_given_scores(scores, favorable_label))
+    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
     if as_json:
         print_json(_account(made, outcome))
     else:
-        _tell(made)
+        _print_summary(made)
     if treated_well is None:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
 
 
-def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
+def _read_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
     if (path is None) != (favorable_label is None):
         raise typer.BadParameter(
             "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
@@ -151,20 +151,20 @@ def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
     }
 
 
-def _tell(made: "StudyFolder") -> None:
+def _print_summary(made: "StudyFolder") -> None:
     columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
     pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
-    say(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
+    echo(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
     kinds = made.settings.mixture
     if len(kinds) > 1:
-        say(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
-    say("")
-    say("Next:")
-    say(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
-    say(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
-    say(f"3. fairwise serve {made.path}")
+        echo(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
+    echo("")
+    echo("Next:")
+    echo(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
+    echo(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
+    echo(f"3. fairwise serve {made.path}")
     for code in made.settings.languages[1:]:
-        say(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
+        echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
 
 
 _Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
@@ -181,27 +181,27 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
 
     from fairwise.archive.bundles.verify import verify_bundle
 
-    with working("Checking the bundle"):
+    with spinner("Checking the bundle"):
         found = verify_bundle(bundle)
     if as_json:
         print_json({"bundle": bundle, **asdict(found)})
         return
-    say(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
-    say(f"Participants  {found.participants}, of whom {found.finished} finished")
-    say(f"Pairs shown   {found.pairs}, each as the seed asks for")
+    echo(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
+    echo(f"Participants  {found.participants}, of whom {found.finished} finished")
+    echo(f"Pairs shown   {found.pairs}, each as the seed asks for")
     if found.excluded:
-        say(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
+        echo(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
     if found.active:
-        say(f"Active pairs  {found.active}, each chosen again with the same result")
-    say(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
+        echo(f"Active pairs  {found.active}, each chosen again with the same result")
+    echo(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
     if found.without_text:
-        say(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
+        echo(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
     if found.coarse:
-        say("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
-    say("This proves that the bundle agrees with itself, not that nobody made it up.")
+        echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
+    echo("This proves that the bundle agrees with itself, not that nobody made it up.")
     if found.active:
-        say("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
-    say("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
+        echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
+    echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
 
 
 def reopen(
@@ -222,12 +222,12 @@ def reopen(
     from fairwise.web.server import database_of
 
     check_folder(folder.parent)
-    with working("Opening the bundle"):
+    with spinner("Opening the bundle"):
         found = reopen_bundle(bundle, folder, database_of(folder, database))
     if as_json:
         print_json({"bundle": bundle, "study": folder, "participants": found.participants, "answers": found.answers})
         return
-    say(f"{folder} is a study with {found.participants} participants and {found.answers} answers.")
+    echo(f"{folder} is a study with {found.participants} participants and {found.answers} answers.")
 
 
 def forget(
@@ -287,9 +287,9 @@ def forget(
         print_json({"study": str(folder), **told})
         return
     if days and done.days_off <= 0:
-        say(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
+        echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
     if done.cleaned:
-        say("What was deleted is out of the files of the database as well.")
+        echo("What was deleted is out of the files of the database as well.")
 
 
 study.command("new")(debuggable(new))

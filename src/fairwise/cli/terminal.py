@@ -29,7 +29,7 @@ _WIDE = 200
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
 
 
-def say(text: Any = "") -> None:
+def echo(text: Any = "") -> None:
     """Print text without markup, as users' data may look like it; in a terminal wrapped at words."""
     typer.echo(_wrapped(str(text)) if sys.stdout.isatty() else str(text))
 
@@ -90,14 +90,14 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def tell_import(account: Account | None) -> None:
+def print_import(account: Account | None) -> None:
     """Say on stderr what became what in a file from another tool."""
     for line in account.lines() if account else ():
         note(line)
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def spinner(what: str) -> Iterator[None]:
     """Show that something is going on for which nobody knows how long it takes; gone when done."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -110,14 +110,14 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar with the time left; call what is yielded with how many are done, of how many."""
-    with stages() as progress:
+    with progress_bars() as progress:
         yield lambda done, total: progress(what, done, total)
 
 
 @contextmanager
-def stages() -> Iterator[Callable[[str, int, int], None]]:
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar for the stage under way; call what is yielded with its name, how many are done, of how many."""
     from rich.console import Console
     from rich.progress import (

@@ -10,7 +10,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, column_map, translated
+from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, column_map, translate_answers
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.validation import DEFAULTS, REQUIRED
@@ -52,7 +52,7 @@ def test_every_row_is_accounted_for(said: list[str]) -> None:
     frame = pd.DataFrame({"rater": "x", "left": range(len(said)), "right": "z", "choice": said, "comment": said})
     columns = {"judge": "rater", "a": "left", "b": "right", "answer": "choice"}
     lines = np.arange(len(said)) + 2
-    table, source, account = translated(frame, Source("f.csv", lines), columns, meaning, {})
+    table, source, account = translate_answers(frame, Source("f.csv", lines), columns, meaning, {})
     expected = [meaning.get(word, word) for word in said]
     assert table["answer"].tolist() == [word for word in expected if word != SKIP]
     assert table["comment"].tolist() == [word for word in said if word != "?"]
@@ -102,7 +102,7 @@ def test_refused_answer_maps(texts: list[str], part: str) -> None:
 @pytest.mark.parametrize("answers", [pd.Series([1.0, 0.0, np.nan]), pd.Series([1, 0, None], dtype="Int64")])
 def test_numbers_and_gaps_of_a_parquet_file(answers: pd.Series) -> None:
     frame = pd.DataFrame({"judge": "x", "a": [1, 2, 3], "b": 9, "answer": answers})
-    table, source, account = translated(
+    table, source, account = translate_answers(
         frame, Source("f.parquet"), {}, answer_map(["1=same,0=no_constraint,=skip"]), {}
     )
     assert table["answer"].tolist() == ["same", "no_constraint"]
@@ -113,7 +113,7 @@ def test_numbers_and_gaps_of_a_parquet_file(answers: pd.Series) -> None:
 
 def test_a_column_of_our_name_gives_way_to_the_mapped_one() -> None:
     frame = pd.DataFrame({"judge": ["old"], "rater": ["new"], "a": [1], "b": [2], "answer": ["same"]})
-    table, _, account = translated(frame, Source("f.csv"), {"judge": "rater"}, {}, {})
+    table, _, account = translate_answers(frame, Source("f.csv"), {"judge": "rater"}, {}, {})
     assert table["judge"].tolist() == ["new"]
     assert "The file's own column 'judge' is not used." in account.lines()
 
@@ -207,4 +207,4 @@ def test_a_later_error_still_names_the_line_of_the_file(study: Study, run: Calla
 def test_unknown_words_name_the_column_of_the_file() -> None:
     frame = pd.DataFrame({"judge": "x", "a": [1, 2], "b": 9, "verdict": ["same", "sure"]})
     with pytest.raises(InputError, match=r"f.csv, line 3, column verdict: 'sure' is not an answer"):
-        translated(frame, Source("f.csv", np.array([2, 3])), {"answer": "verdict"}, {}, {})
+        translate_answers(frame, Source("f.csv", np.array([2, 3])), {"answer": "verdict"}, {}, {})

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "dask.md").read_text(encoding="utf-8")
 COMMAND = """
 import sys
-from fairwise.cli.options.learning import connected
-with connected(sys.argv[1]) as client:
+from fairwise.cli.options.learning import dask_client
+with dask_client(sys.argv[1]) as client:
     print(client.submit(sum, (1, 2)).result(60))
 """
 """As `fairwise fit --dask ADDRESS` begins."""

@@ -121,7 +121,7 @@ class Account:
         }
 
 
-def translated(
+def translate_answers(
     frame: pd.DataFrame,
     source: Source,
     columns: Mapping[str, str],
@@ -233,7 +233,7 @@ class JudgmentsOptions:
         columns, fixed = column_map(self.map or ()), self._fixed()
         account = None
         if columns or self.map_answer or fixed:
-            frame, source, account = translated(frame, source, columns, answer_map(self.map_answer or ()), fixed)
+            frame, source, account = translate_answers(frame, source, columns, answer_map(self.map_answer or ()), fixed)
         judgments = Judgments(check(frame, source, people, Reading("id", MEASURED_ONLY, "last"), self._attributes()))
         if not len(judgments.counted()):
             raise InputError(f"{self.judgments}: there is not a single answer that counts")

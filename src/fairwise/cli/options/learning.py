@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.options.parsing import Budget, GroupRule, budget, fraction, group_rule
+from fairwise.cli.options.parsing import BudgetOption, GroupRule, budget, fraction, group_rule
 from fairwise.cli.terminal import note
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
@@ -28,7 +28,7 @@ Estimator = Literal["linear", "linear-regression", "tree"]
 Solver = Literal["column-generation", "no-regret"]
 Weighting = Literal["answers", "panel"]
 
-_NO_EXCESS = Budget(0.0)
+_NO_EXCESS = BudgetOption(0.0)
 _KNOBS = "What is asked for"
 _MODEL = "The model and its search"
 Gamma = Annotated[
@@ -66,7 +66,7 @@ class LearningOptions:
 
     gamma: Gamma = 0.1
     eta: Annotated[
-        Budget,
+        BudgetOption,
         typer.Option(
             "--eta",
             help="How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit.",
@@ -212,7 +212,7 @@ def warn_without_tls(address: str) -> None:
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Any]:
+def dask_client(address: str | None) -> Iterator[Any]:
     """Yield a client of the cluster, or None where no address is given."""
     if address is None:
         yield None
@@ -231,7 +231,7 @@ def connected(address: str | None) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TrainingData:
     """Everything a fit needs, read and checked."""
 
     people: TrainingPeople
@@ -244,7 +244,7 @@ class Task:
     @classmethod
     def read(
         cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions, *, to_fit: bool = True
-    ) -> Task:
+    ) -> TrainingData:
         """Read both files and check every setting, before any long work."""
         known = people.read()
         settings = learning.settings(known)

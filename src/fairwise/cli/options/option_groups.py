@@ -5,7 +5,7 @@
 ... class Where:
 ...     people: str
 ...     id: str = "id"
->>> @expanded
+>>> @with_option_groups
 ... def show(where: Where, out: str = "-") -> str:
 ...     return f"{where.people} {where.id} {out}"
 >>> show(people="p.csv", out="x")
@@ -23,7 +23,7 @@ from typing import Any, TypeVar, get_type_hints
 Result = TypeVar("Result")
 
 
-def expanded(command: Callable[..., Result]) -> Callable[..., Result]:
+def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
     """Return the command with each parameter that is a dataclass replaced by the dataclass's fields."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if name != "return" and is_dataclass(kind)}

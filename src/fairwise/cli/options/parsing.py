@@ -15,7 +15,7 @@ _KINDS = {kind: kind for kind in ("uniform", "fixed", "stratified", "anchors", "
 _KINDS |= {"anchor": "anchors", "repeat": "repeats", "check": "checks"}
 
 
-def behind(option: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
+def parse_option(option: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
     """Return what was written behind an option, or an error that names it."""
     try:
         return parse(text)
@@ -113,7 +113,7 @@ def mixture(text: str) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetOption:
     """A number from 0 to 1, or none at all."""
 
     limit: float | None
@@ -122,17 +122,17 @@ class Budget:
         return "none" if self.limit is None else f"{self.limit:g}"
 
 
-def budget(text: str | Budget) -> Budget:
+def budget(text: str | BudgetOption) -> BudgetOption:
     """Return a budget.
 
     >>> budget("none").limit is None, budget("0.05").limit
     (True, 0.05)
     """
-    if isinstance(text, Budget):  # the default
+    if isinstance(text, BudgetOption):  # the default
         return text
     if text.strip().lower() == "none":
-        return Budget(None)
-    return Budget(fraction(text))
+        return BudgetOption(None)
+    return BudgetOption(fraction(text))
 
 
 def fraction(text: str) -> float:

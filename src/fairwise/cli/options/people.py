@@ -101,7 +101,7 @@ def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: b
     return LargeTable(path, outcome=score_column, id=id_column, columns=())
 
 
-def label_written(text: str | None, table: LargeTable) -> Any:
+def block_label(text: str | None, table: LargeTable) -> Any:
     """The outcome's label that is written like this, in the type of the column; whether it occurs is seen later."""
     if text is None:
         return None
