@@ -21,12 +21,12 @@ from benchmarks import compas
 from benchmarks.lean_client import ANSWERS, LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import served
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.store.store import Store
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     import subprocess

@@ -19,7 +19,7 @@ from benchmarks import compas
 from benchmarks.row import Row, table
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, AnswerMeans, interval
 from fairwise.judgments import Answer, agreement
-from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented
+from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Oriented
 from fairwise.simulation import draw_pairs, draw_respondents
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """``(judges, pairs)`` answers as codes of :mod:`fairwise.judgments.oriented`, and scores by model."""
+    """``(judges, pairs)`` answers as codes of :mod:`fairwise.judgments.answer`, and scores by model."""
 
     answer: Ints
     differences: dict[str, Floats]

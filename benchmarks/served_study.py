@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import compas
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

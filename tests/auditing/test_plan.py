@@ -11,12 +11,12 @@ import pytest
 
 from fairwise.auditing import judge_correlation, plan
 from fairwise.auditing.plan import PLANNING_MODEL, Cost, _seed, design_effect, simulate_answers, simulate_study
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import krippendorff_alpha, repeat_consistency
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.study.folder import OUTCOME
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

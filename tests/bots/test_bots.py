@@ -18,13 +18,13 @@ from fairwise.bots.browser import checked_address
 from fairwise.bots.page import Page
 from fairwise.bots.panel import Played, play
 from fairwise.bots.participant import SIMULATED, BotParticipant
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.store import export
 from fairwise.store.snapshot import snapshot
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 from fairwise.web.participant.app import create_app
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 import typer
 
 from fairwise.cli.app import app
-from fairwise.cli.imported_answers import answer_map, column_map, translated
-from fairwise.judgments.source import Source
+from fairwise.cli.options.judgments import answer_map, column_map, translate_answers
+from fairwise.tables.source import Source
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -87,5 +87,5 @@ def test_the_account_of_an_import_is_a_real_one() -> None:
     frame = pd.DataFrame({"rater": "x", "left": range(5), "right": "y", "choice": list("LRTL?")})
     columns = column_map(["judge=rater,a=left,b=right,answer=choice"])
     words = answer_map(["L=a_at_least_b,R=b_at_least_a,T=same,?=skip"])
-    _, _, account = translated(frame, Source("f.csv", np.arange(5)), columns, words, {})
+    _, _, account = translate_answers(frame, Source("f.csv", np.arange(5)), columns, words, {})
     assert "\n".join(account.lines()) in PAGE

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.cli.learning_options import Estimator, Solver, Weighting
+from fairwise.cli.options.learning import Estimator, Solver, Weighting
 from fairwise.learning import settings
 
 if TYPE_CHECKING:

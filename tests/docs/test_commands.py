@@ -16,8 +16,8 @@ from tests.support.visits import hidden, visiting
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ from tests.support.accessible import WCAG, axe_on
 from tests.support.operating import PASSWORD
 from tests.support.served import browsing, press
 
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.store.operators import add_operator
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 from fairwise.web.app import Site
 from fairwise.web.console.login import hashed
 

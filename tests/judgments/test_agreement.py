@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, krippendorff_alpha
 from fairwise.judgments.agreement import Agreement, Level, _Panel, agreement_of
-from fairwise.judgments.oriented import Oriented, orient
+from fairwise.judgments.answer import Oriented, orient
 
 ANSWERS = [str(answer) for answer in Answer]
 SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}

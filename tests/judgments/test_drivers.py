@@ -10,9 +10,8 @@ import pytest
 from fairwise.datasets import load_compas
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer, Judgments, judge_drivers
-from fairwise.judgments.differences import differences
-from fairwise.judgments.drivers import Drivers
-from fairwise.judgments.oriented import orient
+from fairwise.judgments.answer import orient
+from fairwise.judgments.drivers import Drivers, differences
 from fairwise.simulation import Closeness, Respondent, draw_respondents, simulate_panel
 
 DEMOGRAPHICS = {"sex", "age", "race"}

@@ -145,7 +145,7 @@ def test_without_people_ids_are_numbers_only_if_all_are(tmp_path: Path) -> None:
         ("", ["the file is empty"]),
         (" \n\n", ["the file is empty"]),
         ("judge,a,answer\nx,1,same\n", ["missing column b"]),
-        ("judge;a;b;answer\nx;1;2;same\n", ["line 1", "separated by commas"]),
+        ("judge|a|b|answer\nx|1|2|same\n", ["missing column"]),
         ("judge,a,b,answer,a\nx,1,2,same,3\n", ["columns given twice: 'a'"]),
         (
             HEADER + "x,1,2,same\n\nx,1,3,sam\n",
@@ -153,19 +153,22 @@ def test_without_people_ids_are_numbers_only_if_all_are(tmp_path: Path) -> None:
         ),
         (
             HEADER + '"x\ny",1,2,same\r\n"x\r\rz",1,2,same\r\nx,3,3,same\r\n',
-            ["line 7, column b: '3' is also a"],
+            ["line 5, column b: '3' is also a"],
         ),
-        (HEADER + "x,1,2,same\nx,1,3\n", ["line 3: 3 cells where the header has 4: 'x', '1', '3'"]),
+        (
+            HEADER + "x,1,2,same\nx,1,3\n",
+            ["line 3: 3 cells where the header has 4 (cells are separated by commas): 'x', '1', '3'"],
+        ),
         (HEADER + "x,1,2,same\nx,1,3,same,9\n", ["line 3: 5 cells"]),
         (HEADER + 'x,1,2,same\n"x,1,3,same\nx,1,4,same\n', ["line 3: not a CSV row"]),
         (HEADER + 'x,1,2,same\nx,1,3,"same\nx,1,4,same\n', ["line 3: not a CSV row"]),
         (HEADER + "x,1,2,same\ny,1,2,same\n\nx,2,1,same\n", ["line 5: judge 'x' already", "at line 2"]),
         (HEADER + ",1,2,same\n", ["line 2, column judge: empty"]),
         (HEADER + "x,,2,same\n", ["line 2, column a: empty"]),
-        ((HEADER + "x,1,2,same\nJosé,1,2,same\n").encode("latin-1"), ["line 3: the byte 0xe9 is not UTF-8"]),
+        ((HEADER + "x,1,2,same\nJosé,1,2,same\n").encode("latin-1"), ["line 3: byte 0xe9 at position 31 is not UTF-8"]),
         ((HEADER + "x,1,2,same\n").encode("utf-16"), ["UTF-16; save it as UTF-8"]),
         (b"\x89PNG\x00\x00", ["a binary file"]),
-        (b"PAR1....", ["this is a Parquet file"]),
+        (b"PAR1....", ["a Parquet file; call it .parquet"]),
         (
             HEADER.replace("\n", ",weight\n") + "x,1,2,same,\n",
             ["line 2, column weight: empty is not a weight"],
@@ -204,17 +207,29 @@ def test_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert Judgments.read(path).judges == ["José"]
 
 
+@pytest.mark.parametrize(("name", "separator"), [("j.csv", ","), ("j.csv", ";"), ("j.tsv", "\t")])
+def test_every_usual_separator_is_read(tmp_path: Path, name: str, separator: str) -> None:
+    content = f"{HEADER}ann,1,2,same\n".replace(",", separator)
+    (tmp_path / name).write_text(content)
+    assert Judgments.read(tmp_path / name).judges == ["ann"]
+
+
+def test_separators_in_the_names_of_columns_survive(tmp_path: Path) -> None:
+    Judgments([{"judge": "x", "a": 1, "b": 2, "answer": "same", ";;;;;;;;\t": "y"}]).write(tmp_path / "j.csv")
+    assert Judgments.read(tmp_path / "j.csv").frame[";;;;;;;;\t"].tolist() == ["y"]
+
+
 def test_only_a_header_is_a_panel_that_has_not_answered(tmp_path: Path) -> None:
     (tmp_path / "j.csv").write_text(HEADER)
     assert Judgments.read(tmp_path / "j.csv").n_judges == 0
 
 
 def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
-    for name, part in [("none.csv", "no such file"), ("j.xlsx", "end in .csv or .parquet")]:
+    for name, part in [("none.csv", "no such file"), ("j.xlsx", "end in .csv, .tsv or .parquet")]:
         with pytest.raises(JudgmentsError, match=part):
             Judgments.read(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(JudgmentsError, match="cannot be read"):
+    with pytest.raises(JudgmentsError, match="a folder, not a file"):
         Judgments.read(tmp_path / "folder.csv")
 
 

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, check_failures, position_bias, repeat_consistency
-from fairwise.judgments.proportions import Share, clopper_pearson, fair_coin, wilson
+from fairwise.judgments.reliability import Share, clopper_pearson, fair_coin, wilson
 
 SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from fairwise.judgments.agreement import Agreement
-from fairwise.judgments.proportions import Share, clopper_pearson, fair_coin
-from fairwise.judgments.reliability import PositionBias
+from fairwise.judgments.reliability import PositionBias, Share, clopper_pearson, fair_coin
 
 TRIED = 3000
 _PERCENT = r"([\d.]+)%"

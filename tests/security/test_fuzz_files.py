@@ -20,13 +20,13 @@ from tests.support.visits import hidden, visiting
 from fairwise import PairwiseFairClassifier
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.study.fit_settings import FitSettings
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import read_text, safe_html
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,10 +17,10 @@ from tests.support.served import listening
 from tests.support.visits import visiting
 
 from fairwise import PairwiseFairClassifier
-from fairwise.datasets.table_file import read_table
 from fairwise.errors import InputError, ModelFileError
-from fairwise.judgments import parquet
 from fairwise.learning.model import files
+from fairwise.tables import parquet
+from fairwise.tables.files import read_table
 from fairwise.web import protocol, server
 from fairwise.web.console import uploads
 from fairwise.web.participant.app import create_app

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study, readable
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS
+from fairwise.tables.people_file import PeopleFile
 
 CHOICES = {"title": "A study", "pairs": 2}
 FILES = {"study.toml", "consent.md", "task.md", "people.parquet", "secret.key"}

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     import subprocess

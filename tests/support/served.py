@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.store import export
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 from fairwise.web.participant.app import create_app
 
 if TYPE_CHECKING:

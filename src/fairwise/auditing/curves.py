@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
-from fairwise.judgments.proportions import wilson
+from fairwise.judgments.reliability import wilson
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
 from fairwise.learning.large.passes import joblib_on

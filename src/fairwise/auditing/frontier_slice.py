@@ -11,7 +11,7 @@ import pandas as pd
 from fairwise.auditing.frontier import CERTIFIED, PANEL
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
-from fairwise.judgments.proportions import wilson
+from fairwise.judgments.reliability import wilson
 from fairwise.learning.problem import NO_BUDGET
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError, shown
-from fairwise.judgments.ids import PeopleIds, encode, some
 from fairwise.learning.large.table import LargeTable, large_table
+from fairwise.tables.ids import PeopleIds, encode, some
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray

@@ -10,10 +10,10 @@ from fairwise.cli.backup import backup, restore
 from fairwise.cli.bots import bots
 from fairwise.cli.check import check
 from fairwise.cli.demo import demo
+from fairwise.cli.error_handling import Debug, ErrorHandlingGroup, debuggable, show_warnings_as_notes
 from fairwise.cli.export import export
 from fairwise.cli.fit import fit
 from fairwise.cli.frontier import frontier
-from fairwise.cli.guard import Debug, Guarded, debuggable, show_warnings_as_notes
 from fairwise.cli.plan import plan
 from fairwise.cli.predict import predict
 from fairwise.cli.report import report
@@ -23,7 +23,7 @@ from fairwise.cli.study import study
 
 app = typer.Typer(
     name="fairwise",
-    cls=Guarded,
+    cls=ErrorHandlingGroup,
     help="Fairness elicitation: learn the most accurate classifier that respects what people say is fair.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

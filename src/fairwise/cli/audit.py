@@ -5,14 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.cluster import DaskAddress, connected
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.large_people import scores_in_blocks
-from fairwise.cli.learning_options import Gamma, WeightingOption
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.parsing import names
-from fairwise.cli.screen import Json, heading, print_frame, say, tell_import
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import scores_in_blocks
+from fairwise.cli.terminal import (
+    TABLES,
+    Json,
+    check_target,
+    echo,
+    heading,
+    print_frame,
+    print_import,
+    print_json,
+    write_table,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +59,7 @@ _GROUP_HEADINGS = {
 }
 
 
-@expanded
+@with_option_groups
 def audit(
     scores: Annotated[Path, typer.Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
@@ -112,24 +120,24 @@ def audit(
         positions_of(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
     about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
     about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
-    with connected(dask) as client:
+    with dask_client(dask) as client:
         result = audited(given, said, gamma, weighting=weighting, client=client, **about)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:
         print_json(_json(result) | {"imported": None if account is None else account.as_json(), "pairs": out})
         return
-    tell_import(account)
+    print_import(account)
     _show(result)
     if out is not None:
-        say(f"\nEvery pair, the worst first, is in {out}.")
+        echo(f"\nEvery pair, the worst first, is in {out}.")
 
 
 def _direction(
     labels: tuple[str, ...], outcome: "pd.Series[Any] | None", favorable_label: str | None, *, ordered: bool
 ) -> dict[str, Any]:
     """Return the two labels (those of the outcome, or as they are written, or else 0 and 1) and the good one."""
-    from fairwise.judgments.ids import text_of
+    from fairwise.tables.ids import text_of
 
     known: list[Any] = list(labels or (0, 1)) if outcome is None else sorted(outcome.unique().tolist())
     written = {text_of(label): label for label in known}
@@ -154,7 +162,7 @@ def _direction(
 def _scores(path: Path, id_column: str, score_column: str) -> "pd.Series[Any]":
     import pandas as pd
 
-    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.tables.people_file import PeopleFile
 
     file = PeopleFile.read(path, id_column, score_column)
     cells = file.column(score_column)
@@ -170,7 +178,7 @@ def _groups(
 ) -> dict[str, Any]:
     """Return everyone's groups, and outcomes; everyone who has a score must be there."""
     from fairwise.auditing.scores import positions_of
-    from fairwise.datasets.people_file import PeopleFile
+    from fairwise.tables.people_file import PeopleFile
 
     file = PeopleFile.read(path, id_column, *columns)
     positions_of(file.table.index, scored, str(path))
@@ -185,11 +193,11 @@ def _show(result: "Audit") -> None:
     from fairwise.constraints.violations import PRECISION
 
     overall = str(result).splitlines()
-    say("\n".join(line for line in overall if not line.startswith("Person ")))
+    echo("\n".join(line for line in overall if not line.startswith("Person ")))
     worst = _worst(result)
     if worst:
         heading("Worst pairs (chances of the good outcome)")
-        say("\n".join(worst))
+        echo("\n".join(worst))
     judges = result.by_judge
     if len(judges) > 1 and (judges["mean_excess"] > PRECISION).any():
         heading("Judges who get least of what they asked for")
@@ -201,11 +209,11 @@ def _show(result: "Audit") -> None:
         rough = known & ~result.by_attribute["mean_excess_covered"]
         print_frame(result.by_attribute.assign(mark=rough.map({True: "*", False: ""})), _ATTRIBUTE_HEADINGS)
         if rough.any():
-            say(NOT_COVERED)
+            echo(NOT_COVERED)
     if result.by_group is not None:
         heading("Groups")
         print_frame(result.by_group, _GROUP_HEADINGS)
-        say("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
+        echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
 
 
 def _json(result: "Audit") -> dict[str, Any]:

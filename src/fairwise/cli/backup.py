@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import check_folder, check_target, print_json, write_whole
-from fairwise.cli.screen import Json, note, say, working
+from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
 
 
 def backup(
@@ -36,8 +35,8 @@ def backup(
     check_target(out, (".zip",), [])
     study = StudyFolder.open(folder)
     rows: dict[str, int] = {}
-    with working("Writing the backup"):
-        write_whole(
+    with spinner("Writing the backup"):
+        write_output(
             out,
             lambda draft: rows.update(
                 take_backup(draft, study, database_of(folder, database), with_secret=with_secret)
@@ -46,9 +45,9 @@ def backup(
     if as_json:
         print_json({"out": out, "rows": rows, "with_secret": with_secret})
         return
-    say(f"Wrote {out}: {counted(rows['participants'], 'participant')}, {counted(rows['answers'], 'answer')}.")
+    echo(f"Wrote {out}: {counted(rows['participants'], 'participant')}, {counted(rows['answers'], 'answer')}.")
     if not with_secret:
-        say(f"{folder / 'secret.key'} is not in it; keep a copy in a safe place of its own.")
+        echo(f"{folder / 'secret.key'} is not in it; keep a copy in a safe place of its own.")
 
 
 def restore(
@@ -71,7 +70,7 @@ def restore(
     from fairwise.web.server import DATABASE_FILE
 
     check_folder(folder.resolve().parent)
-    with working("Restoring the study"):
+    with spinner("Restoring the study"):
         found = restore_backup(file, folder, database, DATABASE_FILE)
     if found.days_ahead:
         note(
@@ -91,8 +90,8 @@ def restore(
         )
         return
     people, answers = counted(found.rows["participants"], "participant"), counted(found.rows["answers"], "answer")
-    say(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
+    echo(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
     if not found.has_secret:
-        say(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")
+        echo(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")
     if database is not None:
-        say(f"Its answers are in the database that you gave: serve {folder} with the same --database.")
+        echo(f"Its answers are in the database that you gave: serve {folder} with the same --database.")

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fairwise.cli.output import print_json
-from fairwise.cli.screen import Json, counting, say
+from fairwise.cli.terminal import Json, echo, print_json, progress_bar
 
 
 def bots(
@@ -43,7 +42,7 @@ def bots(
     site = checked_address(url, allow_remote=allow_remote)
     study = StudyFolder.open(folder)
     respondents = draw_respondents(study.people(), count, seed=seed)
-    with counting("Simulated answers") as progress:
+    with progress_bar("Simulated answers") as progress:
         played = asyncio.run(
             play(
                 study,
@@ -69,14 +68,14 @@ def bots(
             }
         )
         return
-    say(
+    echo(
         f"{counted(len(played.receipts), 'simulated person', 'simulated people')} finished with "
         f"{counted(played.answers, 'answer')} in {played.seconds:.1f} s "
         f"({played.answers_per_second:.0f} a second). Their receipts:\n"
     )
     if played.sent_away:
-        say(f"{played.sent_away} were screened out, or came when there were enough.")
+        echo(f"{played.sent_away} were screened out, or came when there were enough.")
     for name, receipt in played.receipts.items():
-        say(f"{name}  {receipt}")
+        echo(f"{name}  {receipt}")
     if not study.settings.simulated:
-        say("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")
+        echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.output import print_json
-from fairwise.cli.people_options import IdColumn, PeoplePath
-from fairwise.cli.screen import Json, heading, say, tell_import, working
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +21,7 @@ _EXAMPLES = 3
 _LEVELS = ("four answers", "same or not")
 
 
-@expanded
+@with_option_groups
 def check(
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
@@ -38,13 +37,13 @@ def check(
 
     fairwise check --people people.csv --id id --judgments judgments.csv
     """
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+    from fairwise.tables.people_file import PeopleFile
 
     file = PeopleFile.read(people, id)
     labels = None if outcome is None else file.outcome(outcome)
     said, account = judgments.read(file.features(outcome=outcome))
-    with working("Comparing answers"):
+    with spinner("Comparing answers"):
         agreement = {level: krippendorff_alpha(said, level) for level in _LEVELS}  # type: ignore[arg-type]
         repeats, sides, checks = repeat_consistency(said), position_bias(said), check_failures(said)
         conflicts = find_conflicts(said)
@@ -66,31 +65,31 @@ def check(
             }
         )
         return
-    tell_import(account)
+    print_import(account)
     _show_fit(file.table, labels, said, str(people))
     heading("Do judges agree?")
     for alpha in agreement.values():
-        say(_agreement_in_words(alpha))
+        echo(_agreement_in_words(alpha))
     heading("Are judges steady?")
-    say(repeats)
-    say(f"{sides} {sides.verdict}".strip())
-    say(checks)
+    echo(repeats)
+    echo(f"{sides} {sides.verdict}".strip())
+    echo(checks)
     heading("Do answers conflict?")
-    say(conflicts)
+    echo(conflicts)
     for line in _examples(conflicts):
-        say(line)
-    say("Nothing of this stops a fit: conflicts only cost accuracy.")
+        echo(line)
+    echo("Nothing of this stops a fit: conflicts only cost accuracy.")
 
 
 def _show_fit(table: "pd.DataFrame", labels: Any, said: "Judgments", name: str) -> None:
-    say(f"{len(table)} people in {name}; {said}.")
+    echo(f"{len(table)} people in {name}; {said}.")
     per_judge = said.counts().sum(axis=1)
-    say(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
+    echo(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
     if labels is not None:
         counts = ", ".join(f"{label} for {count} people" for label, count in _label_counts(labels).items())
-        say(f"Outcomes: {counts}.")
+        echo(f"Outcomes: {counts}.")
     need = " Ordered answers need --favorable-label when fitting." if said.has_ordered else ""
-    say(f"They fit together: everyone judged is in the table.{need}")
+    echo(f"They fit together: everyone judged is in the table.{need}")
 
 
 def _agreement_in_words(alpha: "Agreement") -> str:

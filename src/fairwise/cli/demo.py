@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.output import check_folder
-from fairwise.cli.parsing import behind, budget
-from fairwise.cli.screen import counting, heading, note, say, working
+from fairwise.cli.options.parsing import budget, parse_option
+from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def demo(
     """
     from fairwise.bots.panel import play  # noqa: F401 - says at once if the extra is missing
 
-    limit = behind("--eta", budget, eta).limit
+    limit = parse_option("--eta", budget, eta).limit
     if out is not None:
         check_folder(out.parent if str(out.parent) else Path())
     home = Path(tempfile.mkdtemp(prefix="fairwise-demo-")) / "study" if out is None else out
@@ -64,31 +63,31 @@ def demo(
     with _server(home, port) as address:
         password = _account(study)
         _ask(study, address, seed)
-        _tell_agreement(study)
+        _print_agreement(study)
         job = _fit(study, {"gamma": gamma, "eta": limit, "frontier": False, "name": "Demo"})
-        _tell_fit(home, job)
+        _print_fit(home, job)
         seconds = time.perf_counter() - begun
         heading("What there is now")
-        say(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
+        echo(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
         if no_serve:
-            say(f"The study             {home}  (serve it with: fairwise serve {home})")
+            echo(f"The study             {home}  (serve it with: fairwise serve {home})")
             return
         _submit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo with its frontier"})
-        say(f"The study             {address}/")
-        say(f"The console           {address}/admin")
-        say(f"                      log in as {_NAME} with the password {password}")
-        say("A second fit, with the frontier around the first, is under way: look at it in the console.")
+        echo(f"The study             {address}/")
+        echo(f"The console           {address}/admin")
+        echo(f"                      log in as {_NAME} with the password {password}")
+        echo("A second fit, with the frontier around the first, is under way: look at it in the console.")
         note("\nCtrl-C stops the server.")
         _wait_for_the_end()
 
 
 def _make_study(home: Path, seed: int) -> StudyFolder:
     from fairwise.datasets import load_compas
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.new_study import new_study
+    from fairwise.tables.people_file import PeopleFile
 
     people, outcome = load_compas()
-    with working("Making the study"), tempfile.TemporaryDirectory() as folder:
+    with spinner("Making the study"), tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "compas.csv"
         people.assign(two_year_recid=outcome).to_csv(file, index_label="id")
         choices = {
@@ -101,8 +100,8 @@ def _make_study(home: Path, seed: int) -> StudyFolder:
         }
         study = new_study(home, PeopleFile.read(file, "id"), _SHOWN, choices, outcome="two_year_recid")
     heading("1. A study")
-    say(f"{len(people)} people of the bundled COMPAS data; every participant compares 50 pairs of them.")
-    say(f"Made {home}")
+    echo(f"{len(people)} people of the bundled COMPAS data; every participant compares 50 pairs of them.")
+    echo(f"Made {home}")
     return study
 
 
@@ -118,7 +117,7 @@ def _server(home: Path, port: int) -> Iterator[str]:
         )
     address = f"http://127.0.0.1:{port}"
     try:
-        with working("Starting the server"):
+        with spinner("Starting the server"):
             _wait_until_there(address, server, log)
         yield address
     finally:
@@ -191,16 +190,16 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
     heading("2. Simulated people (no real people are asked)")
     respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
-    with counting("Simulated answers") as progress:
+    with progress_bar("Simulated answers") as progress:
         site = checked_address(address)
         played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
-    say(
+    echo(
         f"{len(played.receipts)} simulated people went through the study's pages, from consent to receipt: "
         f"{played.answers} answers in {played.seconds:.0f} s."
     )
 
 
-def _tell_agreement(study: StudyFolder) -> None:
+def _print_agreement(study: StudyFolder) -> None:
     from fairwise.judgments.agreement import krippendorff_alpha
     from fairwise.store.export import judgments
     from fairwise.store.snapshot import snapshot
@@ -209,7 +208,7 @@ def _tell_agreement(study: StudyFolder) -> None:
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
         said = judgments(connection)
-    say(krippendorff_alpha(said))
+    echo(krippendorff_alpha(said))
 
 
 def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
@@ -232,7 +231,7 @@ def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
 
     heading("4. The fit")
     job_id = _submit(study, asked)
-    with working("Fitting, outside the web server"):
+    with spinner("Fitting, outside the web server"):
         while True:
             with snapshot(study.path / DATABASE_FILE) as connection:
                 job = find_job(connection, job_id)
@@ -243,16 +242,16 @@ def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
             time.sleep(0.3)
 
 
-def _tell_fit(home: Path, job: Job) -> None:
+def _print_fit(home: Path, job: Job) -> None:
     import json
 
     summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
     certificate = summary["certificate"]
-    say(f"Error without any judgments      {summary['error_without_judgments']:.4f}")
-    say(f"Error that respects them         {certificate['error']:.4f}")
+    echo(f"Error without any judgments      {summary['error_without_judgments']:.4f}")
+    echo(f"Error that respects them         {certificate['error']:.4f}")
     if certificate["lower_bound"] is not None:
-        say(f"No mixture of such trees is below {certificate['lower_bound']:.4f} (proved)")
-    say(f"Judgments honoured               {summary['honoured']} of {summary['honoured'] + summary['given_up']}")
+        echo(f"No mixture of such trees is below {certificate['lower_bound']:.4f} (proved)")
+    echo(f"Judgments honoured               {summary['honoured']} of {summary['honoured'] + summary['given_up']}")
 
 
 def _wait_for_the_end() -> None:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_table, write_whole
-from fairwise.cli.screen import Json, note, say
+from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
 
 
@@ -68,13 +67,13 @@ def export(
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
-            write_whole(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
+            write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
     said.write(out)
     if texts_out is not None:
         safe = written.map(defused)
-        write_whole(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
+        write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
         write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
     answers, n_judges = len(said.frame), said.n_judges
@@ -93,19 +92,19 @@ def export(
             }
         )
         return
-    say(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
+    echo(f"Wrote {out}: {counted(answers, 'answer')} of {counted(n_judges, 'judge')}.")
     have = "person has" if people.finished == 1 else "people have"
     left_out = " (left out)" if finished_only and unfinished else ""
-    say(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
+    echo(f"{people.finished} {have} finished, {unfinished} {'has' if unfinished == 1 else 'have'} not{left_out}.")
     if people.excluded:
         kept = "kept, and marked" if with_excluded else "left out; keep them with --with-excluded"
-        say(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
+        echo(f"{counted(people.excluded, 'participant')} excluded by an operator: {kept}.")
     if bundle is not None:
-        say(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
+        echo(f"Wrote {bundle}: check it with: fairwise study verify {bundle}")
     if judges_out is not None:
-        say(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
+        echo(f"Wrote {judges_out}: {counted(len(who), 'judge')}; give it to other commands as --judges.")
     if texts_out is not None:
-        say(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
+        echo(f"Wrote {texts_out}: {counted(len(written), 'text')}.")
 
 
 def _check_coarse(coarse: bool, bundle: Path | None) -> None:

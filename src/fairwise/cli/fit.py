@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.cluster import DaskAddress, connected
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.large_people import label_written, people_in_blocks
-from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_target, print_json
-from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, heading, note, print_frame, say, tell_import, working
-from fairwise.cli.training import Task
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.terminal import (
+    Json,
+    check_target,
+    echo,
+    heading,
+    note,
+    print_frame,
+    print_import,
+    print_json,
+    spinner,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
 MODELS, PRICES = (".skops",), (".parquet",)
 
 
-@expanded
+@with_option_groups
 def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -57,16 +63,16 @@ def fit(
     if large is not None:
         _fit_in_blocks(large, judgments, learning, (out, prices), dask, as_json=as_json)
         return
-    task = Task.read(people, judgments, learning)
+    task = TrainingData.read(people, judgments, learning)
     if not as_json:
-        tell_import(task.account)
-    with connected(dask) as client, working(f"Fitting {len(task.people.features)} people"):
+        print_import(task.account)
+    with dask_client(dask) as client, spinner(f"Fitting {len(task.people.features)} people"):
         model = task.fitted(client)
     if out is not None:
         model.save(out, prices=prices)
     if not as_json:
-        say(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
-        _tell(model)
+        echo(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
+        _print_summary(model)
     measured, reason = _measured(task, held_out_by, splits, dask) if held_out else (None, "not asked for")
     if as_json:
         print_json(
@@ -86,11 +92,11 @@ def fit(
         return
     if measured is not None:
         heading(f"Held out by {held_out_by}")
-        say(_in_words(measured))
+        echo(_in_words(measured))
     elif held_out:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
-        _tell_files(out, prices)
+        _print_files(out, prices)
 
 
 def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | None]) -> None:
@@ -102,13 +108,13 @@ def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | No
         check_target(prices, PRICES, [*inputs, out])
 
 
-def _tell_files(out: Path, prices: Path | None) -> None:
-    say(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
+def _print_files(out: Path, prices: Path | None) -> None:
+    echo(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
 
 
-def _tell(model: "PairwiseFairClassifier") -> None:
+def _print_summary(model: "PairwiseFairClassifier") -> None:
     heading("Certificate")
-    say(model.certificate_)
+    echo(model.certificate_)
     if len(model.group_rules_):
         heading("Rules for groups")
         print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
@@ -127,9 +133,9 @@ def _fit_in_blocks(
     out, prices = files
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    model = PairwiseFairClassifier(**learning.chosen(label_written(learning.favorable_label, people)))
+    model = PairwiseFairClassifier(**learning.chosen(block_label(learning.favorable_label, people)))
     said, account = judgments.read()
-    with connected(dask) as client, working(f"Fitting {people.name} in blocks"):
+    with dask_client(dask) as client, spinner(f"Fitting {people.name} in blocks"):
         model.fit(people, None, judgments=said, client=client)
     if out is not None:
         model.save(out, prices=prices)
@@ -149,21 +155,21 @@ def _fit_in_blocks(
             }
         )
         return
-    tell_import(account)
-    say(f"{model.n_people_} people, read in blocks, {len(people.features)} columns. {said}")
-    _tell(model)
+    print_import(account)
+    echo(f"{model.n_people_} people, read in blocks, {len(people.features)} columns. {said}")
+    _print_summary(model)
     note("Held-out error not measured: the people are read in blocks, not held in memory.")
     if out is not None:
-        _tell_files(out, prices)
+        _print_files(out, prices)
 
 
-def _measured(task: Task, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
+def _measured(task: TrainingData, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
     from fairwise.auditing import held_out
 
     fit_params = {} if task.sensitive is None else {"sensitive_features": task.sensitive}
     try:
-        with connected(dask) as client, working(f"Refitting {splits} times on part of the data"):
+        with dask_client(dask) as client, spinner(f"Refitting {splits} times on part of the data"):
             measured = held_out(
                 task.model(),
                 task.people.features,

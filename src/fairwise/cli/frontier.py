@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairwise.cli.cluster import DaskAddress, connected
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.large_people import label_written, people_in_blocks
-from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.parsing import behind, fractions
-from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, counting, note, print_frame, say, tell_import, working
-from fairwise.cli.training import Task
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.parsing import fractions, parse_option
+from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
+from fairwise.cli.terminal import (
+    TABLES,
+    Json,
+    check_target,
+    echo,
+    note,
+    print_frame,
+    print_import,
+    print_json,
+    progress_bar,
+    spinner,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +41,7 @@ Fractions = tuple[float, ...]
 Budgets = tuple[float | None, ...]
 
 
-@expanded
+@with_option_groups
 def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -67,17 +75,17 @@ def frontier(
     asked: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
-        settings = _without_knobs(learning.chosen(label_written(learning.favorable_label, large)))
+        settings = _without_knobs(learning.chosen(block_label(learning.favorable_label, large)))
         said, account = judgments.read()
-        with connected(dask) as client, working(f"Tracing curves over {large.name}, read in blocks"):
+        with dask_client(dask) as client, spinner(f"Tracing curves over {large.name}, read in blocks"):
             curves = traced(large, None, said, client=client, **asked, **settings)
         write_table(curves, out)
     else:
-        task = Task.read(people, judgments, learning)
+        task = TrainingData.read(people, judgments, learning)
         account = task.account
         if not as_json:
-            tell_import(account)
-        with connected(dask) as client, finished_curves(out) as checkpoint, counting("Points") as progress:
+            print_import(account)
+        with dask_client(dask) as client, finished_curves(out) as checkpoint, progress_bar("Points") as progress:
             curves = traced(
                 task.people.features,
                 task.people.outcome,
@@ -97,7 +105,7 @@ def frontier(
         print_json({"by": by, "rows": len(curves), "curves": curves, "imported": imported, "frontier": out})
         return
     _show(curves, by)
-    say(f"\n{len(curves)} points written to {out}.")
+    echo(f"\n{len(curves)} points written to {out}.")
 
 
 def _without_knobs(settings: "dict[str, Any]") -> "dict[str, Any]":
@@ -106,10 +114,10 @@ def _without_knobs(settings: "dict[str, Any]") -> "dict[str, Any]":
 
 def _points(gammas: str | None, etas: str | None, learning: LearningOptions) -> tuple[Fractions, Budgets]:
     """Return the values of both; a knob that is not varied stays as in a fit, and gamma is varied if neither is."""
-    at_etas: Budgets = behind("--etas", fractions, etas) if etas is not None else (learning.eta.limit,)
+    at_etas: Budgets = parse_option("--etas", fractions, etas) if etas is not None else (learning.eta.limit,)
     if etas is not None and gammas is None:
         return (learning.gamma,), at_etas
-    return behind("--gammas", fractions, "0:1:0.1" if gammas is None else gammas), at_etas
+    return parse_option("--gammas", fractions, "0:1:0.1" if gammas is None else gammas), at_etas
 
 
 @contextmanager

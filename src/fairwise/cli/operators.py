@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.guard import debuggable
-from fairwise.cli.output import print_json
+from fairwise.cli.error_handling import debuggable
 from fairwise.cli.recruit import HERE, DatabaseOption, StudyArgument, UrlOption, base_address
-from fairwise.cli.screen import Json, say
+from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -131,11 +130,11 @@ def _print_link(
     if as_json:
         print_json({"name": account.name, "role": account.role, "link": link, "hours": RESET_HOURS})
         return
-    say(f"{account.name} ({account.role}) can choose a password by this link, once, within {RESET_HOURS} hours:")
-    say(link)
-    say("Whoever has the link can do so. Hand it over by a way that nobody else reads.")
+    echo(f"{account.name} ({account.role}) can choose a password by this link, once, within {RESET_HOURS} hours:")
+    echo(link)
+    echo("Whoever has the link can do so. Hand it over by a way that nobody else reads.")
     if url == HERE:
-        say("It leads to this machine. Give --url to have it lead to where the console is reached.")
+        echo("It leads to this machine. Give --url to have it lead to where the console is reached.")
 
 
 operator.command("reset")(debuggable(reset))

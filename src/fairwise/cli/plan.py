@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import print_json
-from fairwise.cli.parsing import Budget, behind, budget, fraction, sizes
-from fairwise.cli.screen import Json, print_frame, say, stages
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes
+from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _SIMULATIONS, _DEFAULT_JUDGES, _DEFAULT_STUDIES = 2000, (43,), 20
 _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
 _BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*_ABOUT_COST, "seconds")
 _PANEL = "Playing a study"
-_NO_EXCESS = Budget(0.0)
+_NO_EXCESS = BudgetOption(0.0)
 _NUMBER: dict[str, Any] = {"parser": fraction, "metavar": "NUMBER"}
 _PLAYED: dict[str, Any] = {"rich_help_panel": _PANEL}
 
@@ -65,7 +64,7 @@ class SimulationOptions:
         ),
     ] = 0.1
     eta: Annotated[
-        Budget,
+        BudgetOption,
         typer.Option(
             "--eta",
             help="How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit.",
@@ -85,9 +84,9 @@ class SimulationOptions:
     def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
         """Return what to learn; none without outcomes, which is an error if something about it was asked."""
         from fairwise.auditing.plan import Cost
-        from fairwise.datasets.people_file import label_written
-        from fairwise.judgments.source import Source
         from fairwise.study.folder import OUTCOME
+        from fairwise.tables.people_file import label_written
+        from fairwise.tables.source import Source
 
         if self.fits == 0:
             return None
@@ -112,7 +111,7 @@ class SimulationOptions:
         return Cost(outcome, self.gamma, self.eta.limit, label, self.fits)
 
 
-@expanded
+@with_option_groups
 def plan(
     context: typer.Context,
     simulation: SimulationOptions,
@@ -153,7 +152,7 @@ def plan(
     """
     typed = _typed(context)
     _refuse_what_does_not_go_together(typed)
-    panel = None if judges is None else behind("--judges", sizes, judges)
+    panel = None if judges is None else parse_option("--judges", sizes, judges)
     if simulation.simulate is not None:
         if simulations == 0:
             raise typer.BadParameter("0 studies cannot be played; give 1 or more.", param_hint="'--simulations'")
@@ -168,7 +167,7 @@ def plan(
             as_json=as_json,
         )
         return
-    shown = behind("--pairs", sizes, pairs)
+    shown = parse_option("--pairs", sizes, pairs)
     from fairwise.auditing import plan as planned
 
     table = planned(
@@ -184,10 +183,10 @@ def plan(
     if as_json:
         print_json({"wanted": wanted, "confidence": confidence, "plans": table})
         return
-    say(f"Expected half-width of the {confidence:.0%} interval of an average over all answers; wanted: {wanted:g}.\n")
+    echo(f"Expected half-width of the {confidence:.0%} interval of an average over all answers; wanted: {wanted:g}.\n")
     whole = table.assign(independent_answers=table["independent_answers"].round().astype(int))
     print_frame(whole, _HEADINGS)
-    say(
+    echo(
         f"\nworth: independent answers; those of one judge resemble each other (correlation {correlation:g}).\n"
         "simulated: in made-up studies, where each judge has a rate of their own.\n"
         "needed: judges for the half-width wanted, with so many pairs each."
@@ -237,7 +236,7 @@ def _plan_played(
     cost = options.cost_of(study, typed)
     minutes = minutes_for(study.settings.pairs, options.seconds, seed=seed)
     asked: dict[str, Any] = {"n_studies": studies, "confidence": confidence, "seed": seed}
-    with stages() as progress:
+    with progress_bars() as progress:
         plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
     if as_json:
         print_json(_as_json(study, plan, cost, minutes, options.seconds, confidence, seed))

@@ -4,7 +4,7 @@ from math import exp, isnan
 from typing import TYPE_CHECKING
 
 from fairwise.auditing.plan import PLANNING_WORDS
-from fairwise.cli.screen import heading, print_frame, say
+from fairwise.cli.terminal import echo, heading, print_frame
 from fairwise.judgments.agreement import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.reporting.words import counted, setting
 from fairwise.rounding import difference
@@ -42,7 +42,7 @@ def show(
 def _show_study(study: "StudyFolder", plan: "SimulatedPlan") -> None:
     settings = study.settings
     kinds = ", ".join(f"{number} {kind}" for kind, number in settings.mixture.items())
-    say(
+    echo(
         f"Simulated: no real people were asked. {counted(plan.n_studies, 'study', 'studies')} for each number of "
         "judges, each time with other made-up people.\n"
         f"{study.path}: {counted(settings.pairs, 'pair')} for each judge ({kinds}), from {counted(len(study.cards))} "
@@ -57,7 +57,7 @@ def _show_agreement(study: "StudyFolder", plan: "SimulatedPlan", confidence: flo
     heading("How well will agreement be known?")
     by_design = study.settings.design.fixed or study.settings.design.anchors
     if not by_design and not panels["shared_pairs"].any():
-        say(f"Not at all: no pair is shown to two judges, so nobody can say whether they agree. {_advice(study)}")
+        echo(f"Not at all: no pair is shown to two judges, so nobody can say whether they agree. {_advice(study)}")
         return
     print_frame(
         panels.assign(
@@ -73,22 +73,22 @@ def _show_agreement(study: "StudyFolder", plan: "SimulatedPlan", confidence: flo
             "half_width": "half-width",
         },
     )
-    say(
+    echo(
         "\nalpha: Krippendorff's; 1 is full agreement, 0 is chance. It follows from the made-up preferences: do not "
         "expect it of real people.\n"
         "interval, half-width: as fairwise check will tell them, on average. This is what to plan with."
     )
     if ((panels["judges"] < LEAST_JUDGES) | (panels["shared_pairs"] < LEAST_PAIRS)).any():
-        say(f"With fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} shared pairs the interval is a rough guide only.")
+        echo(f"With fewer than {LEAST_JUDGES} judges or {LEAST_PAIRS} shared pairs the interval is a rough guide only.")
     if panels["alpha_low"].isna().any():
-        say("none: cannot be told from so few answers about the same pairs.")
+        echo("none: cannot be told from so few answers about the same pairs.")
     for row in panels[(panels["measured"] > 0) & (panels["measured"] < plan.n_studies)].to_dict("records"):
-        say(
+        echo(
             f"With {counted(row['judges'], 'judge')}, only {row['measured']} of {plan.n_studies} simulated studies "
             "have an interval at all: ask more people, or show them more of the same pairs."
         )
     if not by_design:
-        say(f"No pair is shared on purpose; these happen to be shown to two or more judges. {_advice(study)}")
+        echo(f"No pair is shared on purpose; these happen to be shown to two or more judges. {_advice(study)}")
 
 
 def _advice(study: "StudyFolder") -> str:
@@ -114,13 +114,13 @@ def _show_repeats(panels: "pd.DataFrame", confidence: float) -> None:
     )
     names = {"judges": "judges", "repeated": "repeated pairs", "same_again": "same answer again"}
     print_frame(shown, names | {"interval": f"{confidence:.0%} interval"})
-    say("\nHow steady simulated people are was decided beforehand; plan with the width of the interval.")
+    echo("\nHow steady simulated people are was decided beforehand; plan with the width of the interval.")
 
 
 def _show_cost(study: "StudyFolder", plan: "SimulatedPlan", cost: "Cost | None") -> None:
     heading("What will the judgments cost in error?")
     if cost is None:
-        say(
+        echo(
             "Not told: left out by --fits 0."
             if (study.path / OUTCOME).exists()
             else "Not told: this study was made without --outcome, so there is nothing to predict."
@@ -130,7 +130,7 @@ def _show_cost(study: "StudyFolder", plan: "SimulatedPlan", cost: "Cost | None")
     names = {"judges": "judges", "error": "error", "error_lowest": "lowest", "error_highest": "highest", "cost": "cost"}
     above = [float(difference(error, plain, 4)) for error in plan.panels["error"]]
     print_frame(plan.panels.assign(cost=above), names)
-    say(
+    echo(
         "\nerror: the share of the study's people who are predicted wrongly (0.25 is 25 in 100), on average over "
         f"{counted(plan.n_fits, 'simulated study', 'simulated studies')}; lowest, highest: in one of them.\n"
         f"cost: how much that is above {plain:.4f}, the error without judgments. Predicting the more frequent outcome "
@@ -146,7 +146,7 @@ def _show_time(study: "StudyFolder", minutes: "Minutes", seconds: float) -> None
     heading("How long will a participant take?")
     digits = 1 if minutes.median < _FEW_MINUTES else 0
     low, median, high = (f"{value:.{digits}f}" for value in (minutes.low, minutes.median, minutes.high))
-    say(
+    echo(
         f"About {median} minutes for {counted(settings.pairs, 'pair')}; nine in ten take {low} to {high} minutes.\n"
         f"Assumed, not measured: a usual pair takes {seconds:g} s (--seconds); one person in twenty is at least "
         f"{exp(_ONE_IN_TWENTY * PACE_SPREAD):.1f} times as slow in everything, and one pair in twenty takes anyone "
@@ -159,7 +159,7 @@ def _show_time(study: "StudyFolder", minutes: "Minutes", seconds: float) -> None
         "saying how sure one is": settings.ask_confidence,
     }
     more = "".join(f", {what}" for what, there in extras.items() if there)
-    say(
+    echo(
         f"Not included: reading consent and task{more}, looking through one's answers, the closing questions, and "
         "breaks. A pilot tells more: fairwise export has the seconds of every answer."
     )

@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.people_options import IdColumn, PeoplePath
-from fairwise.cli.screen import Json, say
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
 
 
-@expanded
+@with_option_groups
 def predict(
     model: Annotated[Path, typer.Option("--model", help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
@@ -31,8 +30,8 @@ def predict(
     check_target(out, TABLES, [model, people])
     import pandas as pd
 
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.tables.people_file import PeopleFile
 
     fitted = PairwiseFairClassifier.load(model)
     file = PeopleFile.read(people, id)
@@ -47,6 +46,6 @@ def predict(
         mean = float(scores["score"].mean())
         print_json({"people": len(scores), "scores": out, "classes": [zero, one], "mean_score": mean})
         return
-    say(f"{len(scores)} people written to {out}.")
-    say(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
-    say(f"label: {zero!r} or {one!r}, drawn with that probability; the same person always gets the same draw.")
+    echo(f"{len(scores)} people written to {out}.")
+    echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
+    echo(f"label: {zero!r} or {one!r}, drawn with that probability; the same person always gets the same draw.")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.output import TABLES, check_target, print_json, write_table
-from fairwise.cli.screen import Json, print_frame, say
+from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_frame, print_json, write_table
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,9 +80,9 @@ def links(
     if as_json:
         print_json({"out": str(out), "links": len(made)})
         return
-    say(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
+    echo(f"Wrote {out}: {len(made)} personal links. Whoever has a link can answer in its person's name.")
     if url == HERE:
-        say("They lead to this machine. Give --url to have them lead to where participants reach the study.")
+        echo("They lead to this machine. Give --url to have them lead to where participants reach the study.")
 
 
 def room(
@@ -123,11 +122,11 @@ def room(
     if as_json:
         print_json({"opened": code, "rooms": [asdict(each) for each in rooms]})
     elif code is not None:
-        say(f"Opened a room. Its code is {code}")
-        say(f"For the wall, with a picture for phones:  {base}/room/{code}/wall")
-        say(f"For those who are there:                  {base}/room/{code}")
+        echo(f"Opened a room. Its code is {code}")
+        echo(f"For the wall, with a picture for phones:  {base}/room/{code}/wall")
+        echo(f"For those who are there:                  {base}/room/{code}")
     elif not rooms:
-        say('There are no rooms. Open one with --name "Class 7b".')
+        echo('There are no rooms. Open one with --name "Class 7b".')
     else:
         table = pd.DataFrame([asdict(each) for each in rooms])
         shown = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
@@ -172,9 +171,9 @@ def ids(
     if as_json:
         print_json({"added": new, "listed": listed})
     elif listed:
-        say(f"{new} added. " * bool(marks) + f"{listed} on the list: nobody else from the panel is let in.")
+        echo(f"{new} added. " * bool(marks) + f"{listed} on the list: nobody else from the panel is let in.")
     else:
-        say("There is no list: any id is let in.")
+        echo("There is no list: any id is let in.")
 
 
 def participants(
@@ -213,9 +212,9 @@ def participants(
     elif out is not None:
         texts = ["name", "panel_id", "room", "relation"]
         write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
-        say(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
+        echo(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
     elif table.empty:
-        say("Nobody was invited, and nobody has come.")
+        echo("Nobody was invited, and nobody has come.")
     else:
         used = [name for name in _HEADINGS if name in ("number", "state") or table[name].astype(bool).any()]
         written = table.assign(number=table["number"].astype("string").fillna(""))
@@ -243,7 +242,7 @@ def _revoke(folder: Path, database: str | None, link: str) -> None:
         store.close()
     if not known:
         raise InputError(f"--revoke: {link!r} is no personal link of this study")
-    say("Nobody can begin by this link any more. Whoever began by it goes on.")
+    echo("Nobody can begin by this link any more. Whoever began by it goes on.")
 
 
 def base_address(url: str) -> str:
@@ -262,8 +261,8 @@ def base_address(url: str) -> str:
 
 
 def _panel_ids(file: Path) -> list[str]:
-    from fairwise.datasets.table_file import read_table, require_column
     from fairwise.study.arrivals import is_panel_id
+    from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)
     require_column("id", list(table.columns), source.where())
@@ -278,7 +277,7 @@ def _panel_ids(file: Path) -> list[str]:
 
 
 def _names(file: Path) -> list[str]:
-    from fairwise.datasets.table_file import read_table, require_column
+    from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)
     require_column("name", list(table.columns), source.where())

@@ -5,14 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.judgments_options import JudgmentsOptions
-from fairwise.cli.learning_options import LearningOptions
-from fairwise.cli.output import check_folder, check_target, print_json, write_whole
-from fairwise.cli.parsing import names
-from fairwise.cli.people_options import PeopleOptions
-from fairwise.cli.screen import Json, say, tell_import, working
-from fairwise.cli.training import Task
+from fairwise.cli.options.judgments import JudgmentsOptions
+from fairwise.cli.options.learning import LearningOptions, TrainingData
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.parsing import names
+from fairwise.cli.options.people import PeopleOptions
+from fairwise.cli.terminal import (
+    Json,
+    check_folder,
+    check_target,
+    echo,
+    print_import,
+    print_json,
+    spinner,
+    write_output,
+)
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ _PAGES = (".html", ".htm")
 _CURVE = ("judge", "gamma", "eta", "error")
 
 
-@expanded
+@with_option_groups
 def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
@@ -72,9 +79,9 @@ def report(
         check_folder(figures if figures.exists() else figures.parent)
     asked, chosen = _own_words(question), _own_words(design)
     curves = None if frontier is None else _curves(frontier)
-    task = Task.read(people, judgments, learning, to_fit=model is None)
+    task = TrainingData.read(people, judgments, learning, to_fit=model is None)
     if not as_json:
-        tell_import(task.account)
+        print_import(task.account)
     from fairwise.reporting import findings, write_report
 
     compared = names(groups)
@@ -83,13 +90,13 @@ def report(
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
-        with working(f"Fitting {len(task.people.features)} people"):
+        with spinner(f"Fitting {len(task.people.features)} people"):
             fitted = task.fitted()
     else:
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
     shown = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
-    with working("Writing the report"):
+    with spinner("Writing the report"):
         found = findings(
             fitted,
             shown,
@@ -102,12 +109,12 @@ def report(
             title=title,
             simulated=simulated,
         )
-        write_whole(out, lambda draft: write_report(found, draft, figures=figures))
+        write_output(out, lambda draft: write_report(found, draft, figures=figures))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})
         return
-    say(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
+    echo(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
 
 
 def _own_words(given: str | None) -> str | None:
@@ -126,8 +133,8 @@ def _own_words(given: str | None) -> str | None:
 def _curves(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    from fairwise.datasets.people_file import column_of, typed
-    from fairwise.datasets.table_file import read_table
+    from fairwise.tables.files import read_table
+    from fairwise.tables.people_file import column_of, typed
 
     frame, source = read_table(path)
     for name in _CURVE:
@@ -141,7 +148,7 @@ def _curves(path: Path) -> "pd.DataFrame":
     return curves
 
 
-def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task: Task, source: str) -> None:
+def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task: TrainingData, source: str) -> None:
     """Refuse curves of other people, judgments or settings than the model's, and those that do not say."""
     from fairwise.auditing.provenance import COLUMN, Provenance, refuse_other_origin
 
@@ -156,7 +163,7 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
     refuse_other_origin(curves, made_from, source)
 
 
-def _kept_model(path: Path, prices: Path | None, task: Task) -> "PairwiseFairClassifier":
+def _kept_model(path: Path, prices: Path | None, task: TrainingData) -> "PairwiseFairClassifier":
     """Return the model in the file, of which every column must be there."""
     from fairwise.learning.estimator import PairwiseFairClassifier
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairwise.cli.expanded import expanded
-from fairwise.cli.output import check_folder, check_target, print_json
-from fairwise.cli.parsing import behind, sizes
-from fairwise.cli.screen import Json, note, print_frame, say, stages
+from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options.parsing import parse_option, sizes
+from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,20 +78,20 @@ class Whom:
                 raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
         table, labels = load_compas()
         if self.judgments is not None:
-            return _Asked(table, labels, _said(self.judgments, table), 0, table["race"])
+            return _Asked(table, labels, _read_judgments(self.judgments, table), 0, table["race"])
         from fairwise.simulation import simulate_panel
 
         return _Asked(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
 
     def _own_people(self) -> _Asked:
-        from fairwise.cli.people_options import PeopleOptions
+        from fairwise.cli.options.people import PeopleOptions
 
         if self.people is None or self.judgments is None or self.id is None or self.outcome is None:
             raise typer.BadParameter("--people needs --id, --outcome and --judgments as well")
         read = PeopleOptions(self.people, self.id, self.outcome).read()
         groups = None if self.group is None else read.file.groups((self.group,))[self.group]
         label = read.label(self.favorable_label)
-        return _Asked(read.features, read.outcome, _said(self.judgments, read.features), label, groups)
+        return _Asked(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
 
     def command(self, others: dict[str, Any]) -> str:
         """Return the command as it would be typed again, with the options that are not about whom."""
@@ -114,14 +113,14 @@ class Whom:
         }
 
 
-def _said(path: Path, people: "pd.DataFrame") -> "Judgments":
-    from fairwise.cli.judgments_options import JudgmentsOptions
+def _read_judgments(path: Path, people: "pd.DataFrame") -> "Judgments":
+    from fairwise.cli.options.judgments import JudgmentsOptions
 
     said, _ = JudgmentsOptions(path).read(people)
     return said
 
 
-@expanded
+@with_option_groups
 def reproduce(
     whom: Whom,
     out: Annotated[
@@ -152,14 +151,14 @@ def reproduce(
         check_folder(out if out.exists() else out.parent)
     if markdown is not None:
         check_target(markdown, (".md",), [whom.judgments, whom.people])
-    at_rounds = behind("--rounds", sizes, rounds)
+    at_rounds = parse_option("--rounds", sizes, rounds)
     asked = whom.read()
     from fairwise.replication import compare, run_study, write_markdown, write_study
 
     if not as_json:
         note("Simulated people: no real person was asked." if whom.nobody_real else str(asked.judgments))
     start = perf_counter()
-    with stages() as progress:
+    with progress_bars() as progress:
         study = run_study(
             asked.people,
             asked.outcome,
@@ -183,6 +182,6 @@ def reproduce(
         return
     print_frame(comparison, _COLUMNS)
     if study.simulated:
-        say("\nOurs are from simulated people: they can resemble the paper's numbers, they cannot confirm them.")
+        echo("\nOurs are from simulated people: they can resemble the paper's numbers, they cannot confirm them.")
     pages = [str(page) for page in (out and out / "section5.html", markdown) if page]
-    say(f"\nWritten: {' and '.join(pages)}" if pages else "\nWith --out FOLDER also as a page with all figures.")
+    echo(f"\nWritten: {' and '.join(pages)}" if pages else "\nWith --out FOLDER also as a page with all figures.")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fairwise.cli.cluster import warn_without_tls
-from fairwise.cli.screen import note
+from fairwise.cli.options.learning import warn_without_tls
+from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 
 

@@ -1,23 +1,22 @@
-"""``fairwise study``: making a study."""
+"""``fairwise study``: making a study, checking and reopening its archive, deleting what is kept for a time only."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fairwise.cli.bundle import reopen, verify
-from fairwise.cli.forget import forget
-from fairwise.cli.guard import debuggable
+from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
-from fairwise.cli.output import print_json
-from fairwise.cli.parsing import behind, mixture, names
-from fairwise.cli.people_options import IdColumn, PeoplePath
+from fairwise.cli.options.parsing import mixture, names, parse_option
+from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.recruit import ids, links, participants, room
-from fairwise.cli.screen import Json, note, say
+from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.study.folder import GivenScores, StudyFolder
+
 
 _PANEL = "What participants read"
 
@@ -101,10 +100,10 @@ def new(
       --outcome two_year_recid --show sex,age,priors_count \
       --treated-well "being released until the trial"
     """
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.new_study import new_study
+    from fairwise.tables.people_file import PeopleFile
 
-    kinds: dict[str, object] = {} if design is None else dict(behind("--design", mixture, design))
+    kinds: dict[str, object] = {} if design is None else dict(parse_option("--design", mixture, design))
     if strata is not None:
         if not kinds.get("stratified"):
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
@@ -116,24 +115,24 @@ def new(
     spoken = names(languages)
     choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
     choices |= {name: value for name, value in said.items() if value is not None}
-    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_given_scores(scores, favorable_label))
+    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
     if as_json:
         print_json(_account(made, outcome))
     else:
-        _tell(made)
+        _print_summary(made)
     if treated_well is None:
         note(f'What "treated well" means is written in general words; say what it is here in {folder / "study.toml"}.')
 
 
-def _given_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
+def _read_scores(path: Path | None, favorable_label: str | None) -> "GivenScores | None":
     if (path is None) != (favorable_label is None):
         raise typer.BadParameter(
             "--scores (probabilities of label 1) and --favorable-label (which label is good) need each other."
         )
     if path is None or favorable_label is None:
         return None
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.folder import SCORE, GivenScores
+    from fairwise.tables.people_file import PeopleFile
 
     return GivenScores(PeopleFile.read(path, "id", SCORE), SCORE, int(favorable_label))
 
@@ -152,20 +151,144 @@ def _account(made: "StudyFolder", outcome: str | None) -> dict[str, object]:
     }
 
 
-def _tell(made: "StudyFolder") -> None:
+def _print_summary(made: "StudyFolder") -> None:
     columns, people = ", ".join(column.label for column in made.settings.columns), len(made.cards)
     pairs = f"{made.settings.pairs} pair{'s' * (made.settings.pairs > 1)}"
-    say(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
+    echo(f"Made {made.path}: {pairs} for each participant, from {people} people ({columns}).")
     kinds = made.settings.mixture
     if len(kinds) > 1:
-        say(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
-    say("")
-    say("Next:")
-    say(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
-    say(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
-    say(f"3. fairwise serve {made.path}")
+        echo(f"The pairs are {', '.join(f'{number} {kind}' for kind, number in kinds.items())}.")
+    echo("")
+    echo("Next:")
+    echo(f"1. Fill in what is marked [FILL IN: …] in {made.path / 'consent.md'} and {made.path / 'task.md'}.")
+    echo(f"2. Look through the settings in {made.path / 'study.toml'}: labels, units, the words of the answers.")
+    echo(f"3. fairwise serve {made.path}")
     for code in made.settings.languages[1:]:
-        say(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
+        echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
+
+
+_Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
+
+
+def verify(bundle: _Bundle, as_json: Json = False) -> None:
+    """Check a bundle: nothing changed or added, every pair as the seed asks for, every answer one that could be given.
+
+    Example:
+
+    fairwise study verify my-study.zip
+    """
+    from dataclasses import asdict
+
+    from fairwise.archive.bundles.verify import verify_bundle
+
+    with spinner("Checking the bundle"):
+        found = verify_bundle(bundle)
+    if as_json:
+        print_json({"bundle": bundle, **asdict(found)})
+        return
+    echo(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
+    echo(f"Participants  {found.participants}, of whom {found.finished} finished")
+    echo(f"Pairs shown   {found.pairs}, each as the seed asks for")
+    if found.excluded:
+        echo(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
+    if found.active:
+        echo(f"Active pairs  {found.active}, each chosen again with the same result")
+    echo(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
+    if found.without_text:
+        echo(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
+    if found.coarse:
+        echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
+    echo("This proves that the bundle agrees with itself, not that nobody made it up.")
+    if found.active:
+        echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
+    echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
+
+
+def reopen(
+    bundle: _Bundle,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; must not be there.")],
+    database: Annotated[
+        str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
+
+    Example:
+
+    fairwise study reopen my-study.zip my-study-again
+    """
+    from fairwise.archive.bundles.reopen import reopen_bundle
+    from fairwise.web.server import database_of
+
+    check_folder(folder.parent)
+    with spinner("Opening the bundle"):
+        found = reopen_bundle(bundle, folder, database_of(folder, database))
+    if as_json:
+        print_json({"bundle": bundle, "study": folder, "participants": found.participants, "answers": found.answers})
+        return
+    echo(f"{folder} is a study with {found.participants} participants and {found.answers} answers.")
+
+
+def forget(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
+    database: Annotated[
+        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
+    ] = None,
+    clock_is_right: Annotated[
+        bool,
+        typer.Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete texts, names and panel's ids that are older than the study's retention_days, as its server does by itself.
+
+    Files of the database that still hold what was deleted, now or earlier, are cleaned. If the clock is more than 14
+    days ahead of when server or command last looked at it, nothing is deleted until you say that it is right, which
+    is written down among what operators did.
+
+    Example:
+
+    fairwise study forget my-study
+    """
+    from fairwise.store.housekeeping import tidy_fits
+    from fairwise.store.retention import forget_in_time, in_words
+    from fairwise.store.store import Store
+    from fairwise.study.folder import StudyFolder
+    from fairwise.web.server import database_of
+
+    study, where = StudyFolder.open(folder), database_of(folder, database)
+    days = study.settings.retention_days
+    if isinstance(where, Path) and not where.exists():
+        raise InputError(f"{where}: there is no such file; nobody has answered yet")
+    store = Store.open(where, study.fingerprint, folder)
+    try:
+        tidy_fits(folder, store)
+        done = forget_in_time(study.settings, store, where, clock_is_right=clock_is_right)
+    finally:
+        store.close()
+    if not days and done.cleaned is None:
+        raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
+    if done.cleaned is False:
+        note(
+            "Files of the database still hold what was deleted, as somebody reads it just now; "
+            "the server tries again, and so does this command."
+        )
+    if done.days_off:
+        note(
+            f"{'Nothing was deleted by its age: the' if done.days_off > 0 else 'The'} clock says "
+            f"{datetime.now(UTC):%Y-%m-%d}{in_words(done.days_off)}. If that is "
+            f"today, say so: fairwise study forget {folder} --clock-is-right{' --database …' if database else ''}; if "
+            "not, set the clock."
+        )
+    if as_json:
+        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
+        print_json({"study": str(folder), **told})
+        return
+    if days and done.days_off <= 0:
+        echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
+    if done.cleaned:
+        echo("What was deleted is out of the files of the database as well.")
 
 
 study.command("new")(debuggable(new))

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fairwise.datasets.bundled_table import read_people_and_outcome
-from fairwise.datasets.dataset_card import Column, DatasetCard
+from fairwise.datasets.dataset_card import Column, DatasetCard, read_people_and_outcome
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,13 +10,14 @@ import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.judgments.ids import text_of
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import note_participants
 from fairwise.study.cards import ID
 from fairwise.study.fit_settings import FitSettings
 from fairwise.study.folder import PEOPLE, StudyFolder
-from fairwise.study.parquet import read_parquet
+from fairwise.tables.ids import text_of
+from fairwise.tables.parquet import read_parquet
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -88,5 +89,4 @@ def _keep(connection: Connection, settings: FitSettings, names: set[str], kept: 
     known = judges(connection)
     about = known[known["judge"].isin(said.judges)]
     about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
-    about.to_parquet(kept / f"{_RELATIONS}.part", index=False)
-    (kept / f"{_RELATIONS}.part").replace(kept / _RELATIONS)  # comes last: with it, all is there
+    write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +60,7 @@ class JobFolder:
     def keep(self, files: dict[str, bytes]) -> None:
         """Each whole or not at all, also if the machine stops now."""
         for name, content in files.items():
-            _write(self.unfinished / f"{name}.part", content)
-            (self.unfinished / f"{name}.part").replace(self.unfinished / name)
+            write_whole(self.unfinished / name, partial(_write, content=content))
 
     def finish(self, files: dict[str, bytes]) -> None:
         """Write all files down, to be published."""

@@ -22,9 +22,9 @@ from fairwise.constraints.parities import parity
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.plain_json import json_text
 from fairwise.reporting import findings, write_report
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.tables.plain_json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

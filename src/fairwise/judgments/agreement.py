@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
-from fairwise.judgments.oriented import FIRST, NEITHER, SAME, SECOND, Oriented, orient
+from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Oriented, orient
 from fairwise.judgments.table import Judgments
 from fairwise.rounding import digits_beside, rounded
 

@@ -12,11 +12,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_score
 
 from fairwise.errors import InputError
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import Answer, orient
 from fairwise.judgments.drivers import judge_drivers
-from fairwise.judgments.ids import some
-from fairwise.judgments.oriented import orient
 from fairwise.judgments.table import Judgments
+from fairwise.tables.ids import some
 
 Basis: TypeAlias = Literal["auto", "shared pairs", "profiles"]
 Floats: TypeAlias = NDArray[np.float64]

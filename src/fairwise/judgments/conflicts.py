@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import FIRST, SECOND, Answer, Ints, Oriented, orient
 from fairwise.judgments.cycles import Cycle, cycles
-from fairwise.judgments.oriented import FIRST, SECOND, Ints, Oriented, orient
 from fairwise.judgments.table import Judgments
 
 _ANSWERS = [str(answer) for answer in Answer]

@@ -1,5 +1,7 @@
 """Judgments: what people said, validated, and the people they said it about."""
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -9,14 +11,24 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import JudgmentsError
-from fairwise.judgments import files
+from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments.answer import Answer
-from fairwise.judgments.attributes import JudgeAttributes
-from fairwise.judgments.checked import By, Checked, People, Reading, Rounds, check, rows_of, sides
-from fairwise.judgments.ids import encode, some, text_of
-from fairwise.judgments.source import Source
-from fairwise.judgments.validation import REQUIRED
+from fairwise.judgments.validation import (
+    REQUIRED,
+    By,
+    CheckedTable,
+    JudgeAttributes,
+    People,
+    Reading,
+    Rounds,
+    check,
+    rows_of,
+    sides,
+)
+from fairwise.tables.files import read_table
+from fairwise.tables.ids import encode, some, text_of
+from fairwise.tables.safe_files import write_whole
+from fairwise.tables.source import Source
 
 Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -60,7 +72,7 @@ class Judgments:
 
     def __init__(
         self,
-        answers: Records | Checked,
+        answers: Records | CheckedTable,
         *,
         people: People | None = None,
         by: By = "id",
@@ -68,7 +80,7 @@ class Judgments:
         rounds: Rounds = "last",
         judge_attributes: JudgeAttributes | None = None,
     ) -> None:
-        if not isinstance(answers, Checked):
+        if not isinstance(answers, CheckedTable):
             frame = _as_frame(answers)
             how = Reading(by, measured_only, rounds)
             answers = check(frame, Source(labels=frame.index), people, how, judge_attributes)
@@ -85,13 +97,13 @@ class Judgments:
         rounds: Rounds = "last",
         judge_attributes: JudgeAttributes | None = None,
     ) -> Self:
-        """Read a ``.csv`` (UTF-8, commas) or ``.parquet`` file; errors name the file and the line."""
-        frame, source = files.read(Path(path))
+        """Read a ``.csv``, ``.tsv`` (UTF-8) or ``.parquet`` file; errors name the file and the line."""
+        frame, source = read_judgments(Path(path))
         return cls(check(frame, source, people, Reading(by, measured_only, rounds), judge_attributes))
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the answers to a ``.csv`` or ``.parquet`` file; reading it gives the same judgments again."""
-        files.write(self._checked.frame, Path(path))
+        write_judgments(self._checked.frame, Path(path))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -209,3 +221,46 @@ def _as_frame(answers: Records) -> pd.DataFrame:
 
 def _number(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def read_judgments(path: Path) -> tuple[pd.DataFrame, Source]:
+    """Return the table in the file, every cell of a CSV as text, and where its rows are."""
+    try:
+        return read_table(path, may_be_empty=True)  # a panel that has not answered yet
+    except InputError as error:
+        raise JudgmentsError(str(error)) from None
+
+
+def write_judgments(frame: pd.DataFrame, path: Path) -> None:
+    """Write the table, or leave what was there as it was."""
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in {"csv", "parquet"}:
+        raise JudgmentsError(f"{path}: judgments are kept in files that end in .csv or .parquet")
+    table = frame.copy()
+    for name in ("a", "b"):
+        # An id of any type is written as its text, by which it is also found again.
+        if not pd.api.types.is_integer_dtype(table[name].dtype):
+            codes, texts = encode(table[name])
+            table[name] = pd.Series(texts, dtype=str).take(codes).to_numpy()
+    buffer = io.BytesIO()
+    try:
+        if kind == "csv":
+            buffer.write(_as_csv(table).encode())
+        else:
+            table.to_parquet(buffer, index=False)
+    except (ValueError, TypeError) as error:  # what pyarrow and the encoder raise derives from these
+        raise JudgmentsError(f"{path}: cannot be written as {kind}: {error}") from error
+    try:
+        write_whole(path, lambda draft: draft.write_bytes(buffer.getbuffer()))
+    except OSError as error:
+        raise JudgmentsError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _as_csv(table: pd.DataFrame) -> str:
+    plain: str = table.to_csv(index=False, lineterminator="\n")
+    if "\0" in plain:
+        raise ValueError("a cell contains the NUL character")
+    # The writer leaves these unquoted; readers take the first for the end of a row, the others for separators.
+    if "\r" in plain or any(mark in str(name) for name in table.columns for mark in ";\t"):
+        return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    return plain

@@ -1,7 +1,8 @@
 """From any table to one that means what the format says, or an error that names the row."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError, shown
 from fairwise.judgments import columns
-from fairwise.judgments.ids import PeopleIds, encode, is_integer, plain, some
-from fairwise.judgments.source import Source
+from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
+from fairwise.tables.source import Source
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": "uniform"}
@@ -140,3 +141,155 @@ def _check_unique(
         f"{shown(row['a'])} and {shown(row['b'])} in round {row['round']}, design {row['design']}, at "
         f"{source.place(first)}; allowed: one row per judge, pair (in either order), round and design{more}"
     )
+
+
+JudgeAttributes: TypeAlias = pd.DataFrame | Mapping[Any, Mapping[str, Any]]
+
+_WHAT = "judge_attributes"
+_ALLOWED = "allowed: a DataFrame indexed by judge, or a mapping such as {'ann': {'relation': 'expert'}}"
+
+
+def match(given: JudgeAttributes | None, answered: pd.Series) -> pd.DataFrame:
+    """Return one row for every judge who answered, sorted, with missing values where nothing was given.
+
+    Judges are matched by their canonical text, as ids are. A row for somebody who gave no answer is refused, and so
+    is a second row for the same judge.
+    """
+    judges = pd.Index(answered.unique(), name="judge").sort_values()
+    if given is None:
+        return pd.DataFrame(index=judges)
+    table = _as_table(given)
+    codes, texts = encode(table.index.to_series())
+    if (codes < 0).any():
+        raise JudgmentsError(f"{_WHAT}: {int((codes < 0).sum())} rows have no judge; every row needs one")
+    listed = pd.Index(texts).take(codes)
+    if not listed.is_unique:
+        twice = listed[listed.duplicated()].unique()
+        raise JudgmentsError(f"{_WHAT}: judges given twice: {some(twice)}; allowed: one row per judge")
+    _, known = encode(judges.to_series())
+    strangers = listed.difference(pd.Index(known), sort=False)
+    if len(strangers):
+        raise JudgmentsError(f"{_WHAT}: judges who gave no answer: {some(strangers)}; there are {some(judges)}")
+    return table.set_axis(listed, axis="index").reindex(known).set_axis(judges, axis="index")
+
+
+def _as_table(given: JudgeAttributes) -> pd.DataFrame:
+    if isinstance(given, pd.DataFrame):
+        table = given
+    elif isinstance(given, Mapping):
+        odd = [judge for judge, row in given.items() if not isinstance(row, Mapping)]
+        if odd:
+            raise JudgmentsError(f"{_WHAT}: {odd[0]!r} has {given[odd[0]]!r}; {_ALLOWED}")
+        table = pd.DataFrame([dict(row) for row in given.values()], index=pd.Index(list(given), dtype=object))
+    else:
+        raise JudgmentsError(f"{_WHAT}: {type(given).__name__} given; {_ALLOWED}")
+    if table.index.nlevels > 1 or table.columns.nlevels > 1:
+        raise JudgmentsError(f"{_WHAT}: index or columns have several levels; allowed: one judge, one name")
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()].unique()
+        raise JudgmentsError(f"{_WHAT}: attributes given twice: {some(twice)}")
+    if "judge" in table.columns:
+        raise JudgmentsError(f"{_WHAT}: the judges belong in the index: table.set_index('judge')")
+    return table
+
+
+People: TypeAlias = pd.DataFrame | NDArray[Any]
+By: TypeAlias = Literal["id", "position"]
+Rounds: TypeAlias = Literal["last", "all"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows are read: whom a and b name, which designs only measure, which rounds count."""
+
+    by: By
+    measured_only: Iterable[str]
+    rounds: Rounds
+
+    def __post_init__(self) -> None:
+        if self.by not in {"id", "position"}:
+            raise JudgmentsError(f"by={self.by!r}; allowed: 'id', 'position'")
+        if self.rounds not in {"last", "all"}:
+            raise JudgmentsError(f"rounds={self.rounds!r}; allowed: 'last', 'all'")
+        if isinstance(self.measured_only, str):
+            raise JudgmentsError(f"measured_only={self.measured_only!r}; allowed: a list of designs")
+        object.__setattr__(self, "measured_only", tuple(self.measured_only))
+
+
+@dataclass(frozen=True)
+class CheckedTable:
+    """Rows that passed every check; `people_ids` are the ids (or positions) of the rows of `people`.
+
+    `judge_attributes` has a row for every judge, sorted.
+    """
+
+    frame: pd.DataFrame
+    counted: NDArray[np.bool_]
+    judge_attributes: pd.DataFrame
+    people: People | None
+    people_ids: pd.Index | None
+    how: Reading
+
+    def only(self, rows: NDArray[np.bool_]) -> "CheckedTable":
+        """Return these rows and their people; they must include all rows of a judge or none."""
+        frame = self.frame[rows].reset_index(drop=True)
+        attributes = self.judge_attributes[self.judge_attributes.index.isin(frame["judge"])]
+        part = replace(self, frame=frame, counted=self.counted[rows], judge_attributes=attributes)
+        if self.people is None or self.people_ids is None:
+            return part
+        judged = np.flatnonzero(self.people_ids.isin(sides(part.frame).unique()))
+        return replace(part, people=rows_of(self.people, judged), people_ids=self.people_ids.take(judged))
+
+
+def check(
+    frame: pd.DataFrame,
+    source: Source,
+    people: People | None,
+    how: Reading,
+    judge_attributes: JudgeAttributes | None = None,
+) -> CheckedTable:
+    """Check the table against its format, the people and what is said about the judges."""
+    ids = None if people is None else _ids_of(people, how.by)
+    good = normalise(frame, source, ids, how.by)
+    return CheckedTable(
+        frame=good.frame,
+        counted=_which_count(good, how),
+        judge_attributes=match(judge_attributes, good.frame["judge"]),
+        people=None if people is None else rows_of(people, good.judged),
+        people_ids=None if ids is None else ids.labels.take(good.judged),
+        how=how,
+    )
+
+
+def sides(rows: pd.DataFrame) -> pd.Series:
+    """Return a and b of the first row, a and b of the second, and so on."""
+    order = np.arange(2 * len(rows)).reshape(2, -1).T.ravel()
+    return pd.concat([rows["a"], rows["b"]], ignore_index=True).iloc[order]
+
+
+def rows_of(people: People, positions: NDArray[np.int64]) -> People:
+    """Return a copy of these rows in the type they came in."""
+    return people.iloc[positions] if isinstance(people, pd.DataFrame) else people[positions]
+
+
+def _ids_of(people: People, by: By) -> PeopleIds:
+    kind = type(people).__name__
+    if by == "position":
+        if isinstance(people, pd.DataFrame | np.ndarray):
+            return PeopleIds(pd.RangeIndex(len(people)))
+        raise JudgmentsError(f"people: a DataFrame or an array is needed, not {kind}")
+    if isinstance(people, pd.DataFrame):
+        return PeopleIds(people.index)
+    raise JudgmentsError(
+        f"people: ids are looked up in a DataFrame's index, not in {kind}; for row positions: by='position'"
+    )
+
+
+def _which_count(good: Normalised, how: Reading) -> NDArray[np.bool_]:
+    counted = ~good.frame["design"].isin(how.measured_only).to_numpy(dtype=bool)
+    if how.rounds == "all":
+        return counted
+    key = pd.DataFrame({"judge": good.judge, "pair": good.pair, "round": good.frame["round"]})[counted]
+    last = key.groupby(["judge", "pair"], sort=False)["round"].transform("max")
+    counted[counted] = (key["round"] == last).to_numpy(dtype=bool)
+    return counted

@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from fairwise.errors import InputError
-from fairwise.study.private_files import create_private
+from fairwise.tables.safe_files import create_private
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fairwise.rounding import share_difference
-from fairwise.study.parquet import read_parquet
+from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import threading
 import time
 import zipfile
@@ -32,6 +31,7 @@ from fairwise.store.fit_files import (
 from fairwise.store.jobs import all_jobs
 from fairwise.store.retention import forget_in_time
 from fairwise.store.tables import participants
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -156,25 +156,14 @@ def _move(file: Path, everyone: set[str]) -> None:
         for name in WITH_ANSWERS:
             file.with_name(name).unlink(missing_ok=True)
     elif (file.parent / REPORT).exists():
-        _replace(file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft))
+        write_whole(
+            file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft), private=True, lasting=True
+        )
     node["content"], node["key_types"]["content"] = {}, []
-    _replace(file, lambda draft: _write(draft, schema, others))
+    write_whole(file, lambda draft: _write(draft, schema, others), private=True, lasting=True)
 
 
 def _write(draft: Path, schema: Any, others: dict[str, bytes]) -> None:
     with zipfile.ZipFile(draft, "w") as archive:
         for name, content in {**others, MODEL_SCHEMA: json.dumps(schema, indent=2).encode()}.items():
             archive.writestr(name, content)
-
-
-def _replace(file: Path, write: Callable[[Path], None]) -> None:
-    """Whole or not at all, also if the machine stops now."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        draft.touch(mode=0o600)
-        write(draft)
-        with draft.open("rb+") as opened:
-            os.fsync(opened.fileno())
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

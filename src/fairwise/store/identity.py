@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
-import tempfile
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +21,7 @@ from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown, snapshot_engine
 from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,16 +64,8 @@ class Identity:
 
     def write(self, home: Path) -> None:
         """Whole or not at all; processes that start together write the same."""
-        number, draft = tempfile.mkstemp(prefix=f".{FILE}-", dir=home)  # for its owner's eyes only
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as opened:
-                opened.write(f"{json.dumps(asdict(self), indent=1)}\n")
-                opened.flush()
-                os.fsync(opened.fileno())
-            Path(draft).replace(home / FILE)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        text = f"{json.dumps(asdict(self), indent=1)}\n"
+        write_whole(home / FILE, lambda draft: draft.write_text(text, encoding="utf-8"), private=True, lasting=True)
 
 
 def identity_in(connection: Connection) -> str | None:

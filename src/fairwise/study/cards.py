@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.judgments.ids import some
+from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

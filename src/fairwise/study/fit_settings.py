@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from fairwise.errors import InputError
-from fairwise.judgments.ids import text_of
 from fairwise.study.settings_base import Checked, Line
+from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

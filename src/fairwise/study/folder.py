@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.judgments.ids import some, text_of
 from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
 from fairwise.study.editions import SETTINGS, Edition
-from fairwise.study.parquet import read_parquet
 from fairwise.study.settings import StudySettings
+from fairwise.tables.ids import some, text_of
+from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.cards import Card
+    from fairwise.tables.people_file import PeopleFile
 
 
 # Scores of a current model, by which active pairs may be chosen: ``scores.parquet``, which is shown to nobody.

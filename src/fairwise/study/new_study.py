@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
-from fairwise.judgments.ids import text_of
 from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.cards import ID, cards_of
@@ -27,14 +26,15 @@ from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
+from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from fairwise.datasets.people_file import PeopleFile
     from fairwise.study.folder import GivenScores
+    from fairwise.tables.people_file import PeopleFile
 
 # Two columns that split so many people alike are one column under two names.
 _NO_COINCIDENCE = 20

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from fairwise.judgments.answer import orient
 from fairwise.judgments.cycles import cycles
-from fairwise.judgments.oriented import orient
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -12,11 +12,11 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_va
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.judgments.close_match import cut
 from fairwise.study.design_settings import Design, added_up
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.recruitment_settings import Recruitment, Relation
 from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
+from fairwise.tables.source import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.study.designs.test_mixed import designs, mixed
 
-from fairwise.datasets.people_file import PeopleFile
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE, GivenAnswer
@@ -19,6 +18,7 @@ from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import written
 from fairwise.study.folder import SCORES, GivenScores, StudyFolder
 from fairwise.study.new_study import new_study
+from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable

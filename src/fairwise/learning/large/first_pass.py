@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.judgments.ids import encode, some, text_of
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
 from fairwise.learning.large.passes import compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, block_sums, centres_of
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
+from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

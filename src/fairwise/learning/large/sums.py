@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, shown
-from fairwise.judgments.ids import text_of
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

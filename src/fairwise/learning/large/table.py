@@ -16,10 +16,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
-from fairwise.datasets.table_file import require_column
 from fairwise.errors import InputError, shown
 from fairwise.learning.large import passes
 from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, default_client
+from fairwise.tables.files import require_column
 
 if TYPE_CHECKING:
     from distributed import Client

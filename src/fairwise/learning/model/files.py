@@ -7,7 +7,6 @@ version still open. Whatever a file holds, compiled code must find what it expec
 from __future__ import annotations
 
 import json
-import os
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -23,7 +22,6 @@ from sklearn.base import BaseEstimator
 
 from fairwise.constraints.violations import STATUS
 from fairwise.errors import ModelFileError
-from fairwise.judgments import parquet
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
 from fairwise.learning.model.certificate import Certificate
 from fairwise.learning.model.deterministic import Derandomization
@@ -32,6 +30,8 @@ from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
+from fairwise.tables import parquet
+from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,17 +82,12 @@ def save(model: PairwiseFairClassifier, path: str | PathLike[str], prices: str |
 
 
 def _write_whole(path: str | PathLike[str], what: str, write: Callable[[Path], object]) -> None:
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        write(unfinished)
-        unfinished.replace(target)
+        write_whole(Path(path), write)
     except OSError as error:
         raise ModelFileError(f"{path}: the {what} could not be written ({error.strerror or error}).") from error
     except (ModelFileError, ValueError, TypeError) as error:  # arrow's own errors are ValueErrors and TypeErrors
         raise ModelFileError(f"{path}: this model cannot be saved: {error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def load(

@@ -18,12 +18,12 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 
-from fairwise.datasets.people_file import PeopleFile, typed
-from fairwise.datasets.table_file import read_table
 from fairwise.errors import InputError
 from fairwise.study.new_study import plain
-from fairwise.study.parquet import read_parquet
 from fairwise.study.signing import Keys
+from fairwise.tables.files import read_table
+from fairwise.tables.parquet import read_parquet
+from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
-from fairwise.study.private_files import create_private
+from fairwise.tables.safe_files import create_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

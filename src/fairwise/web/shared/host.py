@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
-import tempfile
 import time
 from pathlib import Path
 from threading import Lock
@@ -16,8 +14,8 @@ from fairwise.store.store import Store
 from fairwise.store.study_state import standing
 from fairwise.study.editions import CONSENT, SETTINGS, TASK
 from fairwise.study.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
-from fairwise.study.private_files import make_private
 from fairwise.study.signing import Keys
+from fairwise.tables.safe_files import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
 from fairwise.web.shared.watch import Watch
 
@@ -99,12 +97,8 @@ def _private_files(path: Path, database: str | Path) -> list[Path]:
 def _secret(file: Path) -> bytes:
     """The one that is there, or a new one: all of it on the disk before it has its name."""
     if not file.exists():
-        number, draft = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)  # for its owner's eyes only
-        with os.fdopen(number, "wb") as opened:
-            opened.write(secrets.token_bytes(SECRET_BYTES))
-            opened.flush()
-            os.fsync(opened.fileno())
-        Path(draft).replace(file)
+        secret = secrets.token_bytes(SECRET_BYTES)
+        write_whole(file, lambda draft: draft.write_bytes(secret), private=True, lasting=True)
     return read_secret(file)
 
 

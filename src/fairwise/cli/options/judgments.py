@@ -1,0 +1,274 @@
+"""Options about the file of judgments, and what they read; answers of other tools in our own words."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from fairwise.judgments import Judgments
+    from fairwise.tables.source import Source
+
+
+SKIP = "skip"
+# Written out, because fairwise.judgments takes long to load and --help must not wait for it.
+ANSWERS = ("same", "a_at_least_b", "b_at_least_a", "no_constraint")
+COLUMNS = (
+    *("judge", "a", "b", "answer", "weight", "round", "design"),
+    *("seconds", "answered_at", "selection_probability"),
+)
+
+
+def column_map(texts: Sequence[str]) -> dict[str, str]:
+    """Return our column names and what the file calls them, from ``ours=theirs,…``.
+
+    >>> column_map(["judge=rater,a=left", "b=right"])
+    {'judge': 'rater', 'a': 'left', 'b': 'right'}
+    """
+    found: dict[str, str] = {}
+    for part in _parts(texts, "--map"):
+        ours, equals, theirs = part.partition("=")
+        ours, theirs = ours.strip(), theirs.strip()
+        if not equals or not theirs:
+            raise typer.BadParameter(f"--map {part!r}: write ours=theirs, such as judge=rater.")
+        if ours not in COLUMNS:
+            turned = f" Did you mean {theirs}={ours}?" if theirs in COLUMNS else ""
+            raise typer.BadParameter(f"--map {part!r}: {ours!r} is not one of {', '.join(COLUMNS)}.{turned}")
+        if ours in found:
+            raise typer.BadParameter(f"--map: {ours} is given twice, as {found[ours]!r} and as {theirs!r}.")
+        found[ours] = theirs
+    return found
+
+
+def answer_map(texts: Sequence[str]) -> dict[str, str]:
+    """Return the file's words and what they mean, from ``theirs=ours,…``; nothing before = is an empty cell.
+
+    >>> answer_map(["0=same,1=no_constraint", "=skip"])
+    {'0': 'same', '1': 'no_constraint', '': 'skip'}
+    """
+    found: dict[str, str] = {}
+    for part in _parts(texts, "--map-answer"):
+        theirs, equals, ours = part.rpartition("=")
+        theirs, ours = theirs.strip(), ours.strip()
+        if not equals or ours not in (*ANSWERS, SKIP):
+            turned = f" Did you mean {ours}={theirs}?" if theirs in (*ANSWERS, SKIP) else ""
+            raise typer.BadParameter(
+                f"--map-answer {part!r}: write theirs=ours, ours being one of {', '.join(ANSWERS)}, {SKIP}.{turned}"
+            )
+        if found.get(theirs, ours) != ours:
+            raise typer.BadParameter(f"--map-answer: {theirs!r} cannot be both {found[theirs]} and {ours}.")
+        found[theirs] = ours
+    return found
+
+
+def _parts(texts: Sequence[str], option: str) -> list[str]:
+    """Split at commas, except between quotation marks."""
+    try:
+        return [part for row in csv.reader(texts, skipinitialspace=True, strict=True) for part in row if part.strip()]
+    except csv.Error as error:
+        raise typer.BadParameter(f"{option}: {error}.") from None
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became what: columns taken, columns replaced, and how often each word became which answer."""
+
+    columns: Mapping[str, str]
+    fixed: Mapping[str, str]
+    unused: tuple[str, ...]
+    answers: tuple[tuple[str, str, int], ...]
+    rows: int
+
+    @property
+    def skipped(self) -> int:
+        """How many rows were left out, because their answer is to be skipped."""
+        return sum(count for _, became, count in self.answers if became == SKIP)
+
+    def lines(self) -> list[str]:
+        """Return the account for reading."""
+        taken = [f"{ours} from column {theirs!r}" for ours, theirs in self.columns.items()]
+        taken += [f"{ours} is {value!r} in every row" for ours, value in self.fixed.items()]
+        lines = [
+            f"Imported {self.rows - self.skipped} of {self.rows} rows: {', '.join(taken) or 'columns as they are'}."
+        ]
+        lines += [f"The file's own column {name!r} is not used." for name in self.unused]
+        width = max((len(repr(word)) for word, _, _ in self.answers), default=0)
+        for word, became, count in self.answers:
+            what = "left out (skip)" if became == SKIP else became
+            lines.append(f"  {repr(word) if word else '(empty)':<{width}} -> {what:<16} {count:>7} rows")
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the account for programs."""
+        return {
+            "rows": self.rows,
+            "skipped": self.skipped,
+            "columns": dict(self.columns),
+            "fixed": dict(self.fixed),
+            "unused_columns": list(self.unused),
+            "answers": [{"value": word, "became": became, "rows": count} for word, became, count in self.answers],
+        }
+
+
+def translate_answers(
+    frame: pd.DataFrame,
+    source: Source,
+    columns: Mapping[str, str],
+    words: Mapping[str, str],
+    fixed: Mapping[str, str],
+) -> tuple[pd.DataFrame, Source, Account]:
+    """Return the table in our own words and the rows that are left, or refuse the first unknown word by row."""
+    from fairwise.tables.people_file import column_of
+
+    taken = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
+    unused = tuple(name for name in taken if name in frame.columns and columns[name] != name)
+    others = {name: frame[name] for name in frame.columns if name not in {*columns.values(), *taken, *fixed}}
+    table = frame[[]].assign(**taken, **others, **fixed)
+    if "answer" not in table.columns:
+        return table, source, Account(columns, fixed, unused, (), len(frame))
+    said = _as_text(table["answer"])
+    became = said.map(lambda word: words.get(word, word))
+    hint = f"is not an answer; allowed: {', '.join(ANSWERS)}; or say what it means: --map-answer VALUE=same"
+    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), said, hint)
+    counts = Counter(zip(said, became, strict=True))
+    answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
+    kept = (became != SKIP).to_numpy(dtype=bool)
+    rows = table.assign(answer=became)[kept].reset_index(drop=True)
+    return rows, _only(source, kept), Account(columns, fixed, unused, answers, len(frame))
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    """Return the cells as they are written; 1.0 from a Parquet file is 1, and nothing is the empty text."""
+    from fairwise.tables.ids import text_of
+
+    return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
+
+
+def _only(source: Source, kept: Any) -> Source:
+    """Return where the kept rows were, so that a later error still names the right one."""
+    import numpy as np
+    import pandas as pd
+
+    from fairwise.tables.source import Source
+
+    if source.lines is not None:
+        return Source(file=source.file, lines=source.lines[kept])
+    return Source(file=source.file, labels=pd.Index([f"row {i} of the file" for i in np.flatnonzero(kept)]))
+
+
+_PANEL = "Judgments"
+_Path = Annotated[Path, typer.Option("--judgments", help="What people said: .csv or .parquet.", rich_help_panel=_PANEL)]
+_Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="Columns under other names, ours=theirs: judge=rater,a=left,b=right,answer=choice.",
+        metavar="OURS=THEIRS",
+        rich_help_panel=_PANEL,
+    ),
+]
+_MapAnswer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map-answer",
+        help="Answers in other words, theirs=ours: 0=same,1=no_constraint,9=skip.",
+        metavar="THEIRS=OURS",
+        rich_help_panel=_PANEL,
+    ),
+]
+_Judge = Annotated[
+    str | None,
+    typer.Option("--judge", help="Who answered, where the file has no such column.", rich_help_panel=_PANEL),
+]
+_Answer = Annotated[
+    str | None,
+    typer.Option("--answer", help="What every row says, where the file has no such column.", rich_help_panel=_PANEL),
+]
+
+_Judges = Annotated[
+    Path | None,
+    typer.Option(
+        "--judges",
+        help="Who the judges are: a table with the column judge and any others, such as relation.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class JudgmentsOptions:
+    """A file of judgments, perhaps from another tool."""
+
+    judgments: _Path
+    map: _Map = None
+    map_answer: _MapAnswer = None
+    judge: _Judge = None
+    answer: _Answer = None
+    judges: _Judges = None
+
+    def __post_init__(self) -> None:
+        """Refuse wrong usage before any file is read."""
+        column_map(self.map or ())
+        answer_map(self.map_answer or ())
+
+    def read(self, people: pd.DataFrame | None = None) -> tuple[Judgments, Account | None]:
+        """Return the judgments, and an account of what became what if anything was translated."""
+        from fairwise.judgments import Judgments
+        from fairwise.judgments.table import MEASURED_ONLY
+        from fairwise.judgments.validation import Reading, check
+        from fairwise.tables.files import read_table
+
+        frame, source = read_table(self.judgments, self._check_header)
+        columns, fixed = column_map(self.map or ()), self._fixed()
+        account = None
+        if columns or self.map_answer or fixed:
+            frame, source, account = translate_answers(frame, source, columns, answer_map(self.map_answer or ()), fixed)
+        judgments = Judgments(check(frame, source, people, Reading("id", MEASURED_ONLY, "last"), self._attributes()))
+        if not len(judgments.counted()):
+            raise InputError(f"{self.judgments}: there is not a single answer that counts")
+        return judgments, account
+
+    def _attributes(self) -> pd.DataFrame | None:
+        """What is known about the judges, if anything."""
+        from fairwise.tables.files import read_table
+        from fairwise.tables.people_file import column_of, typed
+
+        if self.judges is None:
+            return None
+        table, source = read_table(self.judges)
+        column_of(table, "judge", source)
+        return table.drop(columns="judge").apply(typed).set_axis(table["judge"], axis="index")
+
+    def _fixed(self) -> dict[str, str]:
+        return {name: value for name, value in (("judge", self.judge), ("answer", self.answer)) if value is not None}
+
+    def _check_header(self, header: list[str]) -> None:
+        """Refuse a file without the columns that are needed, and say how to name those that are there."""
+        from fairwise.judgments.validation import REQUIRED
+        from fairwise.tables.files import require_column
+        from fairwise.tables.ids import some
+
+        columns, fixed = column_map(self.map or ()), self._fixed()
+        for theirs in columns.values():
+            require_column(theirs, header, str(self.judgments))
+        for name in fixed:
+            if name in header or name in columns:
+                raise InputError(f"{self.judgments}: has a column for {name}, so --{name} cannot be given as well")
+        missing = [name for name in REQUIRED if name not in {*header, *columns, *fixed}]
+        if missing:
+            hints = [f"or give one for all rows with --{name}" for name in missing if name in {"judge", "answer"}]
+            raise InputError(
+                f"{self.judgments}: no column {' and no column '.join(missing)}; found: {some(header)}; "
+                f"if it is there under another name: {'; '.join([f'--map {missing[0]}=NAME', *hints])}"
+            )

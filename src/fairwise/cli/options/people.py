@@ -1,0 +1,130 @@
+"""Options about the table of people, and what they read: all of it, or blocks of a large one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairwise.cli.options.parsing import names
+from fairwise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairwise.cli.options.learning import LearningOptions
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.tables.people_file import PeopleFile
+
+
+_PANEL = "People"
+PeoplePath = Annotated[
+    Path, typer.Option("--people", help="Table of people, one row each: .csv or .parquet.", rich_help_panel=_PANEL)
+]
+IdColumn = Annotated[str, typer.Option("--id", help="Column with each person's id.", rich_help_panel=_PANEL)]
+_Outcome = Annotated[str, typer.Option("--outcome", help="Column to predict: two values.", rich_help_panel=_PANEL)]
+_Drop = Annotated[
+    str, typer.Option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS", rich_help_panel=_PANEL)
+]
+_Columns = Annotated[
+    str, typer.Option("--columns", help="Learn from these only: age,priors.", metavar="COLUMNS", rich_help_panel=_PANEL)
+]
+
+
+@dataclass(frozen=True)
+class PeopleOptions:
+    """A table of people to learn from."""
+
+    people: PeoplePath
+    id: IdColumn
+    outcome: _Outcome
+    drop: _Drop = ""
+    columns: _Columns = ""
+
+    def read(self) -> TrainingPeople:
+        """Read the table; the outcome is never among the columns to learn from."""
+        from fairwise.tables.people_file import PeopleFile
+
+        drop, only = names(self.drop), names(self.columns)
+        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *only)
+        outcome = file.outcome(self.outcome)
+        features = file.features(outcome=self.outcome, drop=drop, only=only)
+        return TrainingPeople(file, features, outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPeople:
+    """People, what is known about them, and their outcomes as labelled in the file."""
+
+    file: PeopleFile
+    features: pd.DataFrame
+    outcome: pd.Series[Any]
+
+    def label(self, text: str | None) -> Any:
+        """Return the outcome's label that is written like this."""
+        from fairwise.tables.people_file import label_written
+
+        if text is None:
+            return None
+        return label_written(text, self.outcome, self.file.source, str(self.outcome.name))
+
+    def columns(self, wanted: tuple[str, ...]) -> pd.DataFrame:
+        """Return columns of the file, also of those that are not learnt from."""
+        for name in wanted:
+            self.file.column(name)
+        return self.file.table[list(wanted)]
+
+
+MANY_ROWS = 1_000_000
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared: bool) -> LargeTable | None:
+    """The people as a table to be read in blocks, if they are many (or the work is shared) and the model allows it."""
+    two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
+    if not two_passes or learning.group_constraint or not _is_large(people.people, shared=shared):
+        return None
+    from fairwise.learning.large.table import LargeTable
+
+    columns = names(people.columns) or None
+    return LargeTable(people.people, outcome=people.outcome, id=people.id, columns=columns, drop=names(people.drop))
+
+
+def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: bool) -> LargeTable | None:
+    """Scores likewise."""
+    if not _is_large(path, shared=shared):
+        return None
+    from fairwise.learning.large.table import LargeTable
+
+    return LargeTable(path, outcome=score_column, id=id_column, columns=())
+
+
+def block_label(text: str | None, table: LargeTable) -> Any:
+    """The outcome's label that is written like this, in the type of the column; whether it occurs is seen later."""
+    if text is None:
+        return None
+    kind = table.kind_of(table.outcome)
+    if kind == "boolean":
+        if text.lower() not in _BOOLEANS:
+            raise InputError(f"{table.name}, column {table.outcome}: {text!r} is not one of the outcomes: true, false")
+        return _BOOLEANS[text.lower()]
+    try:
+        return {"integer": int, "number": float}.get(kind, str)(text)
+    except ValueError:
+        raise InputError(f"{table.name}, column {table.outcome}: {text!r} is not one of the outcomes") from None
+
+
+def _is_large(path: Path, *, shared: bool) -> bool:
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return False
+    if shared:
+        return True
+    import pyarrow.parquet as pq
+
+    try:
+        rows: int = pq.read_metadata(path).num_rows
+    except (OSError, ValueError):
+        return False  # the reader for tables in memory says what is wrong
+    return rows > MANY_ROWS

@@ -1,0 +1,90 @@
+"""Ids as text, and matching them to people without guessing.
+
+Files hold text, tables hold integers, strings or anything else. Two ids are the same when their canonical
+texts are the same: ``12`` and ``"12"`` and ``12.0`` are, ``"00012"`` is somebody else.
+"""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairwise.errors import JudgmentsError
+from fairwise.tables.source import cut
+
+# At most 18 digits, so that every match fits in 64 bits.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_TOO_LONG = 10**18
+_FEW = 5
+
+
+def text_of(value: object) -> str:
+    """Return the canonical text of an id: a whole number never ends in ``.0``."""
+    if isinstance(value, float | np.floating) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def encode(column: pd.Series) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
+    """Return codes and distinct canonical texts; the code is -1 where there is nothing, or only blanks."""
+    codes, values = pd.factorize(column)
+    texts = [text_of(value) for value in np.asarray(values, dtype=object)]
+    # 1 and "1" are two values with one text. None at the end gets -1, which is where the code -1 points.
+    merged, distinct = pd.factorize(np.array([*(text if text.strip() else None for text in texts), None], dtype=object))
+    return merged[codes], np.asarray(distinct, dtype=object)
+
+
+def is_integer(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Tell which texts are integers written the one usual way."""
+    return np.array([_INTEGER.fullmatch(text) is not None for text in texts], dtype=bool)
+
+
+def plain(texts: NDArray[np.object_]) -> pd.Index:
+    """Return the texts as integers if every one of them is an integer, else as they are."""
+    if is_integer(texts).all():
+        return pd.Index(np.array([int(text) for text in texts], dtype=np.int64))
+    return pd.Index(texts).astype(str)
+
+
+class PeopleIds:
+    """The ids of a table of people, found by their canonical text."""
+
+    def __init__(self, index: pd.Index) -> None:
+        if index.nlevels > 1:
+            raise JudgmentsError("people: the index has several levels; allowed: one id per person")
+        if index.hasnans:
+            raise JudgmentsError(f"people: {np.count_nonzero(index.isna())} ids in the index are missing")
+        if not index.is_unique:
+            repeated = index[index.duplicated()].unique()
+            raise JudgmentsError(f"people: every id must be there once; repeated: {some(repeated)}")
+        self.labels = index
+        # The canonical text of an integer need not be written down, which a million people would feel.
+        self._numbers = pd.api.types.is_integer_dtype(index.dtype) and _all_short(index)
+        texts = index if self._numbers else [text_of(label) for label in index]
+        self._texts = pd.Index(texts, dtype=index.dtype if self._numbers else object)
+        if not self._texts.is_unique:
+            twice = self._texts[self._texts.duplicated()].unique()
+            raise JudgmentsError(f"people: ids that look the same but differ in type: {some(twice)}")
+
+    def positions(self, texts: NDArray[np.object_]) -> NDArray[np.intp]:
+        """Return where each text's person is, -1 where there is none."""
+        if not self._numbers:
+            return np.asarray(self._texts.get_indexer(pd.Index(texts, dtype=object)))
+        found = np.full(len(texts), -1, dtype=np.intp)
+        integers = is_integer(texts)
+        numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
+        found[integers] = self._texts.get_indexer(numbers)
+        return found
+
+
+def _all_short(integers: pd.Index) -> bool:
+    return not len(integers) or (integers.min() > -_TOO_LONG and integers.max() < _TOO_LONG)
+
+
+def some(values: Iterable[object]) -> str:
+    """Return the first few values and how many there are."""
+    every = [value.item() if isinstance(value, np.generic) else value for value in values]
+    few = ", ".join(cut(repr(value)) for value in every[:_FEW])
+    return few if len(every) <= _FEW else f"{few}, … ({len(every)} in all)"
