@@ -320,7 +320,7 @@ DEFENCES = (
         "archive/bundle_checks/test_what_belongs.py::test_whoever_reads_a_text_that_is_changed_meanwhile_reads_it_again",
         "web/participant/consent.py", "if version != self._edition(request).consent_version:", "if False:"),
     one("only our own files are served", "security/test_pages.py::test_only_our_own_files_are_served",
-        "web/participant/app.py", '        if request.path_params["name"] not in files:\n            raise HTTPException(404)\n', ""),
+        "web/shared/routing.py", '        if request.path_params["name"] not in files:\n            raise HTTPException(404)\n', ""),
     # Tables and texts of others
     one("formulas are defused", "web/console/test_downloads.py::test_formulas_are_defused",
         "store/export.py", """return _FORMULA.sub("'", text)""", "return text"),

@@ -8,24 +8,24 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
 from fairwise.web.console.app import create_console
 from fairwise.web.console.base import Rendering
 from fairwise.web.participant.answering import answering
-from fairwise.web.participant.app import add_files, participant_app
+from fairwise.web.participant.app import participant_app
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.security import Guard, Reply
+from fairwise.web.shared.routing import application, static_route
+from fairwise.web.shared.security import Reply
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from starlette.requests import Request
+    from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -48,7 +48,7 @@ class Site:
         self._given = (path, database, prefix)
         self._host: Host | None = None
         self._console: ASGIApp | None = None
-        self._study: FastAPI | None = None
+        self._study: Starlette | None = None
         self._housekeeper: Housekeeper | None = None
         self._looker: ThreadPoolExecutor | None = None
         self._looking: Future[None] | None = None
@@ -156,7 +156,7 @@ class Site:
             self._complaint = what
             _log.error("%s", what)
 
-    def _study_app(self) -> FastAPI:
+    def _study_app(self) -> Starlette:
         host = self.host
         if host.study is None:
             return _nothing_yet(host)
@@ -173,23 +173,17 @@ class _NoAnswers:
     def close(self) -> None: ...
 
 
-def _nothing_yet(host: Host) -> FastAPI:
+def _nothing_yet(host: Host) -> Starlette:
     """What everyone sees before there is a study."""
     rendering = Rendering(host.prefix)
 
-    def page(status: int) -> Response:
+    def page(_scope: Scope, status: int) -> Response:
         heading, text = "There is no study here yet", "Whoever runs this server makes one in the console."
         html = rendering.page(
             "message", operator=None, csrf="", here="", study=None, done=None, heading=heading, text=text
         )
         return HTMLResponse(html, status)
 
-    async def nothing(_request: Request) -> Response:
-        return page(404)
-
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = application([static_route(), *monitoring.health_routes()], page, {})
     app.state.answering, app.state.store = _NoAnswers(), host.store
-    add_files(app)
-    app.add_route("/{path:path}", nothing, methods=["GET"])
-    app.add_middleware(Guard, refuse=lambda _scope, status: page(status))
     return app

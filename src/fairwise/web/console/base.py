@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.routing import Router
 
     from fairwise.store.operators import Operator
     from fairwise.web.shared.host import Host
@@ -133,12 +133,12 @@ _MARKED = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Route:
+class ConsoleRoute:
     """A page or an action, and who may use it."""
 
     method: Literal["GET", "POST"]
     path: str
-    handler: str
+    handler: Callable[[Any, Request], Awaitable[Response]]
     role: Literal["anyone", "viewer", "owner"]
     """Owners may do whatever viewers may."""
 
@@ -154,20 +154,16 @@ class ConsolePages:
     allowed any more when something is changed: every change goes through :meth:`_noted`, which looks again.
     """
 
-    routes: tuple[Route, ...] = ()
+    routes: tuple[ConsoleRoute, ...] = ()
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         self._host, self._rendering = host, rendering
         self._marked: dict[bytes, datetime] = {}
 
-    def add_to(self, router: Router) -> None:
-        for route in self.routes:
-            handler = getattr(self, route.handler)
-            router.add_route(route.path, self._guarded(route, handler), methods=[route.method])
+    def starlette_routes(self) -> list[Route]:
+        return [Route(route.path, self._guarded(route), methods=[route.method]) for route in self.routes]
 
-    def _guarded(
-        self, route: Route, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    def _guarded(self, route: ConsoleRoute) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             request.state.role = route.role
             try:
@@ -178,7 +174,7 @@ class ConsolePages:
                 raise
             if route.method == "POST" and not route.most_bytes:
                 request.state.form = await self._own_form(request)
-            return await handler(request)
+            return await route.handler(self, request)
 
         return guarded
 

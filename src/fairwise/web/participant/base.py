@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.routing import Route
 
 from fairwise.store import answers, participants
 from fairwise.store.errors import NotOpen, NotYet, Unknown
@@ -19,10 +20,9 @@ from fairwise.web.shared.language_choice import PARAMETER, language_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.routing import Router
+    from starlette.responses import Response
 
     from fairwise.store.participants import Participant
     from fairwise.store.store import Store
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fairwise.study.signing import Keys
     from fairwise.web.shared.pages import Pages
 
+    Handler = Callable[[Request], Awaitable[Response]]
+
 
 COOKIE = "fairwise_participant"
 """By which a device knows who began on it."""
@@ -38,12 +40,6 @@ COOKIE = "fairwise_participant"
 
 class Asking:
     """What every page of a participant needs to know, and where it may lead."""
-
-    routes: tuple[tuple[str, str, str], ...]
-    """Method, path and name of the handler of each page."""
-
-    always: frozenset[str] = frozenset()
-    """Handlers that work also while the study is paused, and after it was closed."""
 
     def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
         self._folder, self._settings = folder, folder.settings
@@ -62,10 +58,15 @@ class Asking:
             for place, stage in enumerate(every[:-1], start=1)
         }
 
-    def add_to(self, router: Router) -> None:
-        for method, path, handler in self.routes:
-            answer = getattr(self, handler)
-            router.add_route(path, answer if handler in self.always else self._while_open(answer), methods=[method])
+    def routes(self) -> list[Route]:
+        raise NotImplementedError
+
+    def _get(self, path: str, handler: Handler, *, always: bool = False) -> Route:
+        """A page; ``always`` also while the study is paused, and after it was closed."""
+        return Route(path, handler if always else self._while_open(handler), methods=["GET"])
+
+    def _post(self, path: str, handler: Handler, *, always: bool = False) -> Route:
+        return Route(path, handler if always else self._while_open(handler), methods=["POST"])
 
     # Paused and closed. Pages go by what was known a second ago at most; whatever is written is checked with it.
 
@@ -73,7 +74,7 @@ class Asking:
         host = getattr(request.app.state, "host", None)
         return host is None or host.standing.state == "open"
 
-    def _while_open(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _while_open(self, answer: Handler) -> Handler:
         """Own pages are shut while the study is, but for those who have come to an end."""
 
         async def answer_while_open(request: Request) -> Response:

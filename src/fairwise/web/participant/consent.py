@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import segno
-from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from fairwise.store.recruitment import Room
     from fairwise.study.folder import StudyFolder
@@ -58,22 +59,23 @@ class Resumed(NamedTuple):
 class ArrivalPages(Asking):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
-    routes = (
-        ("GET", "/", "welcome"),
-        ("POST", "/not-me", "not_me"),
-        ("POST", "/consent", "consent"),
-        ("GET", "/consent", "again"),
-        ("GET", "/declined", "declined"),
-        ("GET", "/room", "ask_code"),
-        ("POST", "/room", "take_code"),
-        ("GET", "/room/{code}", "room"),
-        ("GET", "/room/{code}/wall", "wall"),
-    )
-
     def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
         super().__init__(folder, pages, keys, prefix)
         self._attempts = Attempts(folder.path, keys)
         self._panel = PanelDoor(self._settings.recruitment, keys)
+
+    def routes(self) -> list[Route]:
+        return [
+            self._get("/", self.welcome),
+            self._post("/not-me", self.not_me),
+            self._post("/consent", self.consent),
+            self._get("/consent", self.again),
+            self._get("/declined", self.declined),
+            self._get("/room", self.ask_code),
+            self._post("/room", self.take_code),
+            self._get("/room/{code}", self.room),
+            self._get("/room/{code}/wall", self.wall),
+        ]
 
     async def welcome(self, request: Request) -> Response:
         """For those who come by the open link or from the panel."""

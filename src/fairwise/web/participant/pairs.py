@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.store import answers, participants
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
@@ -38,24 +39,6 @@ _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
 
 class ParticipantPages(Asking):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
-
-    routes = (  # the first are found fastest
-        ("GET", "/p/{token}/pair/{position}", "pair"),
-        ("POST", "/p/{token}/pair/{position}", "answer"),
-        ("GET", "/p/{token}", "resume"),
-        ("GET", "/p/{token}/", "resume"),  # as some programs copy links
-        ("GET", "/p/{token}/review", "review"),
-        ("GET", "/p/{token}/closing", "closing"),
-        ("POST", "/p/{token}/closing", "finish"),
-        ("GET", "/p/{token}/thanks", "thanks"),
-        ("GET", "/p/{token}/screened-out", "screened_out"),
-        ("GET", "/p/{token}/back", "back"),
-        ("GET", "/p/{token}/withdraw", "withdrawal"),
-        ("POST", "/p/{token}/withdraw", "withdraw"),
-        ("GET", "/withdrawn", "withdrawn"),
-    )
-
-    always = frozenset({"thanks", "screened_out", "back", "withdrawal", "withdraw", "withdrawn"})
 
     def __init__(
         self,
@@ -74,6 +57,23 @@ class ParticipantPages(Asking):
         self._limited = bool(quotas)
         # Nothing is asked before the first answer where nobody could be one too many.
         self._takes_place = bool(quotas or recruitment.panel)
+
+    def routes(self) -> list[Route]:
+        return [  # the first are found fastest
+            self._get("/p/{token}/pair/{position:number}", self.pair),
+            self._post("/p/{token}/pair/{position:number}", self.answer),
+            self._get("/p/{token}", self.resume),
+            self._get("/p/{token}/", self.resume),  # as some programs copy links
+            self._get("/p/{token}/review", self.review),
+            self._get("/p/{token}/closing", self.closing),
+            self._post("/p/{token}/closing", self.finish),
+            self._get("/p/{token}/thanks", self.thanks, always=True),
+            self._get("/p/{token}/screened-out", self.screened_out, always=True),
+            self._get("/p/{token}/back", self.back, always=True),
+            self._get("/p/{token}/withdraw", self.withdrawal, always=True),
+            self._post("/p/{token}/withdraw", self.withdraw, always=True),
+            self._get("/withdrawn", self.withdrawn, always=True),
+        ]
 
     # Those who may not, or no longer, take part
 
@@ -123,9 +123,7 @@ class ParticipantPages(Asking):
         self, request: Request, *, saved: bool = False, problem: str | None = None, **typed: Any
     ) -> Response:
         position = request.path_params["position"]
-        if not position.isascii() or not position.isdigit() or len(position) > 4:
-            raise Unknown
-        shown = await self._read(request, answers.shown, position=int(position), places=self._settings.pairs)
+        shown = await self._read(request, answers.shown, position=position, places=self._settings.pairs)
         if shown.answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
         again = await self._second_look.shows(request, shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.store.errors import NotYet
 from fairwise.store.jobs import find_job
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from fairwise.web.shared.views import Result
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 class ResultPages(Asking):
     """A page for everyone who has answered, and for nobody else."""
 
-    routes = (("GET", "/p/{token}/result", "result"),)
-    always = frozenset({"result"})
+    def routes(self) -> list[Route]:
+        return [self._get("/p/{token}/result", self.result, always=True)]
 
     async def result(self, request: Request) -> Response:
         """Those who still answer are led back to where they are: what others said is no help for that."""
