@@ -10,7 +10,7 @@ import pytest
 
 import fairwise
 
-HEAVY = ("numba", "highspy", "skops", "fastapi", "jinja2", "matplotlib", "dask", "pystreed", "uvicorn")
+HEAVY = ("numba", "highspy", "skops", "starlette", "jinja2", "matplotlib", "dask", "pystreed", "uvicorn")
 
 
 def loaded(statement: str) -> set[str]:

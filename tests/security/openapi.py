@@ -12,18 +12,18 @@ from urllib.parse import parse_qsl
 from tests.support.attacked import PARAMETERS
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
     from tests.support.attacked import Attacked
 
 
-def document(app: FastAPI, attacked: Attacked) -> dict[str, Any]:
+def document(app: Starlette, attacked: Attacked) -> dict[str, Any]:
     """Gaps and fields hold anything at all, or else what is really there, so that what lies behind is reached, too."""
     known = _known(attacked)
     paths: dict[str, Any] = {}
     for route in app.routes:
-        path, methods = getattr(route, "path", ""), getattr(route, "methods", None) or ()
+        path, methods = getattr(route, "path_format", ""), getattr(route, "methods", None) or ()
         gaps = re.findall(r"{(\w+)", path)
-        operations = paths.setdefault(re.sub(r":\w+}", "}", path), {})
+        operations = paths.setdefault(path, {})
         for method in sorted(set(methods) - {"HEAD"}):
             parameters = [_parameter("path", gap, known.get(gap, [])) for gap in gaps]
             if method == "GET":
@@ -31,7 +31,7 @@ def document(app: FastAPI, attacked: Attacked) -> dict[str, Any]:
             operations[method.lower()] = {"parameters": parameters, "responses": {"default": {"description": "a page"}}}
             if method == "POST":
                 operations["post"]["requestBody"] = _form(attacked, known)
-    return {"openapi": "3.1.0", "info": {"title": app.title or "app", "version": "1"}, "paths": paths}
+    return {"openapi": "3.1.0", "info": {"title": "app", "version": "1"}, "paths": paths}
 
 
 def _known(attacked: Attacked) -> dict[str, list[str]]:

@@ -124,13 +124,13 @@ def _of_the_console(console: Operating) -> list[Asked]:
     """Every route, its gaps filled with what is there; every form with the fields that its page has."""
     found, csrf = [], console.csrf()
     for route in (route for pages in ALL_PAGES for route in pages.routes):
-        path = re.sub(r"{(\w+)}", lambda gap: _FILLED.get(gap[1], "x"), route.path)
+        path = re.sub(r"{(\w+)(?::number)?}", lambda gap: _FILLED.get(gap[1], "x"), route.path)
         if route.method == "GET":
             found.append(get(path))
         else:
             page = console.client.get(path).text
             fields = {unescape(name): unescape(value) for name, value in _FIELDS.findall(page)}
-            found.append(post(path, {**fields, **_TYPED.get(route.handler, {}), "csrf": csrf}))
+            found.append(post(path, {**fields, **_TYPED.get(route.handler.__name__, {}), "csrf": csrf}))
     return found
 
 

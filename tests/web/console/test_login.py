@@ -12,7 +12,7 @@ from tests.support.operating import PASSWORD, Operating, operating
 from fairwise.store.operators import IDLE, LONGEST
 from fairwise.store.tables import events, sessions
 from fairwise.web.console.app import ALL_PAGES
-from fairwise.web.console.base import COOKIE, Route
+from fairwise.web.console.base import COOKIE, ConsoleRoute
 from fairwise.web.console.login import setup_key
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROUTES = [route for pages in ALL_PAGES for route in pages.routes]
 
 
-def address(route: Route) -> str:
+def address(route: ConsoleRoute) -> str:
     """With something in the place of every gap."""
     parts = ("1" if part.startswith("{") else part for part in route.path.removeprefix("/admin").split("/"))
     return "/".join(parts)
@@ -111,7 +111,7 @@ def test_guessing_is_stopped(console: Operating) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_nothing_without_a_login_and_no_owners_thing_for_a_viewer(console: Operating, route: Route) -> None:
+def test_nothing_without_a_login_and_no_owners_thing_for_a_viewer(console: Operating, route: ConsoleRoute) -> None:
     console.set_up()
     console.add("Vic", "viewer")
     before = written(console)
@@ -128,7 +128,7 @@ def test_nothing_without_a_login_and_no_owners_thing_for_a_viewer(console: Opera
     assert written(console) == before
 
 
-def ask(console: Operating, route: Route, csrf: str | None = None) -> Any:
+def ask(console: Operating, route: ConsoleRoute, csrf: str | None = None) -> Any:
     return console.get(address(route)) if route.method == "GET" else console.post(address(route), csrf)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,6 @@ from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, 
 
 from fairwise.web.console import study_wizard as making
 from fairwise.web.console import uploads
-from fairwise.web.console.base import Route
 from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
@@ -93,10 +93,7 @@ def test_only_this_page_takes_so_much_and_not_more(plain_console: Operating) -> 
 
 
 def test_a_stream_that_does_not_say_how_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    routes = [
-        Route(*(r.method, r.path, r.handler, r.role), most_bytes=r.most_bytes and 2_000_000)
-        for r in making.MakingPages.routes
-    ]
+    routes = [replace(route, most_bytes=route.most_bytes and 2_000_000) for route in making.MakingPages.routes]
     monkeypatch.setattr(making.MakingPages, "routes", tuple(routes))
     with operating(tmp_path / "study", tmp_path / "study.sqlite") as console:
         console.set_up()

@@ -12,14 +12,14 @@ from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.tables import ROLES
 from fairwise.web.console import login
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.login import TOO_MANY
 from fairwise.web.shared.attempts import Attempts, change_limits
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.web.console.base import Rendering
     from fairwise.web.shared.host import Host
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
 class AccountPages(ConsolePages):
     """Owners make and remove accounts; everyone changes their own password."""
-
-    routes = (
-        Route("GET", "/admin/accounts", "accounts", "owner"),
-        Route("POST", "/admin/accounts", "add", "owner"),
-        Route("POST", "/admin/accounts/{id}/remove", "remove", "owner"),
-        Route("GET", "/admin/password", "password", "viewer"),
-        Route("POST", "/admin/password", "change", "viewer"),
-    )
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -66,7 +58,7 @@ class AccountPages(ConsolePages):
 
     async def remove(self, request: Request) -> Response:
         which = request.path_params["id"]
-        everyone = {str(one.id): one for one in await self._read(operators.all_operators)}
+        everyone = {one.id: one for one in await self._read(operators.all_operators)}
         if which not in everyone:
             raise HTTPException(404)
         if everyone[which].id == request.state.operator.id:
@@ -102,3 +94,11 @@ class AccountPages(ConsolePages):
 
         await self._noted(request, "password changed", operator.name, change)
         return self._to("/login?done=password-changed")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/accounts", accounts, "owner"),
+        ConsoleRoute("POST", "/admin/accounts", add, "owner"),
+        ConsoleRoute("POST", "/admin/accounts/{id:number}/remove", remove, "owner"),
+        ConsoleRoute("GET", "/admin/password", password, "viewer"),
+        ConsoleRoute("POST", "/admin/password", change, "viewer"),
+    )

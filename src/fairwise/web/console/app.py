@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse
-from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
 
-from fairwise.store.errors import NotAllowed, NotLoggedIn, StoreUnavailable
+from fairwise.store.errors import NotAllowed, NotLoggedIn
 from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.web.console.accounts import AccountPages
 from fairwise.web.console.base import Rendering
@@ -21,11 +19,12 @@ from fairwise.web.console.recruitment import ComingPages
 from fairwise.web.console.results import ResultPages
 from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import MakingPages
-from fairwise.web.shared.security import Guard, TooLarge, TooSlow
+from fairwise.web.shared.routing import application
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
+    from starlette.applications import Starlette
     from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import Scope
 
     from fairwise.web.console.base import ConsolePages
@@ -54,14 +53,11 @@ _WORDS = {
     507: ("The disk of the server is full", "Make room there, then do it once more. Nothing was changed."),
 }
 _OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
-_STATUS = {NotLoggedIn: 401, NotAllowed: 403, TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 
 
-def create_console(host: Host) -> FastAPI:
+def create_console(host: Host) -> Starlette:
     """An app whose every page but the login needs an account."""
     rendering = Rendering(host.prefix)
-    app = FastAPI(title="Fairwise console", docs_url=None, redoc_url=None, openapi_url=None)
-    app.router.redirect_slashes = False
 
     def message(_scope: Scope, status: int) -> Response:
         heading, text = _WORDS.get(status, _OTHERWISE)
@@ -69,16 +65,6 @@ def create_console(host: Host) -> FastAPI:
             "message", operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
         )
         return HTMLResponse(html, status)
-
-    for pages in ALL_PAGES:
-        pages(host, rendering).add_to(app.router)
-    larger = {route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes}
-    app.add_middleware(Guard, refuse=message, scripts_may_ask=True, larger=larger)
-
-    async def failed(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException):
-            return message(request.scope, error.status_code)
-        return message(request.scope, next(status for kind, status in _STATUS.items() if isinstance(error, kind)))
 
     files = FailedWrites(str(host.path))
 
@@ -88,7 +74,11 @@ def create_console(host: Host) -> FastAPI:
         files.add(error)
         return message(request.scope, 507)
 
-    for problem in (HTTPException, *_STATUS):
-        app.add_exception_handler(problem, failed)
-    app.add_exception_handler(OSError, no_room)
-    return app
+    return application(
+        [route for pages in ALL_PAGES for route in pages(host, rendering).starlette_routes()],
+        message,
+        {NotLoggedIn: 401, NotAllowed: 403},
+        handlers={OSError: no_room},
+        scripts_may_ask=True,
+        larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},
+    )

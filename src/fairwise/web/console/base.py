@@ -8,22 +8,21 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.security import cookie_of
-from fairwise.web.shared.templating import read_static_files, version_of
+from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.routing import Router
 
     from fairwise.store.operators import Operator
     from fairwise.web.shared.host import Host
@@ -78,24 +77,8 @@ class Rendering:
     """All templates of the console."""
 
     def __init__(self, prefix: str) -> None:
-        self._environment = Environment(
-            loader=PackageLoader("fairwise.web.console"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        static = read_static_files()
-        self._environment.globals |= {
-            "prefix": prefix,
-            "admin": f"{prefix}/admin",
-            "said_done": DONE,
-            "menu": MENU,
-            "static": {
-                name: f"{prefix}/static/{name}?v={version_of(content)}" for name, (content, _) in static.items()
-            },
-        }
+        self._environment = templates_of("fairwise.web.console", prefix)
+        self._environment.globals |= {"admin": f"{prefix}/admin", "said_done": DONE, "menu": MENU}
         self._environment.filters |= {"moment": moment, "percent": percent}
 
     def page(self, template: str, **values: Any) -> str:
@@ -133,12 +116,12 @@ _MARKED = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Route:
+class ConsoleRoute:
     """A page or an action, and who may use it."""
 
     method: Literal["GET", "POST"]
     path: str
-    handler: str
+    handler: Callable[[Any, Request], Awaitable[Response]]
     role: Literal["anyone", "viewer", "owner"]
     """Owners may do whatever viewers may."""
 
@@ -154,20 +137,16 @@ class ConsolePages:
     allowed any more when something is changed: every change goes through :meth:`_noted`, which looks again.
     """
 
-    routes: tuple[Route, ...] = ()
+    routes: tuple[ConsoleRoute, ...] = ()
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         self._host, self._rendering = host, rendering
         self._marked: dict[bytes, datetime] = {}
 
-    def add_to(self, router: Router) -> None:
-        for route in self.routes:
-            handler = getattr(self, route.handler)
-            router.add_route(route.path, self._guarded(route, handler), methods=[route.method])
+    def starlette_routes(self) -> list[Route]:
+        return [Route(route.path, self._guarded(route), methods=[route.method]) for route in self.routes]
 
-    def _guarded(
-        self, route: Route, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    def _guarded(self, route: ConsoleRoute) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             request.state.role = route.role
             try:
@@ -178,7 +157,7 @@ class ConsolePages:
                 raise
             if route.method == "POST" and not route.most_bytes:
                 request.state.form = await self._own_form(request)
-            return await handler(request)
+            return await route.handler(self, request)
 
         return guarded
 

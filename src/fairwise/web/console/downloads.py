@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
 
 from fairwise.archive.bundles.archive import write_bundle
 from fairwise.store import export
 from fairwise.store.one_participant import Entry, roster
 from fairwise.store.snapshot import snapshot
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,11 +81,6 @@ FILES: dict[str, tuple[Callable[[Making, Path], None], str]] = {
 class DownloadPages(ConsolePages):
     """For owners alone."""
 
-    routes = (
-        Route("GET", "/admin/downloads", "downloads", "owner"),
-        Route("GET", "/admin/downloads/{file}", "download", "owner"),
-    )
-
     async def downloads(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
@@ -116,6 +111,11 @@ class DownloadPages(ConsolePages):
             "content-length": str(size),
         }
         return _Taken(folder, _streamed(path), media_type=media_type, headers=headers)
+
+    routes = (
+        ConsoleRoute("GET", "/admin/downloads", downloads, "owner"),
+        ConsoleRoute("GET", "/admin/downloads/{file}", download, "owner"),
+    )
 
 
 class _Taken(StreamingResponse):

@@ -7,8 +7,8 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -20,16 +20,17 @@ from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_settings import FitSettings, outcome_labels
 from fairwise.study.folder import OUTCOME
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.charts import drawn
 from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
+from fairwise.web.shared.forms import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fastapi.responses import Response
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.store.fit_files import Summary
     from fairwise.store.jobs import Job
@@ -126,20 +127,6 @@ _BUSY = ("waiting", "running")
 class FitPages(ConsolePages):
     """Viewers see all fits; owners ask for them, stop them, choose one and take its model away."""
 
-    routes = (
-        Route("GET", "/admin/fits", "fits", "viewer"),
-        Route("POST", "/admin/fits", "start", "owner"),
-        Route("GET", "/admin/fits/new", "ask", "owner"),
-        Route("GET", "/admin/fits/compare", "compare", "viewer"),
-        Route("GET", "/admin/fits/{id}", "fit", "viewer"),
-        Route("GET", "/admin/fits/{id}/report", "report", "viewer"),
-        Route("GET", "/admin/fits/{id}/model", "model", "owner"),
-        Route("GET", "/admin/fits/{id}/prices", "prices", "owner"),
-        Route("POST", "/admin/fits/{id}/cancel", "cancel", "owner"),
-        Route("POST", "/admin/fits/{id}/point", "fit_point", "owner"),
-        Route("POST", "/admin/fits/{id}/choose", "choose", "owner"),
-    )
-
     async def fits(self, request: Request) -> Response:
         jobs, stands = await self._read(all_jobs), await self._read(standing)
         listed = [(job, asked(job), self._fitted(job)) for job in jobs]
@@ -178,7 +165,7 @@ class FitPages(ConsolePages):
 
     async def ask(self, request: Request) -> Response:
         like = request.query_params.get("like", "")
-        return await self._ask(request, Typed.like(asked(await self._job(like))) if like else Typed())
+        return await self._ask(request, Typed.like(asked(await self._job(whole_number(like)))) if like else Typed())
 
     async def _ask(self, request: Request, typed: Typed, problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
@@ -292,7 +279,7 @@ class FitPages(ConsolePages):
     async def compare(self, request: Request) -> Response:
         sides = []
         for name in ("a", "b"):
-            job = await self._job(request.query_params.get(name, ""))
+            job = await self._job(whole_number(request.query_params.get(name, "")))
             fitted = self._fitted(job)
             if fitted is None:
                 raise HTTPException(404)
@@ -301,10 +288,8 @@ class FitPages(ConsolePages):
 
     # What all of these need
 
-    async def _job(self, given: str) -> Job:
-        if not given.isascii() or not given.isdigit() or len(given) > 9:
-            raise HTTPException(404)
-        job = await self._read(partial(find_job, job_id=int(given)))
+    async def _job(self, job_id: int | None) -> Job:
+        job = None if job_id is None else await self._read(partial(find_job, job_id=job_id))
         if job is None:
             raise HTTPException(404)
         return job
@@ -323,6 +308,20 @@ class FitPages(ConsolePages):
         study = self._host.study
         columns = {} if study is None else {column.name: column.label for column in study.settings.columns}
         return in_words(asked(job), columns, await self._beside(_labels, study))
+
+    routes = (
+        ConsoleRoute("GET", "/admin/fits", fits, "viewer"),
+        ConsoleRoute("POST", "/admin/fits", start, "owner"),
+        ConsoleRoute("GET", "/admin/fits/new", ask, "owner"),
+        ConsoleRoute("GET", "/admin/fits/compare", compare, "viewer"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}", fit, "viewer"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}/report", report, "viewer"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}/model", model, "owner"),
+        ConsoleRoute("GET", "/admin/fits/{id:number}/prices", prices, "owner"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/cancel", cancel, "owner"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/point", fit_point, "owner"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/choose", choose, "owner"),
+    )
 
 
 def asked(job: Job) -> dict[str, Any]:

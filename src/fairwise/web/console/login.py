@@ -15,14 +15,14 @@ from starlette.exceptions import HTTPException
 
 from fairwise.store import operators
 from fairwise.store.operators import same_letters
-from fairwise.web.console.base import COOKIE, ConsolePages, Route
+from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute
 from fairwise.web.shared.attempts import Attempts, login_limits
 from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.store.operators import Operator
     from fairwise.study.signing import Keys
@@ -131,16 +131,6 @@ def _reset_subject(operator_id: int, until: int, password_hash: str) -> str:
 
 class LoginPages(ConsolePages):
     """Everything that needs no account."""
-
-    routes = (
-        Route("GET", "/admin/login", "ask", "anyone"),
-        Route("POST", "/admin/login", "log_in", "anyone"),
-        Route("POST", "/admin/logout", "log_out", "viewer"),
-        Route("GET", "/admin/setup/{key}", "ask_first", "anyone"),
-        Route("POST", "/admin/setup/{key}", "make_first", "anyone"),
-        Route("GET", "/admin/reset/{key}", "ask_password", "anyone"),
-        Route("POST", "/admin/reset/{key}", "set_password", "anyone"),
-    )
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -263,3 +253,13 @@ class LoginPages(ConsolePages):
         if not known or kept is None or operator is None or time.time() > until:
             raise HTTPException(404)
         return operator, kept
+
+    routes = (
+        ConsoleRoute("GET", "/admin/login", ask, "anyone"),
+        ConsoleRoute("POST", "/admin/login", log_in, "anyone"),
+        ConsoleRoute("POST", "/admin/logout", log_out, "viewer"),
+        ConsoleRoute("GET", "/admin/setup/{key}", ask_first, "anyone"),
+        ConsoleRoute("POST", "/admin/setup/{key}", make_first, "anyone"),
+        ConsoleRoute("GET", "/admin/reset/{key}", ask_password, "anyone"),
+        ConsoleRoute("POST", "/admin/reset/{key}", set_password, "anyone"),
+    )

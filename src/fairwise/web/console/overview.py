@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.store.retention import days_off
 from fairwise.study.quality import NAMES
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.charts import last_hour, whole_study
 from fairwise.web.shared.watch import LEFT_AFTER
 
@@ -40,11 +40,6 @@ class Coverage:
 class OverviewPages(ConsolePages):
     """The first page of the console."""
 
-    routes = (
-        Route("GET", "/admin", "overview", "viewer"),
-        Route("GET", "/admin/live", "live", "viewer"),
-    )
-
     async def overview(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
@@ -72,6 +67,11 @@ class OverviewPages(ConsolePages):
             "flag_names": NAMES,
             "left_after": int(LEFT_AFTER.total_seconds() // 60),
         }
+
+    routes = (
+        ConsoleRoute("GET", "/admin", overview, "viewer"),
+        ConsoleRoute("GET", "/admin/live", live, "viewer"),
+    )
 
 
 def _coverage(picture: Picture, wanted: int) -> Coverage | None:

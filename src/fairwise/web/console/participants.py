@@ -22,16 +22,17 @@ from fairwise.store.progress import answers_of, identities
 from fairwise.store.recruitment import same_ids
 from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.store.one_participant import OneParticipant
     from fairwise.store.progress import Identity
@@ -80,7 +81,7 @@ class Wanted:
             find=query.get("find", "").strip()[:100] if is_owner else "",
             sort=one_of("sort", _SORTED_BY, "number"),
             down=query.get("order") == "down",
-            page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,
+            page=max(1, whole_number(page) or 1),
         )
 
     def among(
@@ -127,8 +128,6 @@ def _has_flag(person: Person, flag: str) -> bool:
 class ParticipantsPages(ConsolePages):
     """Viewers see numbers, states and flags; owners also who it is."""
 
-    routes = (Route("GET", "/admin/participants", "participants", "viewer"),)
-
     async def participants(self, request: Request) -> Response:
         study, is_owner = self._host.study, request.state.operator.is_owner
         if study is None:
@@ -162,6 +161,8 @@ class ParticipantsPages(ConsolePages):
             left_after=int(LEFT_AFTER.total_seconds() // 60),
         )
 
+    routes = (ConsoleRoute("GET", "/admin/participants", participants, "viewer"),)
+
 
 # One participant: their way through the study and their answers; excluding them, taking them back, erasing them.
 
@@ -182,19 +183,11 @@ _DESIGNS = {"repeat": "shown again, sides swapped", "check": "two identical peop
 class OneParticipantPages(ConsolePages):
     """Viewers see how they went; owners also who they are and what they wrote, and may leave them out or erase them."""
 
-    routes = (
-        Route("GET", "/admin/participants/{number}", "one", "viewer"),
-        Route("POST", "/admin/participants/{number}/exclude", "exclude", "owner"),
-        Route("POST", "/admin/participants/{number}/include", "include", "owner"),
-        Route("GET", "/admin/participants/{number}/erase", "ask_erase", "owner"),
-        Route("POST", "/admin/participants/{number}/erase", "erase", "owner"),
-    )
-
     async def one(self, request: Request) -> Response:
         return await self._one(request)
 
     async def _one(self, request: Request, problem: str | None = None, reason: str = "") -> Response:
-        number, study = _number(request), self._host.study
+        number, study = request.path_params["number"], self._host.study
         if study is None:
             raise HTTPException(404)
 
@@ -231,7 +224,7 @@ class OneParticipantPages(ConsolePages):
         )
 
     async def exclude(self, request: Request) -> Response:
-        number, reason = _number(request), request.state.form.text("reason", _LONGEST_REASON)
+        number, reason = request.path_params["number"], request.state.form.text("reason", _LONGEST_REASON)
         if not reason:
             return await self._one(request, "Say why this participant is left out")
         by, at = request.state.operator.name, datetime.now(UTC)
@@ -241,7 +234,7 @@ class OneParticipantPages(ConsolePages):
         return self._to(f"/participants/{number}?done=excluded")
 
     async def include(self, request: Request) -> Response:
-        number, by, at = _number(request), request.state.operator.name, datetime.now(UTC)
+        number, by, at = request.path_params["number"], request.state.operator.name, datetime.now(UTC)
         await self._decide(request, number, "included", partial(exclusions.include, number=number, by=by, at=at))
         return self._to(f"/participants/{number}?done=included")
 
@@ -256,7 +249,7 @@ class OneParticipantPages(ConsolePages):
         return await self._ask_erase(request)
 
     async def _ask_erase(self, request: Request, problem: str | None = None) -> Response:
-        number = _number(request)
+        number = request.path_params["number"]
         try:
             found = await self._read(partial(one_participant, number=number))
         except Unknown:
@@ -274,7 +267,7 @@ class OneParticipantPages(ConsolePages):
         )
 
     async def erase(self, request: Request) -> Response:
-        number, form = _number(request), request.state.form
+        number, form = request.path_params["number"], request.state.form
         if form.text("number", 20) != str(number):
             return await self._ask_erase(request, f"To erase participant {number}, type their number: {number}")
         try:
@@ -289,12 +282,13 @@ class OneParticipantPages(ConsolePages):
         cleaned = await self._beside(clean_files, self._host.database)
         return self._to(f"/participants?done={'erased' if cleaned else 'erased-later'}")
 
-
-def _number(request: Request) -> int:
-    text = request.path_params["number"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise HTTPException(404)
-    return int(text)
+    routes = (
+        ConsoleRoute("GET", "/admin/participants/{number:number}", one, "viewer"),
+        ConsoleRoute("POST", "/admin/participants/{number:number}/exclude", exclude, "owner"),
+        ConsoleRoute("POST", "/admin/participants/{number:number}/include", include, "owner"),
+        ConsoleRoute("GET", "/admin/participants/{number:number}/erase", ask_erase, "owner"),
+        ConsoleRoute("POST", "/admin/participants/{number:number}/erase", erase, "owner"),
+    )
 
 
 def _steps(found: OneParticipant) -> list[tuple[datetime, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 
 from fairwise.errors import InputError
 from fairwise.study.cards import ID, cards_of
@@ -22,7 +22,7 @@ from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import Me, Pair
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
+    from starlette.responses import Response
 
     from fairwise.study.cards import Card
     from fairwise.study.editions import Edition

@@ -19,13 +19,14 @@ from fairwise.store import recruitment
 from fairwise.store.export import defused
 from fairwise.study.arrivals import PANELS, is_panel_id
 from fairwise.study.signing import Keys
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.shared.forms import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fastapi.responses import Response
     from starlette.requests import Request
+    from starlette.responses import Response
 
 MOST_LINKS = 1000
 """So many at once; more with the command line, or by doing it again."""
@@ -65,16 +66,6 @@ class MadeLink:
 class ComingPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
-    routes = (
-        Route("GET", "/admin/coming", "coming", "owner"),
-        Route("POST", "/admin/coming/links", "make_links", "owner"),
-        Route("POST", "/admin/coming/links/{id}/revoke", "revoke", "owner"),
-        Route("POST", "/admin/coming/ids", "list_ids", "owner"),
-        Route("POST", "/admin/coming/ids/delete", "delete_list", "owner"),
-        Route("POST", "/admin/coming/rooms", "open_room", "owner"),
-        Route("POST", "/admin/coming/rooms/{code}/close", "close_room", "owner"),
-    )
-
     async def coming(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
@@ -90,7 +81,7 @@ class ComingPages(ConsolePages):
         everyone = await self._read(recruitment.all_invited)
         found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
         pages = max(1, ceil(len(found) / _PAGE_SIZE))
-        page = min(max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1), pages)
+        page = min(max(1, whole_number(asked) or 1), pages)
         settings, base = study.settings.recruitment, self._base(request)
         return self._page(
             request,
@@ -144,14 +135,11 @@ class ComingPages(ConsolePages):
         return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
 
     async def revoke(self, request: Request) -> Response:
-        which = request.path_params["id"]
-        at = datetime.now(UTC)
-        known = which.isascii() and which.isdigit() and len(which) < 10
-        if not known or which not in {str(one.id) for one in await self._read(recruitment.all_invited)}:
+        which: int = request.path_params["id"]
+        if which not in {one.id for one in await self._read(recruitment.all_invited)}:
             raise HTTPException(404)
-        await self._noted(
-            request, "link revoked", which, partial(recruitment.revoke_one, invitation_id=int(which), at=at)
-        )
+        revoke = partial(recruitment.revoke_one, invitation_id=which, at=datetime.now(UTC))
+        await self._noted(request, "link revoked", str(which), revoke)
         return self._to("/coming?done=link-revoked")
 
     # Ids that may come from the panel
@@ -194,6 +182,16 @@ class ComingPages(ConsolePages):
             request, "room closed", code, partial(recruitment.close_room, code=code, at=datetime.now(UTC))
         )
         return self._to("/coming?done=room-closed")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/coming", coming, "owner"),
+        ConsoleRoute("POST", "/admin/coming/links", make_links, "owner"),
+        ConsoleRoute("POST", "/admin/coming/links/{id:number}/revoke", revoke, "owner"),
+        ConsoleRoute("POST", "/admin/coming/ids", list_ids, "owner"),
+        ConsoleRoute("POST", "/admin/coming/ids/delete", delete_list, "owner"),
+        ConsoleRoute("POST", "/admin/coming/rooms", open_room, "owner"),
+        ConsoleRoute("POST", "/admin/coming/rooms/{code}/close", close_room, "owner"),
+    )
 
 
 def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None:

@@ -6,20 +6,21 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
 
 from fairwise.store.fit_files import Fitted
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import choose, standing
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.store.jobs import Job
     from fairwise.store.study_state import Standing
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
 class ResultPages(ConsolePages):
     """What comes out of the study, and who sees it."""
 
-    routes = (
-        Route("GET", "/admin/results", "results", "viewer"),
-        Route("GET", "/admin/results/preview", "preview", "viewer"),
-        Route("POST", "/admin/results/shown", "show", "owner"),
-    )
     _made: tuple[StudyFolder, Pages] | None = None
 
     async def results(self, request: Request) -> Response:
@@ -72,13 +68,13 @@ class ResultPages(ConsolePages):
 
     async def preview(self, request: Request) -> Response:
         """The page of one participant, as they see it or would see it."""
-        number, study = request.query_params.get("participant", ""), self._host.study
-        if study is None or not number.isascii() or not number.isdigit() or len(number) > 9:
+        number, study = whole_number(request.query_params.get("participant", "")), self._host.study
+        if study is None or number is None:
             raise HTTPException(404)
 
         def found(connection: Connection) -> Result | None:
             _, job = _chosen(connection)
-            return None if job is None else result_of(connection, study, job, int(number), study.settings.languages[0])
+            return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
 
         result = await self._read(found)
         if result is None:
@@ -90,6 +86,12 @@ class ResultPages(ConsolePages):
             made = await self._beside(pages_of, study, self._host.prefix)
             self._made = (study, made[study.settings.languages[0]])
         return self._made[1]
+
+    routes = (
+        ConsoleRoute("GET", "/admin/results", results, "viewer"),
+        ConsoleRoute("GET", "/admin/results/preview", preview, "viewer"),
+        ConsoleRoute("POST", "/admin/results/shown", show, "owner"),
+    )
 
 
 def _chosen(connection: Connection) -> tuple[Standing, Job | None]:

@@ -21,16 +21,16 @@ from fairwise.store.tables import participants, study
 from fairwise.study.folder import StudyFolder
 from fairwise.study.texts import LONGEST
 from fairwise.web.console import preview
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.study_parts import parts_of
 from fairwise.web.console.words_parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.web.console.base import Rendering
     from fairwise.web.console.part import Part
@@ -139,15 +139,6 @@ class _NotFromHere(Exception):  # noqa: N818 - someone else was faster, or it is
 
 class StudyPages(ConsolePages):
     """The study as its operators decide about it."""
-
-    routes = (
-        Route("GET", "/admin/study", "show", "owner"),
-        Route("GET", "/admin/study/{part}", "part", "owner"),
-        Route("POST", "/admin/study/{part}", "save", "owner"),
-        Route("GET", "/admin/study/{part}/preview", "first_preview", "owner"),
-        Route("POST", "/admin/study/{part}/preview", "preview", "owner"),
-        Route("POST", "/admin/state", "change_state", "owner"),
-    )
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -288,3 +279,12 @@ class StudyPages(ConsolePages):
             return self._to("?done=state-known")
         self._host.look_again()
         return self._to(f"?done={_DONE[wanted]}")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/study", show, "owner"),
+        ConsoleRoute("GET", "/admin/study/{part}", part, "owner"),
+        ConsoleRoute("POST", "/admin/study/{part}", save, "owner"),
+        ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
+        ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),
+        ConsoleRoute("POST", "/admin/state", change_state, "owner"),
+    )

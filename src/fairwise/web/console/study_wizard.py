@@ -14,7 +14,7 @@ from fairwise.study.languages import available, language
 from fairwise.study.new_study import drafted_study
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.web.console import preview
-from fairwise.web.console.base import ConsolePages, Route
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.choices import DESIGNS, KINDS, NO_OUTCOME, choices_of, first_values, mixed
 from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, Uploads, receive_file
 from fairwise.web.shared.forms import Form
@@ -22,9 +22,9 @@ from fairwise.web.shared.forms import Form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fastapi.responses import Response
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from fairwise.web.console.base import Rendering
     from fairwise.web.console.choices import Choices
@@ -37,16 +37,6 @@ _AROUND = 64 * 1024
 
 class MakingPages(ConsolePages):
     """Nothing of a study is there before the last step, and then all of it."""
-
-    routes = (
-        Route("GET", "/admin/new", "start", "owner"),
-        Route("POST", "/admin/new", "upload", "owner", most_bytes=MOST_BYTES + _AROUND),
-        Route("GET", "/admin/new/{upload}", "choose", "owner"),
-        Route("POST", "/admin/new/{upload}", "make", "owner"),
-        Route("GET", "/admin/new/{upload}/preview", "first_preview", "owner"),
-        Route("POST", "/admin/new/{upload}/preview", "preview", "owner"),
-        Route("POST", "/admin/new/{upload}/discard", "discard", "owner"),
-    )
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
@@ -168,6 +158,16 @@ class MakingPages(ConsolePages):
                 draft.appear()
 
             self._noted_now(request, "study made", draft.study.settings.title, appear)
+
+    routes = (
+        ConsoleRoute("GET", "/admin/new", start, "owner"),
+        ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
+        ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
+        ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
+        ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),
+        ConsoleRoute("POST", "/admin/new/{upload}/preview", preview, "owner"),
+        ConsoleRoute("POST", "/admin/new/{upload}/discard", discard, "owner"),
+    )
 
 
 def _said(error: InputError, upload: UploadedPeople) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from fastapi.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.store import participants
 from fairwise.store.quotas import choose_relation
@@ -16,6 +16,7 @@ from fairwise.web.shared.views import TRIES
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
 CHOOSE = marked("Choose one of the answers")
 _NOT_RIGHT = marked("Not all of that is right. Look at the task again, then try once more")
@@ -24,16 +25,17 @@ _NOT_RIGHT = marked("Not all of that is right. Look at the task again, then try 
 class PreparingPages(Asking):
     """Each page leads to the next that the study wants."""
 
-    routes = (
-        ("GET", "/p/{token}/relation", "relation"),
-        ("POST", "/p/{token}/relation", "choose_relation"),
-        ("GET", "/p/{token}/task", "task"),
-        ("POST", "/p/{token}/task", "leave_task"),
-        ("GET", "/p/{token}/check", "check"),
-        ("POST", "/p/{token}/check", "try_check"),
-        ("GET", "/p/{token}/practice", "practice"),
-        ("POST", "/p/{token}/practice", "leave_practice"),
-    )
+    def routes(self) -> list[Route]:
+        return [
+            self._get("/p/{token}/relation", self.relation),
+            self._post("/p/{token}/relation", self.choose_relation),
+            self._get("/p/{token}/task", self.task),
+            self._post("/p/{token}/task", self.leave_task),
+            self._get("/p/{token}/check", self.check),
+            self._post("/p/{token}/check", self.try_check),
+            self._get("/p/{token}/practice", self.practice),
+            self._post("/p/{token}/practice", self.leave_practice),
+        ]
 
     async def relation(self, request: Request) -> Response:
         await self._who_at(request, "relation")

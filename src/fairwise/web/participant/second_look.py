@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fastapi.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, participants
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from fairwise.store.answers import Rounds, Shown
     from fairwise.store.participants import Participant
     from fairwise.study.cards import Card
-    from fairwise.study.folder import StudyFolder
     from fairwise.study.second_thoughts import Compared, SecondThought
-    from fairwise.study.signing import Keys
-    from fairwise.web.shared.pages import Pages
+    from fairwise.web.participant.base import Services
 
 _REMEMBERED = 1000
 
@@ -38,15 +37,16 @@ _REMEMBERED = 1000
 class SecondLookPages(Asking):
     """Its page, and what other pages must know about it."""
 
-    routes = (
-        ("GET", "/p/{token}/second-look", "second_look"),
-        ("POST", "/p/{token}/second-look", "begin"),
-    )
-
-    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
-        super().__init__(folder, pages, keys, prefix)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         # They are needed for every page and every change of mind, take tens of milliseconds, and stay the same.
         self._remembered = lru_cache(_REMEMBERED)(self._found)
+
+    def routes(self) -> list[Route]:
+        return [
+            self._get("/p/{token}/second-look", self.second_look),
+            self._post("/p/{token}/second-look", self.begin),
+        ]
 
     async def begin(self, request: Request) -> Response:
         """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""

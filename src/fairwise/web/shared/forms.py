@@ -44,13 +44,18 @@ class Form:
 
     def number(self, name: str, least: int, most: int) -> int | None:
         """A whole number, or None if there is none within the limits."""
-        value = self.fields.get(name, "")
-        return int(value) if re.fullmatch("[0-9]{1,9}", value) and least <= int(value) <= most else None
+        value = whole_number(self.fields.get(name, ""))
+        return value if value is not None and least <= value <= most else None
 
     def answer(self, allowed: tuple[Answer, ...]) -> Answer | None:
         """One of the answers that this study allows."""
         value = self.fields.get("answer", "")
         return next((answer for answer in allowed if answer == value), None)
+
+
+def whole_number(text: str) -> int | None:
+    """Digits as a number, if they are no more than nine and of our own script; of thousands even reading takes long."""
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
 async def read_form(request: Request, most_fields: int = _MOST_FIELDS) -> Form:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
-from fastapi.responses import PlainTextResponse
 from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.identity import identity_in
@@ -23,7 +24,6 @@ from fairwise.store.tables import JOB_STATES, answers, jobs, participants
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fastapi import FastAPI
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
@@ -110,7 +110,7 @@ def _may_read(headers: Headers) -> bool:
 def _pattern(app: ASGIApp, scope: Scope) -> str:
     """Return the path of the route that answered, with its gaps; whatever no route knows is one and the same."""
     endpoint, routes = scope.get("endpoint"), getattr(app, "routes", ())
-    return next((route.path for route in routes if endpoint is not None and route.endpoint == endpoint), _OTHER)
+    return next((route.path_format for route in routes if endpoint is not None and route.endpoint == endpoint), _OTHER)
 
 
 def _of_the_study(connection: Connection) -> list[str]:
@@ -150,20 +150,21 @@ def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
 # For those who watch whether the server is there, and whether it can do its work.
 
 
-def add_health(app: FastAPI) -> None:
+def health_routes(store: Store) -> list[Route]:
     """`/healthz` (also `/health`): the process answers. `/readyz`: the database is ours and takes what is written."""
-    for path in ("/healthz", "/health"):
-        app.add_route(path, _alive, methods=["GET"])
-    app.add_route("/readyz", _ready, methods=["GET"])
+
+    async def alive(_request: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    async def ready(_request: Request) -> Response:
+        problem = await _trouble(store)
+        return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
+
+    return [Route("/healthz", alive), Route("/health", alive), Route("/readyz", ready)]
 
 
-async def _alive(_request: Request) -> Response:
-    return PlainTextResponse("ok")
-
-
-async def _ready(request: Request) -> Response:
+async def _trouble(store: Store) -> str:
     """In a few words why not: whoever asks may be anyone."""
-    store: Store = request.app.state.store
     try:
         problem = await store.read(partial(_problem, own=store.identity))
     except StoreUnavailable:
@@ -173,7 +174,7 @@ async def _ready(request: Request) -> Response:
             await store.check_writing()
         except StoreUnavailable:
             problem = "the database cannot be written to"
-    return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
+    return problem
 
 
 def _problem(connection: Connection, own: str | None) -> str:

@@ -1,0 +1,86 @@
+"""What every application of ours has in common: numbers in addresses, the guard before it, one page for refusals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairwise.store.errors import StoreUnavailable
+from fairwise.web.shared.security import Guard, TooLarge, TooSlow
+from fairwise.web.shared.templating import read_static_files
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Scope
+
+    Answer = Callable[[Request, Any], Awaitable[Response]]
+
+_STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
+
+
+class Number(Convertor[int]):
+    """``{number:number}`` in a path: digits as we write them. Whatever else stands there is an address of nothing."""
+
+    regex = "0|[1-9][0-9]{0,8}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", Number())
+
+
+def application(
+    routes: Iterable[Route],
+    message: Callable[[Scope, int], Response],
+    statuses: Mapping[type[Exception], int],
+    *,
+    handlers: Mapping[type[Exception], Answer] | None = None,
+    outside: Iterable[Middleware] = (),
+    **guard: Any,
+) -> Starlette:
+    """Pages behind the guard, and ``message`` for whatever is refused.
+
+    ``statuses`` says with which status a problem is refused, ``handlers`` answer what needs more than a message,
+    ``outside`` are middlewares before the guard, ``guard`` options of :class:`Guard`.
+    """
+    known = {**statuses, **_STATUS}
+
+    async def refused(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return message(request.scope, error.status_code)
+        return message(request.scope, next(status for kind, status in known.items() if isinstance(error, kind)))
+
+    app = Starlette(
+        routes=list(routes),
+        middleware=[*outside, Middleware(Guard, refuse=message, **guard)],
+        exception_handlers={**dict.fromkeys((HTTPException, *known), refused), **(handlers or {})},
+    )
+    app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study
+    return app
+
+
+def static_route() -> Route:
+    """Styles and scripts, read once."""
+    files = read_static_files()
+
+    async def serve(request: Request) -> Response:
+        if request.path_params["name"] not in files:
+            raise HTTPException(404)
+        content, media_type = files[request.path_params["name"]]
+        # Its address holds a hash of it: another content has another address.
+        headers = {"cache-control": "public, max-age=31536000, immutable"}
+        return Response(content, media_type=media_type, headers=headers)
+
+    return Route("/static/{name}", serve, methods=["GET"])
