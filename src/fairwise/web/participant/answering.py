@@ -49,8 +49,6 @@ def answering(study: StudyFolder, store: Store, database: str | Path) -> Answeri
     """Return what this study needs."""
     if not study.settings.design.active:
         return Answering(store)
-    from fairwise.web.participant.active_answering import ActiveAnswering
-
     return ActiveAnswering(study, store, database)
 
 
