@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from benchmarks.row import Row, seconds
 from benchmarks.served_study import make_study
-from fairwise.archive.bundles.archive import write_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import write_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.store import participants
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store

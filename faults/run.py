@@ -11,8 +11,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from fairwise.archive.bundles.archive import write_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import write_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.store.snapshot import snapshot
 from fairwise.study.folder import StudyFolder
 from faults.crowd import Crowd

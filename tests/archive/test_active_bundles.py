@@ -14,10 +14,9 @@ from tests.support.visits import hidden, visiting
 from tests.web.participant.test_active_studies import DESIGN, PAIRS, SAID, take_part, wait_until_learned
 from typer.testing import CliRunner
 
-from fairwise.archive.bundles.archive import read_bundle, write_bundle
-from fairwise.archive.bundles.contents import ANSWER_MODELS, ANSWERS, SCHEDULE, tables
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, read_bundle, tables, write_bundle
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.cli.app import app
 from fairwise.errors import InputError
 from fairwise.store.store import Store

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,20 @@ from tests.support.changed_bundles import changed, in_table, put
 from tests.support.small_study import OUTCOME
 from tests.support.visits import hidden, visiting
 
-from fairwise.archive.bundles import archive
-from fairwise.archive.bundles.archive import MANIFEST, read_bundle, write_bundle
-from fairwise.archive.bundles.contents import ANSWERS, CLOSINGS, EXCLUSIONS, PARTICIPANTS, SCHEDULE, tables
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive import bundle as bundles
+from fairwise.archive.bundle import (
+    ANSWERS,
+    CLOSINGS,
+    EXCLUSIONS,
+    MANIFEST,
+    PARTICIPANTS,
+    SCHEDULE,
+    read_bundle,
+    tables,
+    write_bundle,
+)
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export
 from fairwise.store.exclusions import exclude
@@ -123,8 +133,26 @@ def test_names_that_lead_elsewhere_are_refused(bundle: Path, name: str) -> None:
         verify_bundle(changed(bundle, lambda files: files.update({name: b""}), forge=True))
 
 
+def test_a_bundle_that_nobody_could_read_is_not_written(
+    study: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "BUNDLE", replace(bundles.BUNDLE, most_bytes=1000))
+    with (
+        visiting(study, tmp_path / "study.sqlite") as visit,
+        pytest.raises(InputError, match="more than a bundle can hold"),
+    ):
+        visit.store.read_now(lambda connection: write_bundle(tmp_path / "bundle.zip", study, connection))
+
+
+def test_long_cells_are_read_and_the_limit_of_others_stays(bundle: Path) -> None:
+    limit = csv.field_size_limit()
+    long = changed(bundle, in_table(ANSWERS, put(0, "why", "x" * (limit + 1))), forge=True)
+    assert len(read_bundle(long).table(ANSWERS)["why"][0]) == limit + 1
+    assert csv.field_size_limit() == limit
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    monkeypatch.setattr(bundles, "BUNDLE", replace(bundles.BUNDLE, most_bytes=1000))
     with pytest.raises(InputError, match="when unpacked") as caught:
         verify_bundle(bundle)
     assert str(caught.value).count("not a bundle") == str(caught.value).count(str(bundle)) == 1

@@ -8,7 +8,7 @@ import pytest
 from faults.study import make_study
 from tests.support.visits import visiting
 
-from fairwise.archive.backups.taking import take_backup
+from fairwise.archive.backup import take_backup
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from tests.support.old_study import everything, old_rows
 from tests.support.visits import Visit, hidden, visiting
 from typer.testing import CliRunner
 
-from fairwise.archive.backups.archive import MANIFEST, STUDY, BackupWriter
+from fairwise.archive.backup import BACKUP, FORMAT, MANIFEST
+from fairwise.archive.container import STUDY, ContainerWriter
 from fairwise.cli.app import app
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.tables import invitations, jobs, operators, rooms, sessions
@@ -127,13 +128,19 @@ def test_from_one_database_to_the_other(study: StudyFolder, new_database: NewDat
 def test_an_old_backup_is_brought_up_to_date(study: StudyFolder, new_database: NewDatabase, tmp_path: Path) -> None:
     file, there, rows = tmp_path / "old.zip", new_database(), old_rows(study.fingerprint)
     rows["counters"] = [{"name": "participants", "value": 3}]
-    about = {"fairwise": "0", "made_at": WHEN, "fingerprint": study.fingerprint, "tables_version": "0001"}
+    about = {
+        "format": FORMAT,
+        "fairwise": "0",
+        "made_at": WHEN,
+        "fingerprint": study.fingerprint,
+        "tables_version": "0001",
+    }
 
     def cell(value: Any) -> Any:
         return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
     with zipfile.ZipFile(file, "w") as archive:
-        writer = BackupWriter(archive)
+        writer = ContainerWriter(archive, BACKUP)
         for name, lines in rows.items():
             written = [json.dumps({key: cell(value) for key, value in row.items()}) for row in lines]
             writer.add(f"tables/{name}.jsonl", [f"{line}\n".encode() for line in written])
@@ -196,6 +203,7 @@ def test_what_does_not_belong_there_is_refused(backup: Path, tmp_path: Path) -> 
 
     changed("does not belong", {"study/../../evil": b""})
     changed("does not belong", {"/evil": b""})
+    changed("does not belong", {"study/.hidden": b""})
     changed("was added", {"study/more.md": b""})
     changed("is missing", {"study/task.md": None})
     changed("task.md is damaged", {"study/task.md": b"other"})

@@ -13,7 +13,7 @@ from tests.support.operating import operating
 from tests.support.visits import Visit, visiting
 from typer.testing import CliRunner
 
-from fairwise.archive.backups.taking import take_backup
+from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, writing_engine

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +13,9 @@ import sqlalchemy as sa
 from tests.faults.test_backups import at, change, fairwise
 from tests.support.visits import visiting
 
-from fairwise.archive.backups import archive
-from fairwise.archive.backups.archive import MANIFEST, checked_backup
+from fairwise.archive import backup as backups
+from fairwise.archive import container
+from fairwise.archive.backup import BACKUP, MANIFEST, open_backup
 from fairwise.store.engine import database_url, writing_engine
 
 if TYPE_CHECKING:
@@ -157,24 +159,26 @@ def test_a_backup_that_swells_is_refused_before_it_is_unpacked(
         assert reason in fairwise("restore", backup, tmp_path / "again", code=1).stderr
         assert not (tmp_path / "again").exists()
 
-    for limit, reason in (
-        ("MOST_BYTES", "when unpacked"),
-        ("_LONGEST_LIST", "larger than any"),
-        ("_LONGEST_ROW", "line 1 is not a row"),
+    for module, limit, value, reason in (
+        (backups, "BACKUP", replace(BACKUP, most_bytes=50), "when unpacked"),
+        (container, "_LONGEST_LIST", 50, "larger than any"),
+        (backups, "_LONGEST_ROW", 50, "line 1 is not a row"),
     ):
         with monkeypatch.context() as small:
-            small.setattr(archive, limit, 50)
+            small.setattr(module, limit, value)
             refused(reason)
-    monkeypatch.setattr(archive, "MOST_BYTES", 1000)  # nor is one taken that could not be restored
+    monkeypatch.setattr(
+        backups, "BACKUP", replace(BACKUP, most_bytes=1000)
+    )  # nor is one taken that could not be restored
     too_large = fairwise("backup", study.path, "--out", tmp_path / "large.zip", code=1)
     assert "more than a backup can hold" in too_large.stderr
     assert not (tmp_path / "large.zip").exists()
 
 
 def test_files_are_read_in_pieces(backup: Path, study: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "_CHUNK", 10)
-    with checked_backup(backup) as opened:
-        pieces = list(opened.study_file("task.md"))
+    monkeypatch.setattr(container, "_CHUNK", 10)
+    with open_backup(backup) as opened:
+        pieces = list(opened.study_files()["task.md"])
     assert max(map(len, pieces)) == 10
     assert b"".join(pieces) == (study.path / "task.md").read_bytes()
 

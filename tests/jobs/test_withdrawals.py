@@ -17,8 +17,8 @@ from tests.support.fitting import NOW, answered, ended, job_of, study_of, submit
 from tests.support.traces import files_with, traces_of
 
 from fairwise import Judgments, PairwiseFairClassifier
-from fairwise.archive.backups.taking import take_backup
-from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.backup import take_backup
+from fairwise.archive.bundle import write_bundle
 from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobFolder
 from fairwise.learning.model import files

@@ -7,7 +7,7 @@ import io
 import json
 import zipfile
 
-from fairwise.archive.bundles.archive import MANIFEST
+from fairwise.archive.bundle import MANIFEST
 
 
 def with_new_checksums(data: bytes) -> bytes:

@@ -11,8 +11,8 @@ from tests.support.operating import operating
 from tests.support.watching import take_part
 from typer.testing import CliRunner
 
-from fairwise.archive.backups import restoring
-from fairwise.archive.backups.taking import take_backup
+from fairwise.archive import restore
+from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
 from fairwise.store import retention
 from fairwise.store.engine import database_url, writing_engine
@@ -58,7 +58,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(days=days)
 
-        for module in (retention, overview, restoring):
+        for module in (retention, overview, restore):
             monkeypatch.setattr(module, "datetime", Later)
 
     return set_clock

@@ -18,8 +18,8 @@ from tests.support.tried import Tried, how_many, rng_of
 from tests.support.visits import hidden, visiting
 
 from fairwise import PairwiseFairClassifier
-from fairwise.archive.bundles.archive import write_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import write_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.study.fit_settings import FitSettings

@@ -12,10 +12,9 @@ import sqlalchemy as sa
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import hidden, visiting
 
-from fairwise.archive.bundles.archive import read_bundle, write_bundle
-from fairwise.archive.bundles.contents import ANSWERS, EXCLUSIONS
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import ANSWERS, EXCLUSIONS, read_bundle, write_bundle
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import exclusions, export
 from fairwise.store.errors import Unknown

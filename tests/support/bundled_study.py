@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.visits import Visit, hidden
 
-from fairwise.archive.bundles.archive import MANIFEST
+from fairwise.archive.bundle import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairwise.archive.bundles.archive import MANIFEST
+from fairwise.archive.bundle import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ def backup(
 
     fairwise backup my-study --out my-study-monday.zip
     """
-    from fairwise.archive.backups.taking import take_backup
+    from fairwise.archive.backup import take_backup
     from fairwise.reporting.words import counted
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
@@ -65,7 +65,7 @@ def restore(
 
     fairwise restore my-study-monday.zip my-study-again
     """
-    from fairwise.archive.backups.restoring import restore_backup
+    from fairwise.archive.restore import restore_backup
     from fairwise.reporting.words import counted
     from fairwise.web.server import DATABASE_FILE
 

@@ -46,7 +46,7 @@ def export(
 
     fairwise export my-study --out judgments.csv
     """
-    from fairwise.archive.bundles.archive import write_bundle
+    from fairwise.archive.bundle import write_bundle
     from fairwise.reporting.words import counted
     from fairwise.store.export import defused, judges, judgments, taken, texts
     from fairwise.store.snapshot import snapshot

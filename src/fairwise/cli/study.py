@@ -179,7 +179,7 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     """
     from dataclasses import asdict
 
-    from fairwise.archive.bundles.verify import verify_bundle
+    from fairwise.archive.verify import verify_bundle
 
     with spinner("Checking the bundle"):
         found = verify_bundle(bundle)
@@ -218,7 +218,7 @@ def reopen(
 
     fairwise study reopen my-study.zip my-study-again
     """
-    from fairwise.archive.bundles.reopen import reopen_bundle
+    from fairwise.archive.reopen import reopen_bundle
     from fairwise.web.server import database_of
 
     check_folder(folder.parent)

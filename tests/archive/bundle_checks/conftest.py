@@ -8,7 +8,7 @@ import pytest
 from tests.support.bundled_study import PAIRS, come
 from tests.support.visits import Visit, hidden, visiting
 
-from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.bundle import write_bundle
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import struct
 import zipfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -13,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.changed_bundles import changed
 
-from fairwise.archive.bundles.archive import read_bundle
-from fairwise.archive.bundles.contents import ANSWERS
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import ANSWERS, read_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def test_a_damaged_file_is_named(bundle: Path, change: Change, said: str) -> Non
 def test_a_damaged_entry_is_named(bundle: Path, tmp_path: Path) -> None:
     data = bytearray(bundle.read_bytes())
     with zipfile.ZipFile(bundle) as archive:
-        start = archive.getinfo(ANSWERS).header_offset + 30 + len(ANSWERS)
+        header = archive.getinfo(ANSWERS).header_offset
+    start = header + 30 + sum(struct.unpack_from("<HH", data, header + 26))  # after the name and what is beside it
     data[start] ^= 0b110  # a kind of block that there is not
     (tmp_path / "damaged.zip").write_bytes(data)
     with pytest.raises(InputError, match=f"'{ANSWERS}' is damaged"):

@@ -13,10 +13,9 @@ from tests.support.bundled_study import NOW, PAIRS, come, manifest
 from tests.support.changed_bundles import changed
 from tests.support.visits import hidden, visiting
 
-from fairwise.archive.bundles.archive import read_bundle, write_bundle
-from fairwise.archive.bundles.contents import CONSENTS, PARTICIPANTS, tables
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import CONSENTS, PARTICIPANTS, read_bundle, tables, write_bundle
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store.erasure import counter
 from fairwise.store.recruitment import invite

@@ -10,8 +10,7 @@ from tests.support.bundled_study import NOW, manifest
 from tests.support.changed_bundles import changed, in_table, put
 from typer.testing import CliRunner
 
-from fairwise.archive.bundles.archive import read_bundle
-from fairwise.archive.bundles.contents import (
+from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
     CLOSINGS,
@@ -19,9 +18,10 @@ from fairwise.archive.bundles.contents import (
     EXCLUSIONS,
     PARTICIPANTS,
     SCHEDULE,
+    read_bundle,
 )
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.cli.app import app
 from fairwise.errors import InputError
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.operating import Operating, operating
 from tests.support.watching import take_part
 
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.store import recruitment
 from fairwise.study.signing import Keys
 from fairwise.web.console.downloads import FILES

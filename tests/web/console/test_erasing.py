@@ -17,9 +17,8 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import hidden, visiting
 from tests.support.watching import take_part
 
-from fairwise.archive.bundles.archive import read_bundle
-from fairwise.archive.bundles.contents import PARTICIPANTS
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import PARTICIPANTS, read_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.store import erasure, recruitment
 from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, job_folder

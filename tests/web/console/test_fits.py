@@ -15,7 +15,7 @@ from tests.support.fits import MODEL_FILE, done_job, model_file, point, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
-from fairwise.archive.backups.taking import take_backup
+from fairwise.archive.backup import take_backup
 from fairwise.judgments import Answer
 from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.store.housekeeping import tidy_fits

@@ -14,7 +14,7 @@ import pandas as pd
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from fairwise.archive.bundles.archive import write_bundle
+from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
 from fairwise.store.one_participant import Entry, roster
 from fairwise.store.snapshot import snapshot

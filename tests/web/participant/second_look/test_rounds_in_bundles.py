@@ -9,10 +9,9 @@ import pytest
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.looking_again import PAIRS, contradicting, finish
 
-from fairwise.archive.bundles.archive import read_bundle, write_bundle
-from fairwise.archive.bundles.contents import ANSWERS, PARTICIPANTS, tables
-from fairwise.archive.bundles.reopen import reopen_bundle
-from fairwise.archive.bundles.verify import verify_bundle
+from fairwise.archive.bundle import ANSWERS, PARTICIPANTS, read_bundle, tables, write_bundle
+from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export
 from fairwise.store.store import Store

@@ -10,35 +10,36 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwise.archive.bundles.active_choices import ActiveChoices, rows_of
-from fairwise.archive.bundles.archive import MANIFEST, STUDY, does_not_belong, read_bundle
-from fairwise.archive.bundles.checked_tables import checked_tables
-from fairwise.archive.bundles.contents import (
+from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
+    BUNDLE,
     CLOSINGS,
     CONSENTS,
     EXCLUSIONS,
+    MANIFEST,
     PARTICIPANTS,
     SCHEDULE,
     TABLES,
-    study_files,
+    read_bundle,
+    rows_of,
 )
-from fairwise.archive.bundles.given_answers import GivenAnswers
+from fairwise.archive.bundle_answers import ActiveChoices, GivenAnswers
+from fairwise.archive.bundle_tables import checked_tables
+from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import StudyChooser
-from fairwise.study.editions import SETTINGS, version_of
-from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
-from fairwise.study.settings import StudySettings
+from fairwise.study.editions import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from fairwise.archive.bundles.archive import Bundle
+    from fairwise.archive.bundle import Bundle
     from fairwise.study.designs import ShownPair
+    from fairwise.study.folder import StudyFolder
 
 _MOST_NUMBERS = 2**31  # that databases count to
 _CLOSE = 1e-9  # the last digits of a division may be another machine's
@@ -110,25 +111,9 @@ def verify(bundle: Bundle) -> Verified:
 
 
 def unpacked_study(bundle: Bundle, folder: Path) -> StudyFolder:
-    """The study's files in a folder, with a secret of its own."""
-    import secrets
-
-    files = bundle.study_files()
+    """The study's files in a new folder, with a secret of its own."""
     folder.mkdir(mode=0o700)
-    try:
-        if SETTINGS in files:
-            (folder / SETTINGS).write_bytes(files[SETTINGS])
-        strange = sorted(files.keys() - study_files(StudySettings.read(folder / SETTINGS).languages))
-        if strange:
-            raise does_not_belong(bundle.path, f"{STUDY}{strange[0]}")
-        for name, data in files.items():
-            (folder / name).write_bytes(data)
-        secret = folder / SECRET
-        secret.touch(mode=0o600)
-        secret.write_bytes(secrets.token_bytes(SECRET_BYTES))
-        return StudyFolder.open(folder)
-    except InputError as error:  # about the bundle, not about a folder that is gone when it is read
-        raise InputError(str(error).replace(f"{folder}/", f"{bundle.path}: {STUDY}")) from None
+    return unpack_study(bundle.path, BUNDLE, {name: [data] for name, data in bundle.study_files().items()}, folder)
 
 
 def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) -> None:

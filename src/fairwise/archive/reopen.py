@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.archive.bundles.archive import read_bundle
-from fairwise.archive.bundles.contents import (
+from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
     CLOSINGS,
@@ -18,8 +17,10 @@ from fairwise.archive.bundles.contents import (
     PARTICIPANTS,
     SCHEDULE,
     last_number,
+    read_bundle,
 )
-from fairwise.archive.bundles.verify import unpacked_study, verify
+from fairwise.archive.container import from_text
+from fairwise.archive.verify import unpacked_study, verify
 from fairwise.errors import InputError
 from fairwise.store.retention import begin_again
 from fairwise.store.store import Store
@@ -39,12 +40,13 @@ from fairwise.store.tables import (
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from fairwise.archive.bundles.archive import Bundle
-    from fairwise.archive.bundles.verify import Verified
+    from fairwise.archive.bundle import Bundle
+    from fairwise.archive.verify import Verified
 
 
 def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
@@ -69,29 +71,26 @@ def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
     _check_empty(connection, database)
     ids: dict[str, int] = {}
     places: dict[tuple[str, str], int] = {}
-    for row in bundle.table(PARTICIPANTS).to_dict("records"):
+    for row in bundle.rows(PARTICIPANTS):
         values = {**_values(participants, row), "token_hash": Keys.hashed(Keys.new())}
         ids[row["number"]] = _inserted(connection, participants, values)
     models: dict[str, int | None] = {"": None}
-    for row in bundle.table(ANSWER_MODELS).to_dict("records"):
+    for row in bundle.rows(ANSWER_MODELS):
         models[row["number"]] = _inserted(connection, answer_models, _values(answer_models, row))
-    for row in bundle.table(SCHEDULE).to_dict("records"):
+    for row in bundle.rows(SCHEDULE):
         values = {**_values(appearances, row), "participant_id": ids[row["number"]], "key": Keys.new()}
         values["answer_model_id"] = models[row.get("answer_model", "")]
         places[row["number"], row["position"]] = _inserted(connection, appearances, values)
     said = [
         {**_values(answers, row), "appearance_id": places[row["number"], row["position"]], "nonce": Keys.new()}
-        for row in sorted(bundle.table(ANSWERS).to_dict("records"), key=lambda row: int(row.get("sequence", 0)))
+        for row in sorted(bundle.rows(ANSWERS), key=lambda row: int(row.get("sequence", 0)))
     ]
-    closed = [
-        {**_values(closings, row), "participant_id": ids[row["number"]]}
-        for row in bundle.table(CLOSINGS).to_dict("records")
-    ]
+    closed = [{**_values(closings, row), "participant_id": ids[row["number"]]} for row in bundle.rows(CLOSINGS)]
     left_out = [
         {**_values(exclusions, row), "participant_id": ids[row["number"]], "excluded_by": "", "included_by": ""}
-        for row in bundle.table(EXCLUSIONS).to_dict("records")
+        for row in bundle.rows(EXCLUSIONS)
     ]
-    texts = [_values(consent_texts, row) for row in bundle.table(CONSENTS).to_dict("records")]
+    texts = [_values(consent_texts, row) for row in bundle.rows(CONSENTS)]
     for table, rows in ((answers, said), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
         if rows:
             connection.execute(sa.insert(table), rows)
@@ -115,13 +114,6 @@ def _inserted(connection: Connection, table: sa.Table, values: dict[str, Any]) -
     return int(connection.execute(sa.insert(table).returning(table.c.id), values).scalar_one())
 
 
-def _values(table: sa.Table, row: dict[Any, str]) -> dict[str, Any]:
+def _values(table: sa.Table, row: Mapping[str, str]) -> dict[str, Any]:
     """The cells of a row as the columns' own types."""
-    return {column.name: _value(column, row[column.name]) for column in table.c if column.name in row}
-
-
-def _value(column: sa.Column[Any], text: str) -> Any:
-    if text == "" and column.nullable:
-        return None
-    kind = column.type.python_type
-    return datetime.fromisoformat(text) if kind is datetime else kind(text)
+    return {column.name: from_text(column, row[column.name]) for column in table.c if column.name in row}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from fairwise.archive.bundles.contents import (
+from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
     CLOSINGS,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from fairwise.archive.bundles.archive import Bundle
+    from fairwise.archive.bundle import Bundle
     from fairwise.study.settings import StudySettings
 
 _LARGEST = 2**31 - 1  # that databases keep

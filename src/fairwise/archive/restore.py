@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -15,15 +14,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.archive.backups.archive import (
-    JOB_FILES,
-    STUDY,
-    backed_up_files,
-    checked_backup,
-    does_not_belong,
-    read,
-    tables_of_backup,
-)
+from fairwise.archive.backup import BACKUP, open_backup, tables_of_backup
+from fairwise.archive.container import STUDY, from_json, unpack_study
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown, writing_engine
 from fairwise.store.fit_files import JOBS
@@ -31,16 +23,14 @@ from fairwise.store.identity import record_identity
 from fairwise.store.migrate import is_known, tables_of, upgrade_further
 from fairwise.store.retention import begin_again
 from fairwise.store.tables import jobs, study
-from fairwise.study.editions import SETTINGS
-from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
-from fairwise.study.settings import StudySettings
+from fairwise.study.folder import SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
-    from fairwise.archive.backups.archive import Backup
+    from fairwise.archive.backup import Backup
 
 _AT_ONCE = 1000
 
@@ -62,7 +52,7 @@ def restore_backup(path: Path, folder: Path, database: str | None, database_file
     """Make the folder and fill the database: both, or neither. `database_file` is its name in the folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, and not empty; choose another name")
-    with checked_backup(path) as backup:
+    with open_backup(path) as backup:
         version = backup.manifest["tables_version"]
         if not version.isdigit() or not is_known(version):
             raise InputError(f"{path}: made by a newer Fairwise, {backup.manifest['fairwise']!r}: update Fairwise.")
@@ -101,38 +91,10 @@ def _restore(backup: Backup, folder: Path, database: str | None, database_file: 
 
 
 def _unpack(backup: Backup, draft: Path) -> bool:
-    names = backup.study_files()
-    try:
-        if SETTINGS in names:  # first, as it says which files there may be
-            _write(backup, draft, SETTINGS)
-        ours = backed_up_files(StudySettings.read(draft / SETTINGS), with_secret=True)
-        strange = [name for name in names if name not in ours and not _is_of_fit(name)]
-        if strange:
-            raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
-        for name in names:
-            _write(backup, draft, name)
-        if SECRET not in names:
-            (draft / SECRET).touch(mode=0o600)
-            (draft / SECRET).write_bytes(secrets.token_bytes(SECRET_BYTES))
-        fingerprint = StudyFolder.open(draft).fingerprint
-    except InputError as error:  # about the backup, not about a folder that is gone when it is read
-        raise InputError(str(error).replace(f"{draft}/", f"{backup.path}: ")) from None
-    if fingerprint != backup.manifest["fingerprint"]:
+    files = backup.study_files()
+    if unpack_study(backup.path, BACKUP, files, draft).fingerprint != backup.manifest["fingerprint"]:
         raise _about_others(backup)
-    return SECRET in names
-
-
-def _write(backup: Backup, draft: Path, name: str) -> None:
-    file = draft / name
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.touch(mode=0o600)
-    with file.open("wb") as opened:
-        for piece in backup.study_file(name):
-            opened.write(piece)
-
-
-def _is_of_fit(name: str) -> bool:
-    return name.startswith(f"{JOBS}/") and name.rpartition("/")[2] in JOB_FILES
+    return SECRET in files
 
 
 def _about_others(backup: Backup) -> InputError:
@@ -220,7 +182,7 @@ def _check_rows(backup: Backup, connection: Connection) -> None:
     folders = {f"{JOBS}/{job_id}" for job_id in done}
     strange = [name for name in backup.study_files() if "/" in name and name.rpartition("/")[0] not in folders]
     if strange:
-        raise does_not_belong(backup.path, f"{STUDY}{strange[0]}")
+        raise BACKUP.does_not_belong(backup.path, f"{STUDY}{strange[0]}")
 
 
 def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
@@ -228,7 +190,7 @@ def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
         if row.keys() != set(table.c.keys()):
             raise InputError(f"{backup.path}: a row of {table.name} has other columns than the table")
         try:
-            yield {name: read(table.c[name], cell) for name, cell in row.items()}
+            yield {name: from_json(table.c[name], cell) for name, cell in row.items()}
         except ValueError as error:
             raise InputError(f"{backup.path}: a value that cannot be in {error}") from None
 

@@ -1,1 +1,0 @@
-"""Backups: a study with everything that its participants and operators need to go on, in one file."""

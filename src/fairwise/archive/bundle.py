@@ -1,0 +1,273 @@
+"""Bundles: a study with all its answers in one file, to keep, to hand on, to be checked by someone else.
+
+Nothing in it would let one answer in another's name.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import sqlalchemy as sa
+
+from fairwise.archive.container import STUDY, ContainerWriter, Kind, as_text, open_container, study_files
+from fairwise.errors import InputError
+from fairwise.store.export import as_written, defused
+from fairwise.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    exclusions,
+    participants,
+)
+from fairwise.study.editions import CONSENT, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from fairwise.study.folder import StudyFolder
+
+MANIFEST = "bundle.json"
+FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula
+_FORMATS = (1, 2, FORMAT)
+_FORMULA_OF_2 = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n']")
+_LONGEST_CELL = 1 << 30  # models are long
+
+PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
+ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
+TABLES = (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS)
+"""Those that every bundle has."""
+
+LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS)
+"""Those that older bundles do not have."""
+
+_TYPED = {"why", "rules", "expressible", "comments", "reason"}
+"""Columns of what participants and operators wrote."""
+
+_FIELDS = {
+    "format": int,
+    "fairwise": str,
+    "made_at": str,
+    "fingerprint": str,
+    "seed": int,
+    "consent_version": str,
+    "files": dict,
+}
+_LATER_FIELDS = {"numpy": str, "last_number": int, "coarse": bool}
+_KINDS = {int: "a whole number", str: "a text", dict: "a list of files", bool: "true or false"}
+
+
+def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    if manifest["format"] not in _FORMATS:
+        known = ", ".join(map(str, _FORMATS))
+        raise InputError(f"{path}: a bundle of format {manifest['format']!r}; this version reads formats {known}")
+    for name, kind in (_FIELDS | _LATER_FIELDS).items():
+        if name in _FIELDS and name not in manifest:
+            raise InputError(f"{path}: {MANIFEST} has no {name!r}")
+        if name in manifest and type(manifest[name]) is not kind:
+            raise InputError(f"{path}: {MANIFEST}: {name!r} is {manifest[name]!r}; needed: {_KINDS[kind]}")
+
+
+BUNDLE = Kind(
+    name="bundle",
+    manifest=MANIFEST,
+    most_bytes=2 << 30,  # a study of a million answers has a tenth of it
+    members=re.compile("|".join([f"{STUDY}.*", *map(re.escape, TABLES + LATER_TABLES)]), re.DOTALL),
+    check_manifest=_check_manifest,
+    belongs=lambda settings, name: name in study_files(settings),
+    folder=STUDY,
+    unsafe="{name!r} is not the name of a file in a bundle",
+    missing="{name} was taken away after the bundle was made",
+    added="{name} was added after the bundle was made",
+    changed="{name} was changed after the bundle was made",
+    damaged="{name!r} is damaged: {error}",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """The files of a bundle, checked against its list."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """One of the tables, every cell a text; none if it is not there."""
+        limit = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            text = self.files.get(name, b"").decode()
+            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"{self.path}: {name} cannot be read as a table: {error}") from None
+        finally:
+            csv.field_size_limit(limit)
+        if not rows and name in self.files:
+            raise InputError(f"{self.path}: {name} is empty; needed: at least the names of its columns")
+        columns = rows.pop(0) if rows else []
+        typed = [place for place, column in enumerate(columns) if column in _TYPED]
+        for at, row in enumerate(rows, start=2):
+            if len(row) != len(columns):
+                raise InputError(f"{self.path}: {name}, row {at}: {len(row)} cells; needed: {len(columns)}")
+            for place in typed:
+                row[place] = self._as_written(row[place], f"{name}, row {at}, column {columns[place]}")
+        return pd.DataFrame(rows, columns=columns, dtype=object)
+
+    def study_files(self) -> dict[str, bytes]:
+        """The study's own files by their names within its folder."""
+        return {name.removeprefix(STUDY): data for name, data in self.files.items() if name.startswith(STUDY)}
+
+    def rows(self, name: str) -> list[Mapping[str, str]]:
+        """The rows of a table by column."""
+        return rows_of(self.table(name))
+
+    def _as_written(self, cell: str, where: str) -> str:
+        if self.manifest["format"] == 1:
+            return cell
+        if self.manifest["format"] == 2:
+            text = cell.removeprefix("'")
+            expected = f"'{text}" if _FORMULA_OF_2.match(text) else text
+        else:
+            text = as_written(cell)
+            expected = defused(text)
+        if expected != cell:
+            raise InputError(
+                f"{self.path}: {where}: needed: a ' before what a spreadsheet takes for a formula, and only there"
+            )
+        return text
+
+
+def rows_of(table: pd.DataFrame) -> list[Mapping[str, str]]:
+    """Return the rows of a table, every cell a text."""
+    names = [str(name) for name in table.columns]
+    return [dict(zip(names, cells, strict=True)) for cells in table.itertuples(index=False, name=None)]
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read and check every file; what was added, taken away or changed is named, and what does not belong there."""
+    with open_container(path, BUNDLE) as container:
+        files = {name: b"".join(container.pieces(name)) for name in container.names}
+        return Bundle(path, container.manifest, files)
+
+
+def write_bundle(path: Path, study: StudyFolder, connection: Connection, *, coarse: bool = False) -> Mapping[str, Any]:
+    """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list.
+
+    A ``coarse`` one tells days in the place of times and whole seconds of thinking, and nothing that anyone wrote.
+    """
+    ours = [study.path / name for name in sorted(study_files(study.settings))]
+    files = {f"{STUDY}{file.name}": file.read_bytes() for file in ours if file.is_file()}
+    rows = tables(connection)
+    files |= {name: _as_csv(_coarsened(table) if coarse else table) for name, table in rows.items()}
+    about = {
+        "format": FORMAT,
+        "fairwise": version("fairwise"),
+        "numpy": version("numpy"),  # whose use of the stream of chance active pairs follow from
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fingerprint": study.fingerprint,
+        "seed": study.settings.seed,
+        "consent_version": version_of(files[f"{STUDY}{CONSENT}"].decode()),
+        "coarse": coarse,
+        "last_number": last_number(connection),  # of a participant, so that no number is given again
+    }
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            writer = ContainerWriter(archive, BUNDLE)
+            for name, data in files.items():
+                writer.add(name, [data])
+            return writer.end(about)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _coarsened(table: pd.DataFrame) -> pd.DataFrame:
+    """Nothing that people are known by who saw somebody answer, and no words. What came first still does."""
+    changes = {name: "" for name in table.columns if name in _TYPED}
+    days = {name: table[name].map(_day) for name in table.columns if name.endswith("_at")}
+    seconds = {"seconds": table["seconds"].map(_whole_seconds)} if "seconds" in table else {}
+    return table.assign(**changes, **days, **seconds)
+
+
+def _day(moment: str) -> str:
+    """Midnight before a time, or nothing."""
+    return f"{moment[:10]}T00:00:00+00:00" if moment else ""
+
+
+def _whole_seconds(seconds: str) -> str:
+    return repr(float(round(float(seconds)))) if seconds else ""
+
+
+def _as_csv(table: pd.DataFrame) -> bytes:
+    table = table.assign(**{name: table[name].map(defused) for name in table.columns if name in _TYPED})
+    # A text with old line ends (\r) would otherwise fall apart.
+    return table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL).encode()
+
+
+# What is taken out of the database.
+
+# A participant's number stands for them. Hashes of their links, the keys of their pairs, and who they are to a panel or
+# in a room stay where they are.
+_LEFT_OUT = {"id", "token_hash", "key", "nonce", "participant_id", "appearance_id"}
+_LEFT_OUT |= {"panel_id", "panel_session", "panel_signed", "room_id"}
+# Which operator excluded someone is nobody else's business.
+_LEFT_OUT |= {"excluded_by", "included_by"}
+# Ids have gaps where someone withdrew; these are counted without.
+_LEFT_OUT |= {"answer_model_id"}
+_models = sa.select(
+    answer_models.c.id, sa.func.row_number().over(order_by=answer_models.c.id).label("number")
+).subquery()
+_order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
+
+
+def last_number(connection: Connection) -> int:
+    """The last number that a participant was given, who may have withdrawn since."""
+    last = sa.select(counters.c.value).where(counters.c.name == "participants")
+    return int(connection.execute(last).scalar_one())
+
+
+def tables(connection: Connection) -> dict[str, pd.DataFrame]:
+    """Every row that is kept, in a fixed order, by the name of its file."""
+    number, position = participants.c.number, appearances.c.position
+    of_participant = participants.join(appearances, appearances.c.participant_id == participants.c.id)
+    queries = {
+        PARTICIPANTS: sa.select(*_columns(participants)).order_by(number),
+        SCHEDULE: sa.select(number, *_columns(appearances), _models.c.number.label("answer_model"))
+        .select_from(of_participant.outerjoin(_models, _models.c.id == appearances.c.answer_model_id))
+        .order_by(number, position),
+        ANSWERS: sa.select(number, position, *_columns(answers), _order_of_answers)
+        .select_from(of_participant.join(answers, answers.c.appearance_id == appearances.c.id))
+        .order_by(number, position, answers.c.version),
+        CLOSINGS: sa.select(number, *_columns(closings))
+        .select_from(participants.join(closings, closings.c.participant_id == participants.c.id))
+        .order_by(number),
+        ANSWER_MODELS: sa.select(_models.c.number, *_columns(answer_models))
+        .select_from(answer_models.join(_models, _models.c.id == answer_models.c.id))
+        .order_by(answer_models.c.id),
+        EXCLUSIONS: sa.select(number, *_columns(exclusions))
+        .select_from(participants.join(exclusions, exclusions.c.participant_id == participants.c.id))
+        .order_by(number, exclusions.c.id),
+        CONSENTS: sa.select(consent_texts).order_by(consent_texts.c.version),
+    }
+    return {name: _table(connection, query) for name, query in queries.items()}
+
+
+def _columns(table: sa.Table) -> list[sa.Column[Any]]:
+    return [column for column in table.c if column.name not in _LEFT_OUT]
+
+
+def _table(connection: Connection, query: sa.Select[Any]) -> pd.DataFrame:
+    rows = connection.execute(query)
+    return pd.DataFrame([[as_text(value) for value in row] for row in rows], columns=list(rows.keys()), dtype=object)
