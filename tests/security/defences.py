@@ -463,18 +463,26 @@ def without(defence: Defence, source: Path) -> None:
         file.write_text(text.replace(before, after), encoding="utf-8")
 
 
+def failed(tests: list[str], source: Path, temporary: Path) -> bool:
+    """Whether a test fails; an error before a test begins is an error of ours."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--basetemp={temporary}"]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(
+        [*command, *(f"tests/{test}" for test in tests)],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode not in (0, 1) or "\nERROR " in done.stdout:
+        raise SystemExit(f"{', '.join(tests)}: could not be run\n{done.stdout[-2000:]}")
+    return done.returncode == 1
+
+
 def noticed(defence: Defence, folder: Path) -> bool:
     """Whether the test fails without the defence."""
     source = folder / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
     try:
         without(defence, source)
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}"]
-        environment = {**os.environ, "PYTHONPATH": str(source)}
-        done = subprocess.run(
-            [*command, f"tests/{defence.test}"], cwd=ROOT, env=environment, capture_output=True, check=False
-        )
-        return done.returncode == 1
+        return failed([defence.test], source, folder / "tmp")
     finally:
         shutil.rmtree(source)
 
@@ -483,6 +491,8 @@ def main() -> None:
     wanted = [defence for defence in DEFENCES if not sys.argv[1:] or any(word in defence.name for word in sys.argv[1:])]
     missed = []
     with tempfile.TemporaryDirectory() as folder:
+        if failed(list(dict.fromkeys(defence.test for defence in wanted)), ROOT / "src", Path(folder, "tmp")):
+            raise SystemExit("a test fails although every defence is there: make test says which")
         for defence in wanted:
             seen = noticed(defence, Path(folder))
             print("seen failing" if seen else "NOT NOTICED ", defence.name, f"({defence.test})", flush=True)

@@ -91,7 +91,7 @@ def test_other_users_read_nothing_of_a_fit(
             read |= set(_readable(study.path / "jobs", shared, *processes))
         assert job_of(store, job).state == "done"
     read |= set(_readable(job_folder(study.path, job), shared))
-    assert seen >= {"judgments.parquet", "own.skops"}, "there was something to be read"
+    assert seen >= {"judgments.parquet", "model.skops"}, "there was something to be read"
     assert read == set()
 
 
