@@ -23,7 +23,7 @@ from benchmarks.row import Row
 from benchmarks.served_study import served
 from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
-from fairwise.store import jobs, pairs, participants
+from fairwise.store import answers, jobs, participants
 from fairwise.store.store import Store
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
@@ -90,10 +90,10 @@ def _answered(study: StudyFolder, store: Store) -> None:
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for position in range(1, 51):
-            shown = store.read_now(partial(pairs.shown, token_hash=token, position=position))
+            shown = store.read_now(partial(answers.shown, token_hash=token, position=position))
             answer = Answer(chance.choice((*ANSWERS, "same", "same")))
-            new = pairs.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, now)
-            store.change_now(partial(pairs.record, token_hash=token, new=new))
+            new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, now)
+            store.change_now(partial(answers.record, token_hash=token, new=new))
 
 
 @contextmanager

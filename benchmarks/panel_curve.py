@@ -49,12 +49,12 @@ def curve() -> tuple[FloatArray, FloatArray]:
     for eta in etas[:0:-1]:
         solver.solve(soft.at(0.0, [eta]), tol=_TOL)
     found = solver.pool.classifiers
-    solver_strict.pool.add(found, *strict.evaluate(found))
+    solver_strict.pool.keep(found, *strict.evaluate(found))
     solver_strict.solve(tol=_TOL)
     found = solver_strict.pool.classifiers
-    solver.pool.add(found, *soft.evaluate(found))
-    at_zero = solver_strict.pool.best_mixture(strict).value
-    others = [solver.pool.best_mixture(soft.at(0.0, [eta])).value for eta in etas[1:]]
+    solver.pool.keep(found, *soft.evaluate(found))
+    at_zero = solver_strict.pool.solve(strict).value
+    others = [solver.pool.solve(soft.at(0.0, [eta])).value for eta in etas[1:]]
     return etas, np.array([at_zero, *others])
 
 

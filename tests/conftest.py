@@ -102,12 +102,12 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hashes that take no time, where many passwords are tried and how slow that is does not matter."""
     from argon2 import PasswordHasher  # noqa: PLC0415 - few tests need it
 
-    from fairwise.web.console import passwords  # noqa: PLC0415
+    from fairwise.web.console import login  # noqa: PLC0415
 
-    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    passwords._nobodys.cache_clear()
+    monkeypatch.setattr(login, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    login._nobodys.cache_clear()
     yield
-    passwords._nobodys.cache_clear()
+    login._nobodys.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from fairwise.cli.app import app
 from fairwise.errors import InputError
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
-from fairwise.web.participant import answer_model_refresh as learning
+from fairwise.web.participant import answering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def bundle(make_study: Callable[..., StudyFolder], tmp_path_factory: pytest.Temp
     home = tmp_path_factory.mktemp("active")
     study = make_study(pairs=PAIRS, design=DESIGN)
     with pytest.MonkeyPatch.context() as patch, visiting(study, home / "study.sqlite") as visit:
-        patch.setattr(learning, "_SECONDS", 0.0)
+        patch.setattr(answering, "_SECONDS", 0.0)
         for turn in range(3):
             visit.client.cookies.clear()
             mine = take_part(visit, turn)

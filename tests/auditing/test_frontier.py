@@ -77,6 +77,28 @@ def test_points_of_a_curve_are_what_single_fits_find(town: Town) -> None:
         assert row.lower_bound <= certificate.error + LOOSE
 
 
+def test_judgments_given_up_are_counted_and_the_most_expensive_listed(town: Town) -> None:
+    etas = (0.0, 0.02, None)
+    curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_given_up=3)
+    asking = int((town.judgments.counted()["answer"] != "no_constraint").sum())
+    assert (curve["honoured"] + curve["given_up"]).tolist() == [asking] * len(etas)
+    assert curve["given_up"].iloc[0] == 0
+    for given_up, listed in zip(curve["given_up"], curve["judgments"], strict=True):
+        assert len(listed) == min(given_up, 3)
+        assert all(one["violation"] > 0.1 for one in listed)
+
+
+def test_a_curve_that_begins_with_a_model_is_the_same_and_never_above_it(town: Town) -> None:
+    for estimator in ("tree", "linear"):
+        model = PairwiseFairClassifier(estimator, gamma=0.1, eta=0.01, favorable_label=1)
+        model.fit(town.people, town.outcome, judgments=town.judgments)
+        settings: dict[str, Any] = {"estimator": estimator, "gammas": (0.1,), "etas": (0.0, 0.01, 0.03)}
+        begun, anew = town.curves(start=model, **settings), town.curves(**settings)
+        assert begun["error"].iloc[1] <= model.certificate_.error + LOOSE
+        if estimator == "tree":
+            assert begun["error"].tolist() == pytest.approx(anew["error"].tolist(), abs=1.1e-4)  # the solver's tol
+
+
 def test_what_is_realised_is_told_and_keeps_what_was_asked(town: Town) -> None:
     curve = town.curves(gammas=GAMMAS, etas=(0.0, 0.05))
     assert (curve["mean_excess"] <= curve["eta"] + 1e-6).all()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fairwise.judgments import Answer, Judgments
-from fairwise.store import pairs, participants
+from fairwise.store import answers, participants
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
 
@@ -38,9 +38,9 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
         consent = participants.Consent(token, "v1", NOW, "pairs", timedelta(days=1))
         write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
         for position in range(1, answered + 1):
-            key = store.read_now(partial(pairs.shown, token_hash=token, position=position)).key
-            new = pairs.NewAnswer(key, secrets.token_hex(8), Answer.SAME, "", None, 1.5, NOW)
-            write(partial(pairs.record, token_hash=token, new=new))
+            key = store.read_now(partial(answers.shown, token_hash=token, position=position)).key
+            new = answers.NewAnswer(key, secrets.token_hex(8), Answer.SAME, "", None, 1.5, NOW)
+            write(partial(answers.record, token_hash=token, new=new))
         if answered == 2:
             said = partial(participants.finish, rules="=cmd|' /C calc'!A0", expressible="", comments="two\nlines")
             write(partial(said, token_hash=token, at=NOW))

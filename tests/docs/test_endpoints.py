@@ -10,7 +10,7 @@ from tests.support.small_study import study_maker
 
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.participant.app import participant_app
-from fairwise.web.shared.metrics import PATH as METRICS
+from fairwise.web.shared.monitoring import PATH as METRICS
 
 if TYPE_CHECKING:
     import pytest

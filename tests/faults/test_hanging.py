@@ -26,7 +26,7 @@ from fairwise.store.engine import database_url, reading_engine, writing_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.store import Store
 from fairwise.web.app import Site
-from fairwise.web.shared.metrics import TOKEN
+from fairwise.web.shared.monitoring import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

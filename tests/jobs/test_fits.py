@@ -13,7 +13,7 @@ from tests.support.fitting import answered, ended, study_of, submitted, until, w
 
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
 from fairwise.store.store import Store
 from fairwise.study.folder import OUTCOME
 

@@ -21,7 +21,7 @@ from tests.support.fitting import ended, job_of, killed, submitted, until, worki
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
 from fairwise.store import jobs
-from fairwise.store.job_files import (
+from fairwise.store.fit_files import (
     FRONTIER,
     MODEL,
     PRICES,

@@ -16,8 +16,7 @@ from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.store.fit_files import Fitted
-from fairwise.store.job_files import MODEL, PRICES, job_folder
+from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import Job
 from fairwise.study.fit_settings import FitSettings
 

@@ -24,9 +24,7 @@ from fairwise.jobs.steps import JobFolder
 from fairwise.learning.model import files
 from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase
-from fairwise.store.forgetting import forget_in_time
-from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.job_files import (
+from fairwise.store.fit_files import (
     FRONTIER,
     MODEL,
     PRICES,
@@ -37,7 +35,8 @@ from fairwise.store.job_files import (
     read_json,
     unfinished_folder,
 )
-from fairwise.store.old_models import move_prices_out
+from fairwise.store.housekeeping import move_prices_out, tidy_fits
+from fairwise.store.retention import forget_in_time
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import participants as table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,3 +87,11 @@ def test_what_is_allowed_passes(name: str, value: Any) -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     given: dict[str, Any] = {"gamma": np.float64(0.1), "eta": np.float32(0.5), "max_depth": np.int64(2)}
     FitSettings.of(PairwiseFairClassifier(**given).get_params(deep=False))
+
+
+def test_typed_settings_are_those_of_the_estimator() -> None:
+    model = PairwiseFairClassifier("tree", gamma=0.3)
+    settings = FitSettings.of(model.get_params(deep=False))
+    assert {field.name: getattr(settings, field.name) for field in fields(settings)} == model.get_params(deep=False)
+    with pytest.raises(FrozenInstanceError):
+        settings.gamma = 0.5  # type: ignore[misc]

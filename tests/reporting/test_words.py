@@ -38,5 +38,5 @@ def test_names() -> None:
     assert words.listed(list("abcdefgh"), 3) == "a, b, c and 5 more"
     assert words.shortened("x" * 20, 5) == "xxxx…"
     assert words.printable("a\x00b\ud800") == "a b "
-    assert words.shown(2.0) == "2"
-    assert all(words.shown(nothing) == "not known" for nothing in (None, math.nan, pd.NA, pd.NaT))
+    assert words.value_text(2.0) == "2"
+    assert all(words.value_text(nothing) == "not known" for nothing in (None, math.nan, pd.NA, pd.NaT))

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from tests.support.fitting import answered, ended, job_of, study_of, submitted, until, working
 
-from fairwise.store.job_files import job_folder
+from fairwise.store.fit_files import job_folder
 from fairwise.store.store import Store
 
 if TYPE_CHECKING:

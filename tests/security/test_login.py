@@ -11,7 +11,7 @@ from tests.support.attacked import FORM, HEADERS
 from tests.support.operating import Operating, operating
 from tests.support.raw_asgi import Asked, send
 
-from fairwise.web.console import passwords
+from fairwise.web.console import login
 from fairwise.web.shared.attempts import FILE, OF_ONE_NAME, Attempts, login_limits
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_a_name_that_nobody_has_takes_the_same_work(console: Operating, monkeypa
             hashes.append(kept.rsplit("$", 2)[0])  # the kind of hash, and how much work it is
             return self._real.verify(kept, password)
 
-    monkeypatch.setattr(passwords, "_hasher", Counting(passwords._hasher))
+    monkeypatch.setattr(login, "_hasher", Counting(login._hasher))
     replies = [console.log_in(name, "a wrong password") for name in ("Ada", "Nobody")]
     assert len(hashes) == 2
     assert hashes[0] == hashes[1]

@@ -25,7 +25,7 @@ from fairwise.store.tables import events, metadata, sessions
 from fairwise.store.tables import operators as accounts
 from fairwise.web.app import Site
 from fairwise.web.console import base as routes
-from fairwise.web.console import login, passwords
+from fairwise.web.console import login
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.base import COOKIE
 from fairwise.web.console.login import setup_key
@@ -173,13 +173,13 @@ def test_rights_are_those_of_the_moment_of_the_change(
             "logged out": lambda c: operators.end_session(c, hashed),
             "password changed": lambda c: operators.change_password(c, eve, "hash of Eve", "another"),
         }
-        real = passwords.hashed
+        real = login.hashed
 
         def slow(password: str) -> str:
             other.host.store.change_now(changes[how])
             return real(password)
 
-        monkeypatch.setattr(passwords, "hashed", slow)
+        monkeypatch.setattr(login, "hashed", slow)
         reply = asyncio.run(send(site, form(site, "/admin/accounts", cookie, **NEW_OWNER)))
         assert reply.status == (403 if how == "made a viewer" else 401)
         assert "Mallory" not in owners(site.host.store)
@@ -331,7 +331,7 @@ def test_a_password_that_was_right_a_moment_ago_opens_nothing(
     with operating(make_study().path, new_database()) as console:
         console.set_up()
         console.add("Eve", "owner")
-        store, real = console.site.host.store, passwords.is_right
+        store, real = console.site.host.store, login.is_right
 
         def slow(password: str, kept: str | None) -> bool:
             found = real(password, kept)
@@ -341,6 +341,6 @@ def test_a_password_that_was_right_a_moment_ago_opens_nothing(
                 store.change_now(lambda c: operators.change_password(c, 2, kept or "", "another"))
             return found
 
-        monkeypatch.setattr(passwords, "is_right", slow)
+        monkeypatch.setattr(login, "is_right", slow)
         assert console.log_in("Eve").status_code == 422
         assert store.read_now(lambda c: c.execute(sa.select(sessions.c.operator_id)).scalars().all()) == [1]

@@ -22,9 +22,9 @@ from fairwise.learning.model import files
 from fairwise.tables import parquet
 from fairwise.tables.files import read_table
 from fairwise.web import protocol, server
-from fairwise.web.console import uploaded_people
+from fairwise.web.console import uploads
 from fairwise.web.participant.app import create_app
-from fairwise.web.shared import timeouts as impatience
+from fairwise.web.shared import security
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def test_the_server_is_impatient(monkeypatch: pytest.MonkeyPatch, make_study: An
 
 
 def test_a_body_that_drips_is_refused(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(impatience, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(security, "BODY_SECONDS", 0.2)
 
     async def dripping() -> list[int]:
         statuses: list[int] = []
@@ -95,7 +95,7 @@ def test_a_body_that_drips_is_refused(make_study: Any, tmp_path: Path, monkeypat
 
 def test_a_slow_reader_of_a_reply_is_no_slow_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once a body is whole, waiting for the other side to hang up may take as long as it takes."""
-    monkeypatch.setattr(impatience, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(security, "BODY_SECONDS", 0.05)
 
     async def ask() -> str:
         messages: Iterator[dict[str, Any]] = iter(
@@ -106,7 +106,7 @@ def test_a_slow_reader_of_a_reply_is_no_slow_request(monkeypatch: pytest.MonkeyP
             await asyncio.sleep(0.02)
             return next(messages)
 
-        hear = impatience.impatient(receive)
+        hear = security.impatient(receive)
         await hear()
         await asyncio.sleep(0.1)
         return str((await hear())["type"])
@@ -133,7 +133,7 @@ def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch
         read_table(path, most_cells=999_999)
     assert parquet.MOST_CELLS < 10**10
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr(uploaded_people, "_MOST_CELLS", 999_999)
+    monkeypatch.setattr(uploads, "_MOST_CELLS", 999_999)
     with operating(tmp_path / "empty", tmp_path / "empty.sqlite") as console:
         console.set_up()
         data = {"csrf": console.csrf()}

@@ -29,7 +29,7 @@ from tests.support.operating import PASSWORD, operating
 from tests.support.raw_asgi import Asked, send
 from tests.support.small_study import study_maker
 
-from fairwise.web.console import passwords
+from fairwise.web.console import login
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import setup_key
 from fairwise.web.console.study_parts import parts_of
@@ -291,9 +291,7 @@ def main() -> None:
     words: list[str] = sys.argv[1:]
     rows: list[Measured] = []
     attempts.OF_ONE_NAME = attempts.FROM_ONE_ADDRESS = sys.maxsize  # or all but the first would be refused unread
-    passwords._hasher = PasswordHasher(
-        time_cost=1, memory_cost=8, parallelism=1
-    )  # or all else would be little beside it
+    login._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # or all else would be little beside it
     # Whoever does not want to wait for all of it is told what was measured so far.
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as home, everything(Path(home)) as found:
         wanted = [

@@ -12,11 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from fairwise.judgments import Answer
+from fairwise.store import active_assignment, answers, participants
 from fairwise.store import active_assignment as laying_out
-from fairwise.store import answer_models, pairs, participants
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
 from fairwise.store.store import Store
-from fairwise.store.tables import answers, appearances
+from fairwise.store.tables import answers as answers_table
+from fairwise.store.tables import appearances
 from fairwise.store.tables import participants as everyone
 from fairwise.study.designs import ShownPair
 
@@ -48,19 +49,19 @@ def store(database: str | Path) -> Iterator[Store]:
     opened.close()
 
 
-def new_answer(store: Store, position: int, answer: Answer = Answer.SAME) -> pairs.NewAnswer:
-    key = store.read_now(partial(pairs.shown, token_hash=TOKEN, position=position)).key
-    return pairs.NewAnswer(key, secrets.token_hex(9), answer, "", None, 1.0, NOW)
+def new_answer(store: Store, position: int, answer: Answer = Answer.SAME) -> answers.NewAnswer:
+    key = store.read_now(partial(answers.shown, token_hash=TOKEN, position=position)).key
+    return answers.NewAnswer(key, secrets.token_hex(9), answer, "", None, 1.0, NOW)
 
 
-def choice(store: Store, new: pairs.NewAnswer, a: str = "x", b: str = "y", model: int | None = None) -> Any:
+def choice(store: Store, new: answers.NewAnswer, a: str = "x", b: str = "y", model: int | None = None) -> Any:
     upcoming = store.read_now(partial(laying_out.upcoming, token_hash=TOKEN, key=new.key, places=PLACES))
     if upcoming is None:
         return None
     return laying_out.Choice(upcoming, ShownPair(a, b, "active", 0.25), model, secrets.token_urlsafe(18))
 
 
-def record(store: Store, new: pairs.NewAnswer, chosen: Any) -> int | None:
+def record(store: Store, new: answers.NewAnswer, chosen: Any) -> int | None:
     return store.change_now(partial(laying_out.record, token_hash=TOKEN, new=new, choice=chosen))
 
 
@@ -72,13 +73,13 @@ def test_only_what_follows_from_the_seed_is_laid_out_at_first(store: Store) -> N
     assert [row.position for row in rows(store, appearances)] == [1, 3]
     for place, problem in ((2, NotYet), (4, NotYet), (5, Unknown), (0, Unknown)):
         with pytest.raises(problem):
-            store.read_now(partial(pairs.shown, token_hash=TOKEN, position=place, places=PLACES))
+            store.read_now(partial(answers.shown, token_hash=TOKEN, position=place, places=PLACES))
     with pytest.raises(Unknown):  # and nothing is told to strangers
-        store.read_now(partial(pairs.shown, token_hash=b"s" * 32, position=2, places=PLACES))
+        store.read_now(partial(answers.shown, token_hash=b"s" * 32, position=2, places=PLACES))
 
 
 def test_answer_and_pair_are_kept_together(store: Store) -> None:
-    model = store.change_now(partial(answer_models.keep, learned_from=7, parameters="{}", at=NOW))
+    model = store.change_now(partial(active_assignment.keep, learned_from=7, parameters="{}", at=NOW))
     new = new_answer(store, 1)
     chosen = choice(store, new, model=model)
     assert chosen.upcoming == laying_out.Upcoming(
@@ -100,7 +101,7 @@ def test_the_same_form_sent_twice_lays_out_once(store: Store) -> None:
     both = choice(store, new), choice(store, new, "other", "people")
     assert [record(store, new, chosen) for chosen in both] == [1, 1]
     assert [row.a for row in rows(store, appearances) if row.position == 2] == ["x"]
-    assert len(rows(store, answers)) == 1
+    assert len(rows(store, answers_table)) == 1
 
 
 def test_another_answer_to_the_same_pair_is_a_version_and_lays_out_nothing(store: Store) -> None:
@@ -108,7 +109,7 @@ def test_another_answer_to_the_same_pair_is_a_version_and_lays_out_nothing(store
     both = choice(store, one), choice(store, other, "other", "people")
     assert record(store, one, both[0]) == 1
     assert record(store, other, both[1]) == 1
-    assert [row.version for row in rows(store, answers)] == [1, 2]
+    assert [row.version for row in rows(store, answers_table)] == [1, 2]
     assert [row.a for row in rows(store, appearances) if row.position == 2] == ["x"]
 
 
@@ -118,7 +119,7 @@ def test_nothing_is_written_if_something_else_was_said_meanwhile(store: Store) -
     assert record(store, quick, choice(store, quick, "p", "q")) == 3
     assert record(store, slow, too_early) is None
     assert [row.position for row in rows(store, appearances)] == [1, 3, 4]
-    assert len(rows(store, answers)) == 1
+    assert len(rows(store, answers_table)) == 1
     assert record(store, slow, choice(store, slow)) == 1
     made = rows(store, appearances)[-1]
     assert (made.position, made.answers_known) == (2, 2)
@@ -148,27 +149,27 @@ def test_several_processes_lay_out_once(store: Store, database: str | Path) -> N
         for other in others:
             other.close()
     assert [row.position for row in rows(store, appearances)] == [1, 3, 2]
-    first = rows(store, answers)[0]
+    first = rows(store, answers_table)[0]
     assert rows(store, appearances)[-1].a == f"x{[form.nonce for form in forms].index(first.nonce)}"
 
 
 def test_nobody_finishes_before_all_places_are_answered(store: Store) -> None:
     finish = partial(participants.finish, token_hash=TOKEN, rules="", expressible="", comments="", at=NOW)
     for place in (1, 3):  # answered without choosing what comes behind
-        store.change_now(partial(pairs.record, token_hash=TOKEN, new=new_answer(store, place)))
+        store.change_now(partial(answers.record, token_hash=TOKEN, new=new_answer(store, place)))
     with pytest.raises(NotYet):
         store.change_now(partial(finish, places=PLACES))
 
 
 def test_what_was_said_so_far_is_read_for_learning(store: Store) -> None:
-    assert store.read_now(answer_models.newest) is None
+    assert store.read_now(active_assignment.newest) is None
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT):
         new = new_answer(store, 1, answer)
         record(store, new, choice(store, new))
-    assert store.read_now(answer_models.everything_said) == [(1, "a", "b", "no_constraint")]
-    assert store.read_now(answer_models.how_many_answered) == 1
+    assert store.read_now(active_assignment.everything_said) == [(1, "a", "b", "no_constraint")]
+    assert store.read_now(active_assignment.how_many_answered) == 1
     for learned_from in (1, 2):
-        store.change_now(partial(answer_models.keep, learned_from=learned_from, parameters="{}", at=NOW))
-    newest = store.read_now(answer_models.newest)
+        store.change_now(partial(active_assignment.keep, learned_from=learned_from, parameters="{}", at=NOW))
+    newest = store.read_now(active_assignment.newest)
     assert newest is not None
     assert newest.learned_from == 2

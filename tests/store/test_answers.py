@@ -22,10 +22,11 @@ from hypothesis.stateful import (
 from tests.support.someone import TOTAL, Someone
 
 from fairwise.judgments import Answer
-from fairwise.store import export, pairs, participants
+from fairwise.store import answers, export, participants
 from fairwise.store.errors import AlreadyFinished, NotYet, Unknown
 from fairwise.store.store import Store
-from fairwise.store.tables import answers, appearances, closings, withdrawals
+from fairwise.store.tables import answers as answers_table
+from fairwise.store.tables import appearances, closings, withdrawals
 from fairwise.store.tables import participants as participants_table
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Study(RuleBasedStateMachine):
         for _ in range(sent):  # double clicks and replays
             if number in self.finished:
                 with pytest.raises(AlreadyFinished):
-                    someone.answer(position, answer, nonce, key=someone.read(pairs.shown, position=position).key)
+                    someone.answer(position, answer, nonce, key=someone.read(answers.shown, position=position).key)
                 return
             assert someone.answer(position, answer, nonce) == position
         versions = self.expected[number][position]
@@ -81,13 +82,13 @@ class Study(RuleBasedStateMachine):
         number, someone = who
         if number in self.finished or not self.expected[number][position]:
             return
-        key = someone.read(pairs.shown, position=position).key
+        key = someone.read(answers.shown, position=position).key
         with self.store._reading.connect() as connection:
             nonce, said = connection.execute(
-                sa.select(answers.c.nonce, answers.c.answer)
+                sa.select(answers_table.c.nonce, answers_table.c.answer)
                 .join(appearances)
                 .where(appearances.c.key == key)
-                .order_by(answers.c.version)
+                .order_by(answers_table.c.version)
                 .limit(1)
             ).one()
         someone.answer(position, Answer(said), nonce, key=key)
@@ -122,10 +123,10 @@ class Study(RuleBasedStateMachine):
         with self.store._reading.connect() as connection:
             kept: dict[tuple[int, int], list[str]] = {}
             rows = connection.execute(
-                sa.select(participants_table.c.number, appearances.c.position, answers.c.answer)
+                sa.select(participants_table.c.number, appearances.c.position, answers_table.c.answer)
                 .join(appearances, appearances.c.participant_id == participants_table.c.id)
-                .join(answers, answers.c.appearance_id == appearances.c.id)
-                .order_by(answers.c.version)
+                .join(answers_table, answers_table.c.appearance_id == appearances.c.id)
+                .order_by(answers_table.c.version)
             )
             for number, position, answer in rows:
                 kept.setdefault((number, position), []).append(answer)
@@ -162,10 +163,10 @@ def test_any_order_of_events(new_database: Callable[[], str | Path]) -> None:
 def test_a_pair_belongs_to_one_participant(store: Store) -> None:
     ann, bob = Someone(store), Someone(store)
     with pytest.raises(Unknown):
-        bob.answer(1, Answer.SAME, "n", key=ann.read(pairs.shown, position=1).key)
+        bob.answer(1, Answer.SAME, "n", key=ann.read(answers.shown, position=1).key)
     with pytest.raises(Unknown):
-        ann.read(pairs.shown, position=TOTAL + 1)
-    assert ann.read(pairs.listed) == [(1, None), (2, None), (3, None)]
+        ann.read(answers.shown, position=TOTAL + 1)
+    assert ann.read(answers.listed) == [(1, None), (2, None), (3, None)]
 
 
 def test_nothing_is_answered_before_its_stage(store: Store) -> None:
@@ -189,6 +190,6 @@ def test_two_answers_from_one_form_are_two_versions(store: Store) -> None:
     someone = Someone(store)
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT, Answer.SAME, Answer.NO_CONSTRAINT):
         someone.answer(1, answer, "one form")
-    assert someone.read(pairs.shown, position=1).answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
+    assert someone.read(answers.shown, position=1).answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
     with store._reading.connect() as connection:
-        assert connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar() == 2
+        assert connection.execute(sa.select(sa.func.count()).select_from(answers_table)).scalar() == 2

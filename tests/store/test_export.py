@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
-from fairwise.store import export, pairs, participants
+from fairwise.store import answers as kept_answers
+from fairwise.store import export, participants
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
@@ -63,11 +64,11 @@ def someone(store: Store, *, answers: int, why: str = "", closing: str | None = 
     write(lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18)))
     said = []
     for turn, position in enumerate([1] * bool(answers) + list(range(1, answers + 1))):
-        shown = store.read_now(partial(pairs.shown, token_hash=token, position=position))
+        shown = store.read_now(partial(kept_answers.shown, token_hash=token, position=position))
         answer = EVERY[turn % 4]
         at = NOW + timedelta(seconds=turn)
-        new = pairs.NewAnswer(shown.key, secrets.token_hex(8), answer, why, None, turn / 7, at)
-        write(partial(pairs.record, token_hash=token, new=new))
+        new = kept_answers.NewAnswer(shown.key, secrets.token_hex(8), answer, why, None, turn / 7, at)
+        write(partial(kept_answers.record, token_hash=token, new=new))
         said.append((shown.a, shown.b, answer))
     if closing is not None:
         words = partial(participants.finish, rules=closing, expressible="", comments=closing)

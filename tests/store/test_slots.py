@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from alembic import command
 
 from fairwise.judgments import Answer
-from fairwise.store import export, pairs, participants
+from fairwise.store import answers, export, participants
 from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.migrate import _scripts, migrate
-from fairwise.store.slots import anchor_coverage
+from fairwise.store.quotas import anchor_coverage
 from fairwise.store.store import Store
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Visitor:
         return self.store._writer.submit(change).result(timeout=60)
 
     def answer(self, position: int, hour: float = 0, answer: Answer = Answer.SAME) -> None:
-        shown = self.store.read_now(partial(pairs.shown, token_hash=self.token, position=position))
-        new = pairs.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, hours(hour))
-        self.write(partial(pairs.record, token_hash=self.token, new=new))
+        shown = self.store.read_now(partial(answers.shown, token_hash=self.token, position=position))
+        new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, hours(hour))
+        self.write(partial(answers.record, token_hash=self.token, new=new))
 
     def finish(self, hour: float = 0) -> None:
-        listed = self.store.read_now(partial(pairs.listed, token_hash=self.token))
+        listed = self.store.read_now(partial(answers.listed, token_hash=self.token))
         for position, given in listed:
             if given is None:
                 self.answer(position, hour)
@@ -136,7 +136,7 @@ def test_the_pairs_are_those_of_number_and_slot(store: Store, study: StudyFolder
 
     someone = Visitor(store, schedule)
     assert asked == [(5, 1)]
-    shown = [store.read_now(partial(pairs.shown, token_hash=someone.token, position=k)) for k in range(1, 6)]
+    shown = [store.read_now(partial(answers.shown, token_hash=someone.token, position=k)) for k in range(1, 6)]
     assert [(pair.a, pair.b) for pair in shown] == [(pair.a, pair.b) for pair in study.schedule(5, 1)]
 
 

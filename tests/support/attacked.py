@@ -20,7 +20,7 @@ from fairwise.store.operators import credentials
 from fairwise.web.app import Site
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.base import COOKIE as OPERATOR
-from fairwise.web.console.devices import COOKIE as DEVICE
+from fairwise.web.console.login import DEVICE_COOKIE as DEVICE
 from fairwise.web.console.login import reset_key
 from fairwise.web.participant.base import COOKIE as PARTICIPANT
 

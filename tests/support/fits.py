@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.store.job_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
 from fairwise.store.jobs import end, submit, take
 from fairwise.study.fit_settings import FitSettings
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
-from fairwise.store import jobs, pairs, participants
+from fairwise.store import answers, jobs, participants
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 
@@ -56,10 +56,10 @@ def answered(study: StudyFolder, store: Store, n_judges: int = 8, *, finished: b
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for position in range(1, study.settings.pairs + 1):
-            shown = store.read_now(partial(pairs.shown, token_hash=token, position=position))
+            shown = store.read_now(partial(answers.shown, token_hash=token, position=position))
             answer = said[int(rng.integers(len(said)))]
-            new = pairs.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
-            store.change_now(partial(pairs.record, token_hash=token, new=new))
+            new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
+            store.change_now(partial(answers.record, token_hash=token, new=new))
         if finished:
             finish = partial(participants.finish, token_hash=token, rules="", expressible="", comments="", at=NOW)
             store.change_now(finish)

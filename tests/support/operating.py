@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 
 from fairwise.store.operators import add_operator
 from fairwise.web.app import Site
-from fairwise.web.console.login import setup_key
-from fairwise.web.console.passwords import hashed
+from fairwise.web.console.login import hashed, setup_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fairwise.store import pairs, participants
+from fairwise.store import answers, participants
 from fairwise.study.designs import ShownPair
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Someone:
         return self.store.read_now(partial(question, token_hash=self.token, **more))
 
     def answer(self, position: int, answer: Answer, nonce: str, key: str | None = None, why: str = "") -> int:
-        key = key or self.read(pairs.shown, position=position).key
-        new = pairs.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
-        return int(self.write(partial(pairs.record, token_hash=self.token, new=new)))
+        key = key or self.read(answers.shown, position=position).key
+        new = answers.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
+        return int(self.write(partial(answers.record, token_hash=self.token, new=new)))
 
     def finish(self) -> None:
         self.write(partial(participants.finish, token_hash=self.token, rules="", expressible="", comments="", at=NOW))

@@ -16,7 +16,7 @@ from fairwise.auditing.scores import (
     checked_outcome,
     checked_scores,
     judged_scores,
-    located,
+    positions_of,
     scores_in_blocks,
     two_classes,
 )
@@ -162,7 +162,7 @@ def audit(
         of_label_1 = given.to_numpy()
     else:
         given = checked_scores(scores, judgments)
-        of_label_1 = given.to_numpy()[located(given.index, judged, "scores")]
+        of_label_1 = given.to_numpy()[positions_of(given.index, judged, "scores")]
     first_is_good = favorable_label is not None and favorable_label == labels[0]
     favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)
     if outcome is not None and groups is None and (classes is not None or labels == (0, 1)):

@@ -52,7 +52,7 @@ class Curves:
     start: Classifiers | None
     n_given_up: int | None
 
-    def solved(
+    def solve(
         self, judges: list[Any], n_jobs: int, progress: Callable[[int], None], client: Any
     ) -> Iterator[tuple[Any, Rows]]:
         """Each judge (None: the panel) with the curve, as they are finished."""

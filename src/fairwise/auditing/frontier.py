@@ -122,7 +122,7 @@ def frontier(
     finished: dict[str, Rows] = {} if kept is None else kept.finished
     left = [judge for judge in judges if str(judge) not in finished]
     count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    for judge, rows in run.solved(left, n_jobs, count.step, client):
+    for judge, rows in run.solve(left, n_jobs, count.step, client):
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)

@@ -64,7 +64,7 @@ class Curve:
     ) -> Curve:
         rows = _checked(frontier)
         _refuse_impossible(rows[rows["judge"].astype(str) == PANEL], model)
-        rows = _with_own(rows, model, n_people)
+        rows = _insert_own_point(rows, model, n_people)
         own = (float(model.gamma), model.eta)
         gamma, eta = own if chosen is None else chosen
         is_panel = rows["judge"].astype(str) == PANEL
@@ -88,7 +88,7 @@ class Curve:
             fixed=fixed,
             panel=rows[is_panel].reset_index(drop=True),
             judges=rows[~is_panel].reset_index(drop=True),
-            chosen=_chosen(rows[is_panel & _equal(rows[knob], at)], at, (gamma, eta) == own, model),
+            chosen=_chosen_point(rows[is_panel & _equal(rows[knob], at)], at, (gamma, eta) == own, model),
             whole=frontier,
         )
 
@@ -104,7 +104,9 @@ class Curve:
         return float(unbound.min()) if len(unbound) else np.inf
 
 
-def _chosen(there: pd.DataFrame, at: float | None, is_own: bool, model: PairwiseFairClassifier) -> ChosenPoint | None:
+def _chosen_point(
+    there: pd.DataFrame, at: float | None, is_own: bool, model: PairwiseFairClassifier
+) -> ChosenPoint | None:
     """The model itself if the point is its own, else the curve there; nothing where neither is known."""
     if at is None or not (is_own or len(there)):
         return None
@@ -113,7 +115,7 @@ def _chosen(there: pd.DataFrame, at: float | None, is_own: bool, model: Pairwise
     return ChosenPoint(at, float(model.certificate_.error) if is_own else error, low, high)
 
 
-def _with_own(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) -> pd.DataFrame:
+def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) -> pd.DataFrame:
     """The rows, with the model's own numbers at its own point of the panel's curve."""
     panel = rows["judge"].astype(str) == PANEL
     here = panel & _equal(rows["gamma"], float(model.gamma)) & _equal(rows["eta"], model.eta)

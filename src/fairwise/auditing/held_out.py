@@ -153,7 +153,7 @@ def held_out(
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
     for split in every:
         _require_both_sides(split, by)
-    refits = _refits((model, people, outcome, known if takes else None), every, fit_params or {}, client)
+    refits = _refit_all((model, people, outcome, known if takes else None), every, fit_params or {}, client)
     for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
         second = favorable_is_second(favorable_label, binary_classes(fitted), known)
         given = second_class_probability(fitted, judged)
@@ -203,20 +203,20 @@ def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.
     )
 
 
-def _refits(
+def _refit_all(
     what: tuple[Any, Any, Any, Judgments | None], every: list[Split], more: Mapping[str, Any], client: Any
 ) -> Iterator[Any]:
     """The model fitted to the training part of each split, in their order."""
     if client is None:
-        yield from (_fitted(*what, split, more) for split in every)
+        yield from (_refit(*what, split, more) for split in every)
         return
     from joblib import Parallel, delayed
 
     with joblib_on(client):
-        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_fitted)(*what, split, more) for split in every)
+        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_refit)(*what, split, more) for split in every)
 
 
-def _fitted(
+def _refit(
     model: Any, people: Any, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, Any]
 ) -> Any:
     from sklearn.base import clone
@@ -228,13 +228,13 @@ def _fitted(
         for name, value in more.items()
     }
     if judgments is not None:
-        chosen["judgments"] = _only(judgments, split.train, people)
+        chosen["judgments"] = _select_answers(judgments, split.train, people)
     return clone(model).fit(
         _safe_indexing(people, split.train_people), _safe_indexing(outcome, split.train_people), **chosen
     )
 
 
-def _only(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:
+def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:
     """These of the answers that count, with everyone they are about."""
     frame = judgments.frame.iloc[judgments.counted()["row"].to_numpy()[chosen]].reset_index(drop=True)
     attributes = judgments.judge_attributes

@@ -51,138 +51,6 @@ if TYPE_CHECKING:
 LEAST_JUDGES = 5
 LEAST_PAIRS = 10
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Interval:
-    """Lower and upper ends, ``(k,)`` each, NaN where there is one unit only; and where they hold their level."""
-
-    low: FloatArray
-    high: FloatArray
-    covered: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """Sums over the answers of each judge, pair or person.
-
-    Attributes
-    ----------
-    numerator, denominator
-        ``(U, k)`` of averages.
-    largest
-        ``(k,)`` what their quotient is at most.
-    """
-
-    numerator: FloatArray
-    denominator: FloatArray
-    largest: FloatArray
-
-    @classmethod
-    def of(cls, averages: AnswerMeans, unit: IntArray) -> Units:
-        """Sum the answers by the number of their unit, ``(N,)``; numbers without an answer are left out."""
-        present = np.bincount(unit) > 0
-        numerator, denominator = (_sums(each, unit)[present] for each in (averages.numerator, averages.denominator))
-        return cls(numerator, denominator, averages.largest)
-
-    @property
-    def counts(self) -> IntArray:
-        """``(k,)`` units that have anything to average."""
-        return _counted(self.denominator > 0)
-
-    @property
-    def differing(self) -> IntArray:
-        """``(k,)`` units above 0, or units below the largest possible, whichever are fewer."""
-        least = _ROUNDING * self.denominator
-        above = _counted(self.numerator > least)
-        below = _counted(self.largest * self.denominator - self.numerator > least)
-        return np.minimum(above, below)
-
-    def variance(self, value: FloatArray, total: FloatArray, of: IntArray) -> FloatArray:
-        """``(k,)`` jackknife variance of ``value = N / total``; ``of`` is how many units there are in all."""
-        moved = np.nan_to_num(ratio(self.numerator - value * self.denominator, total - self.denominator))
-        summed: FloatArray = (moved**2).sum(axis=0)
-        return summed * (1 - 1 / np.maximum(of, 1))
-
-    @property
-    def degrees(self) -> FloatArray:
-        """``(k,)`` degrees of freedom of the variance, at least 1."""
-        equal = ratio(self.denominator.sum(axis=0) ** 2, (self.denominator**2).sum(axis=0))
-        least: FloatArray = np.fmin(np.minimum(self.counts - 1.0, 2.0 * self.differing), equal)
-        return least.clip(1.0)
-
-
-def interval(averages: AnswerMeans, confidence: float) -> Interval:
-    """An interval of each average for other judges and other pairs like these."""
-    total = averages.denominator.sum(axis=0)
-    value = np.nan_to_num(ratio(averages.numerator.sum(axis=0), total))
-    judges, pairs = (Units.of(averages, unit) for unit in (averages.judge, averages.pair))
-    row, cell = _shared_cells(averages)
-    about_shared = averages.where(row)
-    shared, cells = (Units.of(about_shared, unit) for unit in (about_shared.pair, cell))
-
-    n_judges, n_pairs, n_shared = judges.counts, pairs.counts, shared.counts
-    of_judges, judge_degrees = judges.variance(value, total, n_judges), judges.degrees
-    of_pairs, pair_degrees = shared.variance(value, total, n_pairs), shared.degrees
-    of_cells = cells.variance(value, total, _counted(averages.denominator > 0))
-    variance = np.maximum(of_judges + of_pairs - of_cells, np.maximum(of_judges, of_pairs))
-    fewest = np.where(n_shared > 0, np.minimum(judge_degrees, pair_degrees), judge_degrees)
-    together = ratio(variance**2, of_judges**2 / judge_degrees + of_pairs**2 / pair_degrees)
-    units = np.where(n_shared > 1, np.minimum(n_judges, n_shared), n_judges)
-
-    low, high = ends(value, variance, np.fmax(together, fewest), units, averages.largest, confidence)
-    known = (n_judges > 1) & (n_pairs > 1)
-    # Which pairs a judge was not shown is the study's doing: it changes the scale, not what is uncertain.
-    scale = np.where(known, ratio(total, averages.whole()), np.nan)
-    covered = known & (n_judges >= LEAST_JUDGES) & (pairs.differing >= LEAST_PAIRS)
-    return Interval(scale * low, scale * high, covered)
-
-
-def _shared_cells(averages: AnswerMeans) -> tuple[IntArray, IntArray]:
-    """Positions of the answers about pairs that two or more judges answered, and the number of each one's cell."""
-    judge, pair = averages.judge, averages.pair
-    row = np.flatnonzero(np.bincount(pair)[pair] > 1) if len(pair) else np.empty(0, dtype=np.intp)
-    width = int(pair.max(initial=0)) + 1
-    cells, cell = np.unique(judge[row] * width + pair[row], return_inverse=True)
-    by_several = np.bincount(cells % width, minlength=width) > 1
-    chosen = by_several[pair[row]]
-    return row[chosen], cell[chosen]
-
-
-def ends(
-    value: FloatArray,
-    variance: FloatArray,
-    degrees: FloatArray,
-    units: IntArray,
-    largest: FloatArray,
-    confidence: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Both ends of Wilson's interval with Student's t, ``(k,)`` each (see the module)."""
-    outside = (1 - confidence) / 2
-    share = value / largest
-    spread = variance / largest**2
-    alike = spread <= _ROUNDING**2
-    t = stdtrit(degrees, 1 - outside)
-    # t^2 over the number of independent draws of 0 and 1 that would have this variance
-    c = t**2 * np.where(alike, 0.0, ratio(spread, share * (1 - share)))
-    half = t * np.sqrt(spread + c**2 / (4 * t**2))
-    like_these = outside ** (1 / np.maximum(units, 1))
-    low = np.where(alike, like_these * share, (share + c / 2 - half) / (1 + c))
-    high = np.where(alike, like_these * share + 1 - like_these, (share + c / 2 + half) / (1 + c))
-    return largest * np.clip(low, 0.0, share), largest * np.clip(high, share, 1.0)
-
-
-def _counted(chosen: NDArray[np.bool_]) -> IntArray:
-    """``(k,)`` how many of each column of ``(U, k)``."""
-    return np.asarray(np.count_nonzero(chosen, axis=0), dtype=np.intp)
-
-
-def _sums(values: FloatArray, unit: IntArray) -> FloatArray:
-    """Column sums of ``(N, k)`` values over each unit."""
-    n_units = int(unit.max(initial=-1)) + 1
-    return np.stack([np.bincount(unit, column, minlength=n_units) for column in values.T], axis=1)
-
-
 AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
 
 
@@ -295,3 +163,133 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     undefined = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
     quotient: FloatArray = np.divide(numerator, denominator, out=undefined, where=denominator > 0)
     return quotient
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Lower and upper ends, ``(k,)`` each, NaN where there is one unit only; and where they hold their level."""
+
+    low: FloatArray
+    high: FloatArray
+    covered: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Sums over the answers of each judge, pair or person.
+
+    Attributes
+    ----------
+    numerator, denominator
+        ``(U, k)`` of averages.
+    largest
+        ``(k,)`` what their quotient is at most.
+    """
+
+    numerator: FloatArray
+    denominator: FloatArray
+    largest: FloatArray
+
+    @classmethod
+    def of(cls, averages: AnswerMeans, unit: IntArray) -> Units:
+        """Sum the answers by the number of their unit, ``(N,)``; numbers without an answer are left out."""
+        present = np.bincount(unit) > 0
+        both = (averages.numerator, averages.denominator)
+        numerator, denominator = (sums_by_unit(each, unit, len(present))[present] for each in both)
+        return cls(numerator, denominator, averages.largest)
+
+    @property
+    def counts(self) -> IntArray:
+        """``(k,)`` units that have anything to average."""
+        return _column_counts(self.denominator > 0)
+
+    @property
+    def differing(self) -> IntArray:
+        """``(k,)`` units above 0, or units below the largest possible, whichever are fewer."""
+        least = _ROUNDING * self.denominator
+        above = _column_counts(self.numerator > least)
+        below = _column_counts(self.largest * self.denominator - self.numerator > least)
+        return np.minimum(above, below)
+
+    def variance(self, value: FloatArray, total: FloatArray, of: IntArray) -> FloatArray:
+        """``(k,)`` jackknife variance of ``value = N / total``; ``of`` is how many units there are in all."""
+        moved = np.nan_to_num(ratio(self.numerator - value * self.denominator, total - self.denominator))
+        summed: FloatArray = (moved**2).sum(axis=0)
+        return summed * (1 - 1 / np.maximum(of, 1))
+
+    @property
+    def degrees(self) -> FloatArray:
+        """``(k,)`` degrees of freedom of the variance, at least 1."""
+        equal = ratio(self.denominator.sum(axis=0) ** 2, (self.denominator**2).sum(axis=0))
+        least: FloatArray = np.fmin(np.minimum(self.counts - 1.0, 2.0 * self.differing), equal)
+        return least.clip(1.0)
+
+
+def interval(averages: AnswerMeans, confidence: float) -> Interval:
+    """An interval of each average for other judges and other pairs like these."""
+    total = averages.denominator.sum(axis=0)
+    value = np.nan_to_num(ratio(averages.numerator.sum(axis=0), total))
+    judges, pairs = (Units.of(averages, unit) for unit in (averages.judge, averages.pair))
+    row, cell = _shared_cells(averages)
+    about_shared = averages.where(row)
+    shared, cells = (Units.of(about_shared, unit) for unit in (about_shared.pair, cell))
+
+    n_judges, n_pairs, n_shared = judges.counts, pairs.counts, shared.counts
+    of_judges, judge_degrees = judges.variance(value, total, n_judges), judges.degrees
+    of_pairs, pair_degrees = shared.variance(value, total, n_pairs), shared.degrees
+    of_cells = cells.variance(value, total, _column_counts(averages.denominator > 0))
+    variance = np.maximum(of_judges + of_pairs - of_cells, np.maximum(of_judges, of_pairs))
+    fewest = np.where(n_shared > 0, np.minimum(judge_degrees, pair_degrees), judge_degrees)
+    together = ratio(variance**2, of_judges**2 / judge_degrees + of_pairs**2 / pair_degrees)
+    units = np.where(n_shared > 1, np.minimum(n_judges, n_shared), n_judges)
+
+    low, high = ends(value, variance, np.fmax(together, fewest), units, averages.largest, confidence)
+    known = (n_judges > 1) & (n_pairs > 1)
+    # Which pairs a judge was not shown is the study's doing: it changes the scale, not what is uncertain.
+    scale = np.where(known, ratio(total, averages.whole()), np.nan)
+    covered = known & (n_judges >= LEAST_JUDGES) & (pairs.differing >= LEAST_PAIRS)
+    return Interval(scale * low, scale * high, covered)
+
+
+def _shared_cells(averages: AnswerMeans) -> tuple[IntArray, IntArray]:
+    """Positions of the answers about pairs that two or more judges answered, and the number of each one's cell."""
+    judge, pair = averages.judge, averages.pair
+    row = np.flatnonzero(np.bincount(pair)[pair] > 1) if len(pair) else np.empty(0, dtype=np.intp)
+    width = int(pair.max(initial=0)) + 1
+    cells, cell = np.unique(judge[row] * width + pair[row], return_inverse=True)
+    by_several = np.bincount(cells % width, minlength=width) > 1
+    chosen = by_several[pair[row]]
+    return row[chosen], cell[chosen]
+
+
+def ends(
+    value: FloatArray,
+    variance: FloatArray,
+    degrees: FloatArray,
+    units: IntArray,
+    largest: FloatArray,
+    confidence: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Both ends of Wilson's interval with Student's t, ``(k,)`` each (see the module)."""
+    outside = (1 - confidence) / 2
+    share = value / largest
+    spread = variance / largest**2
+    alike = spread <= _ROUNDING**2
+    t = stdtrit(degrees, 1 - outside)
+    # t^2 over the number of independent draws of 0 and 1 that would have this variance
+    c = t**2 * np.where(alike, 0.0, ratio(spread, share * (1 - share)))
+    half = t * np.sqrt(spread + c**2 / (4 * t**2))
+    like_these = outside ** (1 / np.maximum(units, 1))
+    low = np.where(alike, like_these * share, (share + c / 2 - half) / (1 + c))
+    high = np.where(alike, like_these * share + 1 - like_these, (share + c / 2 + half) / (1 + c))
+    return largest * np.clip(low, 0.0, share), largest * np.clip(high, share, 1.0)
+
+
+def _column_counts(chosen: NDArray[np.bool_]) -> IntArray:
+    """``(k,)`` how many of each column of ``(U, k)``."""
+    return np.asarray(np.count_nonzero(chosen, axis=0), dtype=np.intp)
+
+
+def sums_by_unit(values: FloatArray, unit: IntArray, n_units: int) -> FloatArray:
+    """Column sums of ``(N, k)`` values over each unit."""
+    return np.stack([np.bincount(unit, column, minlength=n_units) for column in values.T], axis=1)

@@ -90,7 +90,7 @@ def plan(
     lines = []
     for n_pairs in _sizes(pairs, "pairs"):
         effect = design_effect(n_pairs, correlation)
-        needed = _needed(z**2 * rate * (1 - rate) * effect / n_pairs, wanted)
+        needed = _judges_needed(z**2 * rate * (1 - rate) * effect / n_pairs, wanted)
         for n_judges in [needed] if judges is None else _sizes(judges, "judges"):
             independent = n_judges * n_pairs / effect
             half_width = z * np.sqrt(rate * (1 - rate) / independent)
@@ -101,7 +101,9 @@ def plan(
                     "answers": n_judges * n_pairs,
                     "independent_answers": independent,
                     "half_width": half_width,
-                    "simulated_half_width": _spread(study, n_judges, n_pairs, n_simulations, confidence, rng),
+                    "simulated_half_width": _simulated_half_width(
+                        study, n_judges, n_pairs, n_simulations, confidence, rng
+                    ),
                     "guaranteed_half_width": hoeffding(n_judges, 1 - confidence),
                     "judges_needed": needed,
                     "enough": n_judges >= needed,
@@ -150,7 +152,7 @@ def _beta_binomial(rate: float, correlation: float) -> Study:
     return study
 
 
-def _spread(
+def _simulated_half_width(
     study: Study, judges: int, pairs: int, n_simulations: int, confidence: float, rng: np.random.Generator
 ) -> float:
     """Half the distance between the outer quantiles of the simulated averages."""
@@ -165,7 +167,7 @@ def _normal_quantile(confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2))
 
 
-def _needed(variance: float, wanted: float) -> int:
+def _judges_needed(variance: float, wanted: float) -> int:
     """The least number of judges with ``variance / judges <= wanted^2``."""
     judges = variance / wanted / wanted
     if judges > _MOST:

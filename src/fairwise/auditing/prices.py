@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.scores import located
+from fairwise.auditing.scores import positions_of
 from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
@@ -93,7 +93,7 @@ def removal_saving(
     dearest = honoured_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
-        refitted = _without(model, people, outcome, judgments, [pair], fit_params)
+        refitted = _refit_without(model, people, outcome, judgments, [pair], fit_params)
         again = honoured_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
         new_violation = float(again[pair])
         lines.append(
@@ -122,7 +122,7 @@ def error_without_dearest(
     lines = []
     for share in shares:
         dropped = list(ranked.index[: round(share * len(ranked))])
-        refitted = _without(model, people, outcome, judgments, dropped, fit_params)
+        refitted = _refit_without(model, people, outcome, judgments, dropped, fit_params)
         lines.append({"share": share, "pairs": len(dropped), "error": refitted.certificate_.error})
     return pd.DataFrame(lines)
 
@@ -135,7 +135,7 @@ def plain_error(model: PairwiseFairClassifier, people: Any, outcome: Any) -> flo
     """
     error = model.certificate_.plain_error
     if np.isnan(error):
-        plain = _cloned(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
+        plain = _clone(model).set_params(group_constraints=None, judge_budgets=None, favorable_label=None)
         error = plain.fit(people, np.asarray(outcome)).certificate_.plain_error
     return float(error)
 
@@ -151,7 +151,7 @@ def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(is_status).groupby(table[by], sort=False).sum()
 
 
-def _without(
+def _refit_without(
     model: PairwiseFairClassifier,
     people: Any,
     outcome: Any,
@@ -160,10 +160,10 @@ def _without(
     fit_params: dict[str, Any],
 ) -> PairwiseFairClassifier:
     kept = judgments.giving_up(pairs)
-    return _cloned(model).fit(people, outcome, judgments=kept, **fit_params)
+    return _clone(model).fit(people, outcome, judgments=kept, **fit_params)
 
 
-def _cloned(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
+def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
     from sklearn.base import clone  # who only audits scores does without scikit-learn
 
     twin: PairwiseFairClassifier = clone(model)
@@ -221,14 +221,14 @@ def expensive_pairs(
     }
     dear = []
     for (a, b), line in zip(order.index, order.head(n).to_dict("records"), strict=False):
-        at_a, at_b = located(people.index, pd.Index([a, b]), "people")
+        at_a, at_b = positions_of(people.index, pd.Index([a, b]), "people")
         each = gets[frozenset((str(a), str(b)))]
         dear.append(
             ExpensivePair(
                 a=str(a),
                 b=str(b),
                 features=tuple((str(name), row.iloc[at_a], row.iloc[at_b]) for name, row in people.items()),
-                said=_said(prices, a, b),
+                said=_answers_about(prices, a, b),
                 gets_a=each[str(a)],
                 gets_b=each[str(b)],
                 price=float(line["price"]),
@@ -240,7 +240,7 @@ def expensive_pairs(
     return tuple(dear)
 
 
-def _said(prices: pd.DataFrame, a: Any, b: Any) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
+def _answers_about(prices: pd.DataFrame, a: Any, b: Any) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
     """Each answer about the two as if ``a`` had stood on the left, and who gave it."""
     as_shown = prices[(prices["a"] == a) & (prices["b"] == b)]
     turned = prices[(prices["a"] == b) & (prices["b"] == a)]

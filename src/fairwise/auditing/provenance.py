@@ -55,7 +55,7 @@ class Provenance:
             people=None if people is None else _checksum(people, index=True),
             outcome=label,
             judgments=_checksum(said, index=False),
-            settings=_chosen(settings),
+            settings=_non_default(settings),
         )
 
     @classmethod
@@ -116,7 +116,7 @@ def _checksum(table: pd.DataFrame, *, index: bool) -> str:
     return hashlib.sha256(repr(list(map(str, frame.columns))).encode() + rows.tobytes()).hexdigest()[:_DIGITS]
 
 
-def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
     default = _defaults()
     values = {name: _plain(value) for name, value in settings.items() if name not in _VARIED}

@@ -72,7 +72,7 @@ def checked_outcome(outcome: Any, ids: pd.Index, classes: tuple[Any, Any] = (0, 
         raise InputError(f"outcome: a Series of {allowed} indexed by person id is needed, not {type(outcome).__name__}")
     if outcome.isna().any():
         raise InputError(f"outcome: missing (NaN) for these people: {some(outcome.index[outcome.isna()])}")
-    values = outcome.to_numpy(dtype=object)[located(outcome.index, ids, "outcome")]
+    values = outcome.to_numpy(dtype=object)[positions_of(outcome.index, ids, "outcome")]
     is_second = np.asarray(values == classes[1], dtype=bool)
     odd = ~(is_second | np.asarray(values == classes[0], dtype=bool))
     if odd.any():
@@ -91,7 +91,7 @@ def checked_groups(groups: Any, ids: pd.Index) -> pd.DataFrame:
         raise InputError(f"groups: a Series or DataFrame indexed by person id is needed, not {type(groups).__name__}")
     if not groups.columns.is_unique:
         raise InputError(f"groups: columns with the same name: {some(groups.columns[groups.columns.duplicated()])}")
-    chosen = groups.iloc[located(groups.index, ids, "groups")].set_axis(ids)
+    chosen = groups.iloc[positions_of(groups.index, ids, "groups")].set_axis(ids)
     empty = chosen.isna()
     if empty.to_numpy().any():
         column = empty.any().idxmax()
@@ -99,7 +99,7 @@ def checked_groups(groups: Any, ids: pd.Index) -> pd.DataFrame:
     return chosen
 
 
-def located(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
+def positions_of(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
     """Where each of ``ids`` is in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
     try:
         known = PeopleIds(index)

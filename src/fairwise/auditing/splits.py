@@ -63,12 +63,12 @@ def splits(
     shares = np.array([1 - test_size, test_size]) if folds is None else np.full(folds, 1 / folds)
     for repeat in range(n_repeats if folds is None else 1):
         rng = np.random.default_rng([seed, repeat])
-        person = _person_parts(index, by, shares, rng)
+        person = _assign_people(index, by, shares, rng)
         if by == "person":
             side_a, side_b = person[index.a], person[index.b]
         else:
             unit = index.judge if by == "judge" else index.pair
-            side_a = side_b = _parts(np.ones(int(unit.max(initial=-1)) + 1), shares, rng)[unit]
+            side_a = side_b = _assign_parts(np.ones(int(unit.max(initial=-1)) + 1), shares, rng)[unit]
         of_people = person[: index.n_people]
         for held_out in [1] if folds is None else range(folds):
             yield Split(
@@ -79,25 +79,25 @@ def splits(
             )
 
 
-def _person_parts(index: AnswerIndex, by: By, shares: FloatArray, rng: np.random.Generator) -> IntArray:
+def _assign_people(index: AnswerIndex, by: By, shares: FloatArray, rng: np.random.Generator) -> IntArray:
     """A part for each person; people linked by answers stay together as long as there are few enough of them."""
     n_nodes = max(index.n_people, int(max(index.a.max(initial=-1), index.b.max(initial=-1))) + 1)
     if by != "person":
-        return _parts(np.ones(n_nodes), shares, rng)
+        return _assign_parts(np.ones(n_nodes), shares, rng)
     judged = np.zeros(n_nodes, dtype=bool)
     judged[index.a] = judged[index.b] = True
-    block = _linked(index.a, index.b, n_nodes)
+    block = _components(index.a, index.b, n_nodes)
     # Too many to be held out together: these people are split one by one, which drops the answers between.
     crowded = (np.bincount(block) > shares.min() * judged.sum())[block]
     block[crowded] = block.max() + 1 + np.arange(int(crowded.sum()))
     part = np.empty(n_nodes, dtype=np.intp)
     for chosen in (judged, ~judged):
         _, own = np.unique(block[chosen], return_inverse=True)
-        part[chosen] = _parts(np.bincount(own).astype(float), shares, rng)[own]
+        part[chosen] = _assign_parts(np.bincount(own).astype(float), shares, rng)[own]
     return part
 
 
-def _parts(sizes: FloatArray, shares: FloatArray, rng: np.random.Generator) -> IntArray:
+def _assign_parts(sizes: FloatArray, shares: FloatArray, rng: np.random.Generator) -> IntArray:
     """A part for each block, in random order but the largest first: each goes where most room is left."""
     part = np.empty(len(sizes), dtype=np.intp)
     order = rng.permutation(len(sizes))
@@ -115,7 +115,7 @@ def _parts(sizes: FloatArray, shares: FloatArray, rng: np.random.Generator) -> I
     return part
 
 
-def _linked(a: IntArray, b: IntArray, n_nodes: int) -> IntArray:
+def _components(a: IntArray, b: IntArray, n_nodes: int) -> IntArray:
     """The number of each person's component in the graph of judged pairs."""
     graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(n_nodes, n_nodes)).tocsr()
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
@@ -156,13 +156,13 @@ class SplitSide:
     def with_interval(self, confidence: float) -> SplitSide:
         """The same with intervals: people vary for error, judges, pairs or people (``by``) for the rest."""
         everyone = Units(self.errors[:, None], np.ones((len(self.errors), 1)), np.ones(1))
-        of_error = _varied(everyone, everyone)
+        of_error = _variation(everyone, everyone)
         pairs = _units(self.averages, self.averages.pair)
         if self.ends is not None:
-            of_answers = _of_people(self.averages, self.ends, pairs)
+            of_answers = _variation_over_people(self.averages, self.ends, pairs)
         else:
-            of_answers = _varied(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
-        varied = _Varied(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
+            of_answers = _variation(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
+        varied = _Variation(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
         largest = np.concatenate([[1.0], self.averages.largest[_CHOSEN]])
         low, high = ends(np.nan_to_num(self.value), varied.variance, varied.degrees, varied.units, largest, confidence)
         nothing = varied.units < 2
@@ -172,7 +172,7 @@ class SplitSide:
         return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
 
 
-class _Varied(NamedTuple):
+class _Variation(NamedTuple):
     """``(k,)`` of each average: its variance, degrees of freedom, units, and pairs (or people) on the rarer side."""
 
     variance: FloatArray
@@ -226,19 +226,19 @@ def _units(averages: AnswerMeans, unit: IntArray) -> Units:
     return Units(every.numerator[:, _CHOSEN], every.denominator[:, _CHOSEN], every.largest[_CHOSEN])
 
 
-def _varied(units: Units, pairs: Units) -> _Varied:
+def _variation(units: Units, pairs: Units) -> _Variation:
     total = units.denominator.sum(axis=0)
     value = np.nan_to_num(ratio(units.numerator.sum(axis=0), total))
-    return _Varied(units.variance(value, total, units.counts), units.degrees, units.counts, pairs.differing)
+    return _Variation(units.variance(value, total, units.counts), units.degrees, units.counts, pairs.differing)
 
 
-def _of_people(averages: AnswerMeans, ends: tuple[IntArray, IntArray], pairs: Units) -> _Varied:
+def _variation_over_people(averages: AnswerMeans, ends: tuple[IntArray, IntArray], pairs: Units) -> _Variation:
     """Pairs that share people: ``V_people - V_pairs``, at least ``V_pairs``; each answer counts for both its people."""
-    of_pairs = _varied(pairs, pairs)
+    of_pairs = _variation(pairs, pairs)
     total = pairs.denominator.sum(axis=0)
     value = np.nan_to_num(ratio(pairs.numerator.sum(axis=0), total))
     both = averages.where(np.arange(len(averages.judge)).repeat(2))
     people = _units(both, np.stack(ends, axis=1).ravel())
     variance = np.maximum(people.variance(value, total, people.counts) - of_pairs.variance, of_pairs.variance)
     degrees = np.minimum(people.degrees / 2, of_pairs.degrees).clip(1.0)
-    return _Varied(variance, degrees, np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)
+    return _Variation(variance, degrees, np.minimum(people.counts // 2, of_pairs.units), of_pairs.differing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.intervals import AVERAGES, ratio
+from fairwise.auditing.intervals import AVERAGES, ratio, sums_by_unit
 from fairwise.constraints.violations import excess
 from fairwise.judgments.answer import Answer
 
@@ -32,10 +32,10 @@ def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object])
     table, rows = measured.table, measured.rows
     judge = pd.Index(judges).get_indexer(pd.Index(table["judge"])).astype(np.intp)
     n = len(judges)
-    shown = _distinct(judge, measured.pair, n)
+    shown = _count_distinct(judge, measured.pair, n)
     own = pd.unique(judge[rows.entry_answer] * max(len(rows), 1) + rows.entry_row)
     total_excess = np.bincount(own // max(len(rows), 1), measured.row_excess[own % max(len(rows), 1)], minlength=n)
-    means = ratio(_by(averages.numerator, judge, n), _by(averages.denominator, judge, n))
+    means = ratio(sums_by_unit(averages.numerator, judge, n), sums_by_unit(averages.denominator, judge, n))
     return pd.DataFrame(
         {
             "judge": judges,
@@ -44,7 +44,7 @@ def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object])
             "in_force": np.bincount(judge[measured.asks], minlength=n),
             "honoured": np.bincount(judge[measured.honoured], minlength=n),
             "given_up": np.bincount(judge[measured.asks & ~measured.honoured], minlength=n),
-            "max_violation": _largest(table["violation"].to_numpy(dtype=float), judge, n),
+            "max_violation": _largest_by_unit(table["violation"].to_numpy(dtype=float), judge, n),
             "mean_violation": np.nan_to_num(means[:, AVERAGES.index("mean_violation")]),
             "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * shown.astype(float))),
             "share_kept": means[:, AVERAGES.index("share_kept")],
@@ -65,9 +65,9 @@ def pair_table(measured: Measured) -> pd.DataFrame:
     for kind in Answer:
         said = np.where(turned, answer == kind.swapped(), answer == kind)
         lines[str(kind)] = np.bincount(pair[said], minlength=n)
-    lines["judges"] = _distinct(pair, measured.judge, n)
+    lines["judges"] = _count_distinct(pair, measured.judge, n)
     lines["weight"] = np.bincount(pair, table["weight"], minlength=n)
-    lines["violation"] = _largest(table["violation"].to_numpy(dtype=float), pair, n)
+    lines["violation"] = _largest_by_unit(table["violation"].to_numpy(dtype=float), pair, n)
     lines["excess"] = excess(lines["violation"], measured.gamma)
     return lines.sort_values("violation", ascending=False, kind="stable", ignore_index=True)
 
@@ -83,7 +83,7 @@ def attribute_table(
         for code in [*range(len(values)), *([-1] if (codes < 0).any() else [])]:
             mine = (codes == code)[judge_row]
             value = values[code] if code >= 0 else None
-            lines.append({"attribute": attribute, "value": value} | _part(measured, averages, mine, interval))
+            lines.append({"attribute": attribute, "value": value} | _attribute_row(measured, averages, mine, interval))
     return pd.DataFrame(lines, columns=pd.Index(["attribute", "value", *_PART]))
 
 
@@ -93,7 +93,7 @@ _PART = [
 ]
 
 
-def _part(
+def _attribute_row(
     measured: Measured, averages: AnswerMeans, chosen: NDArray[np.bool_], interval: Intervals
 ) -> dict[str, float | int]:
     part = averages.where(chosen)
@@ -111,17 +111,13 @@ def _part(
     return line
 
 
-def _by(values: FloatArray, unit: IntArray, n: int) -> FloatArray:
-    return np.stack([np.bincount(unit, column, minlength=n) for column in values.T], axis=1)
-
-
-def _largest(values: FloatArray, unit: IntArray, n: int) -> FloatArray:
+def _largest_by_unit(values: FloatArray, unit: IntArray, n: int) -> FloatArray:
     largest = np.zeros(n)
     np.maximum.at(largest, unit, values)
     return largest
 
 
-def _distinct(unit: IntArray, other: IntArray, n: int) -> IntArray:
+def _count_distinct(unit: IntArray, other: IntArray, n: int) -> IntArray:
     """How many different ``other`` each unit meets."""
     width = int(other.max(initial=0)) + 1
     return np.bincount(pd.unique(unit * width + other) // width, minlength=n).astype(np.intp)

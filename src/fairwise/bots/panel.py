@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fairwise.bots.browser import Browser
-from fairwise.bots.eyes import Eyes
+from fairwise.bots.page import Eyes
 from fairwise.bots.participant import BotParticipant, World
 from fairwise.study.arrivals import Arrival
 from fairwise.study.signing import Keys

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.bots.browser import Browser
-    from fairwise.bots.eyes import Eyes
-    from fairwise.bots.page import Form, Page
+    from fairwise.bots.page import Eyes, Form, Page
     from fairwise.simulation import Respondent
     from fairwise.study.settings import StudySettings
 

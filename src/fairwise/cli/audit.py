@@ -110,14 +110,14 @@ def audit(
     if out is not None:
         check_target(out, TABLES, [scores, judgments.judgments, people])
     from fairwise.auditing import audit as audited
-    from fairwise.auditing.scores import located
+    from fairwise.auditing.scores import positions_of
 
     large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
     said, account = judgments.read()
     given: Any = large
     if large is None:
         given = _scores(scores, id, score)
-        located(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
+        positions_of(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
     about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
     about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
     with dask_client(dask) as client:
@@ -177,11 +177,11 @@ def _groups(
     scored: "pd.Index", path: Path, id_column: str, columns: tuple[str, ...], outcome: str | None
 ) -> dict[str, Any]:
     """Return everyone's groups, and outcomes; everyone who has a score must be there."""
-    from fairwise.auditing.scores import located
+    from fairwise.auditing.scores import positions_of
     from fairwise.tables.people_file import PeopleFile
 
     file = PeopleFile.read(path, id_column, *columns)
-    located(file.table.index, scored, str(path))
+    positions_of(file.table.index, scored, str(path))
     found: dict[str, Any] = {"groups": file.groups(columns)}
     if outcome is not None:
         found["outcome"] = file.outcome(outcome)

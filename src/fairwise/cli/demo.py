@@ -162,7 +162,7 @@ def _account(study: StudyFolder) -> str:
     from functools import partial
 
     from fairwise.store.operators import add_operator
-    from fairwise.web.console.passwords import hashed
+    from fairwise.web.console.login import hashed
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)

@@ -42,7 +42,7 @@ def reset(
     fairwise study operator reset my-study Ada --url https://study.example.org
     """
     from fairwise.store import operators
-    from fairwise.web.console.passwords import no_password
+    from fairwise.web.console.login import no_password
 
     kept = no_password()
 
@@ -77,7 +77,7 @@ def add(
     """
     from fairwise.store import operators
     from fairwise.store.errors import NameTaken
-    from fairwise.web.console.passwords import no_password
+    from fairwise.web.console.login import no_password
 
     kept, now, role, called = no_password(), datetime.now(UTC), "viewer" if viewer else "owner", name.strip()
     if not 1 <= len(called) <= operators.LONGEST_NAME or not called.isprintable():

@@ -56,7 +56,7 @@ def links(
     import pandas as pd
 
     from fairwise.store.export import defused
-    from fairwise.store.invitations import invite
+    from fairwise.store.recruitment import invite
     from fairwise.study.signing import Keys
 
     if revoke is not None:
@@ -103,7 +103,7 @@ def room(
     """
     import pandas as pd
 
-    from fairwise.store.rooms import all_rooms, close_room, open_room, read_code
+    from fairwise.store.recruitment import all_rooms, close_room, open_room, read_code
 
     base = base_address(url)
     if name is not None and (close is not None or not name.strip() or len(name) > 200):
@@ -148,7 +148,7 @@ def ids(
 
     fairwise study ids my-study --add sona.csv
     """
-    from fairwise.store.panel_ids import delete_list, how_many_listed, list_ids
+    from fairwise.store.recruitment import delete_list, how_many_listed, list_ids
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
 
@@ -231,7 +231,7 @@ def _open(folder: Path, database: str | None) -> "Store":
 
 
 def _revoke(folder: Path, database: str | None, link: str) -> None:
-    from fairwise.store.invitations import revoke
+    from fairwise.store.recruitment import revoke
     from fairwise.study.signing import Keys
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]

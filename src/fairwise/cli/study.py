@@ -251,9 +251,8 @@ def forget(
 
     fairwise study forget my-study
     """
-    from fairwise.store.clock import in_words
-    from fairwise.store.forgetting import forget_in_time
     from fairwise.store.housekeeping import tidy_fits
+    from fairwise.store.retention import forget_in_time, in_words
     from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of

@@ -13,7 +13,7 @@ from fairwise.jobs.steps import JobFolder, perform
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.store.failures import NO_ROOM
-from fairwise.store.job_files import remove_leftovers
+from fairwise.store.fit_files import remove_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

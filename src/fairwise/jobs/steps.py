@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.reporting import findings, write_report
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.tables.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | N
     Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
     itself are its own.
     """
-    model, asked = _opened(fitted), data.settings
+    model, asked = _load_model(fitted), data.settings
     settings = _model(data).get_params(deep=False)
     del settings["gamma"], settings["eta"]  # what varies
     curve = partial(
@@ -111,7 +111,7 @@ def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list
 
 def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
-    model, curve = _opened(files), None
+    model, curve = _load_model(files), None
     if FRONTIER in files:
         points = json.loads(files[FRONTIER])["points"]
         curve = pd.DataFrame([{name: point[name] for name in _CURVE} for point in points]).assign(judge="panel")
@@ -167,7 +167,7 @@ def _model(data: FitData) -> PairwiseFairClassifier:
     )
 
 
-def _opened(files: Mapping[str, bytes]) -> PairwiseFairClassifier:
+def _load_model(files: Mapping[str, bytes]) -> PairwiseFairClassifier:
     """The model, with its prices."""
     with tempfile.TemporaryDirectory() as folder:
         for name in (MODEL, PRICES):

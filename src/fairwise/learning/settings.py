@@ -8,8 +8,6 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import is_classifier
-
 from fairwise.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ class Number:
             raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
 
 
-def _share(more: str = "", *, optional: bool = False) -> Number:
+def share(more: str = "", *, optional: bool = False) -> Number:
     return Number(f"number from 0 to 1{more}", high=1.0, optional=optional)
 
 
@@ -76,8 +74,8 @@ def _count(high: float = inf, *, optional: bool = False) -> Number:
 _ALLOWED: dict[str, Options | Number] = {
     "solver": Options(SOLVERS),
     "weighting": Options(WEIGHTINGS),
-    "gamma": _share(),
-    "eta": _share(" or None for no panel budget", optional=True),
+    "gamma": share(),
+    "eta": share(" or None for no panel budget", optional=True),
     "max_depth": _count(MAX_DEPTH),
     "max_thresholds": _count(optional=True),
     "n_rounds": _count(),
@@ -136,6 +134,8 @@ def _check_estimator(estimator: Any) -> None:
     if isinstance(estimator, str):
         Options(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
         return
+    from sklearn.base import is_classifier  # an audit knows these settings and loads no scikit-learn
+
     # Stacked ones have no predict before they are fitted.
     needed = all(hasattr(estimator, name) for name in ("fit", "get_params")) and not isinstance(estimator, type)
     if not (needed and is_classifier(estimator)):

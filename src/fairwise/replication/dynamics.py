@@ -77,7 +77,7 @@ def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_roun
     errors = np.diff(solution.trajectory["error"] * np.arange(1, n_rounds + 1), prepend=0.0)
     values = problem.differences(classifiers.labels(problem.points.rows[problem.judged]))
     pool = Pool(problem, oracle)
-    pool.add(classifiers, errors, values)
+    pool.keep(classifiers, errors, values)
 
     plan = plan_of(problem, n_rounds, None, lambda_bound, 0.0)
     reached = values.mean(axis=0)
@@ -91,7 +91,7 @@ def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_roun
     return Game(
         error=solution.error,
         max_violation=violation,
-        same_classifiers=min(solution.error, pool.best_mixture(problem.at(violation)).value),
+        same_classifiers=min(solution.error, pool.solve(problem.at(violation)).value),
         gap=best_dual - best_primal,
         dual_regret=best_dual - payoff,
         primal_regret=payoff - best_primal,

@@ -223,7 +223,7 @@ def render_markdown(
         link=lambda page: f"[{page}]({page})" if path.with_name(page).exists() else f"the documentation's {page}",
         command=command,
     )
-    return "\n\n".join(_wrapped(block) for block in page.split("\n\n"))
+    return "\n\n".join(_wrap(block) for block in page.split("\n\n"))
 
 
 def group_rows(table: pd.DataFrame | None) -> Sequence[dict[str, Any]]:
@@ -241,7 +241,7 @@ def _cell(name: object) -> str:
     return escape(words.printable(str(name))).replace("|", "\\|")
 
 
-def _wrapped(block: str) -> str:
+def _wrap(block: str) -> str:
     """A paragraph in lines of even length, whatever was filled in; tables, lists, figures and code stay as they are."""
     plain = block[:1].isalnum() or block.startswith("**")
     return fill(block, 120, break_long_words=False, break_on_hyphens=False) if plain else block

@@ -225,13 +225,13 @@ def run_study(
         return found.assign(method=method)
 
     subjects = [curves(method, "each subject", gammas=GAMMAS, by="judge", groups=groups) for method in METHODS]
-    plain = {method: _plain(people, outcome, method) for method in METHODS}
+    plain = {method: _plain_model(people, outcome, method) for method in METHODS}
     etas = {
         method: np.linspace(0.0, _mean_excess(plain[method], people, judgments, favorable_label), N_ETAS).tolist()
         for method in PANEL_METHODS
     }
     panel = [curves(method, "the panel", gammas=(0.0,), etas=etas[method]) for method in PANEL_METHODS]
-    subject = _typical(judgments)
+    subject = _typical_subject(judgments)
     case = Case(people, outcome, judgments, favorable_label)
     return Study(
         people=people,
@@ -250,7 +250,7 @@ def run_study(
     )
 
 
-def _plain(people: pd.DataFrame, outcome: pd.Series, method: str) -> PairwiseFairClassifier:
+def _plain_model(people: pd.DataFrame, outcome: pd.Series, method: str) -> PairwiseFairClassifier:
     return PairwiseFairClassifier(**METHODS[method]).fit(people, outcome)
 
 
@@ -262,7 +262,7 @@ def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments:
     return float(overall["mean_excess"]["value"])
 
 
-def _typical(judgments: Judgments) -> Any:
+def _typical_subject(judgments: Judgments) -> Any:
     """The subject with the median number of constraints."""
     constraints = judgments.counts().drop(columns="no_constraint").sum(axis="columns").sort_values(kind="stable")
     return constraints.index[len(constraints) // 2]

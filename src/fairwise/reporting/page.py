@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LONG_TABLE = 15
 _FILTERS = (
     *("percent", "points", "points_above", "largest_difference", "decimal", "counted", "interval", "listed"),
-    *("coefficient", "setting", "capitalised", "shown"),
+    *("coefficient", "setting", "capitalised"),
 )
 
 SECTIONS = (
@@ -111,6 +111,7 @@ def _environment(package: str) -> Environment:
         "answer": words.answer_words,
         "design": words.design_words,
         "price": words.wrong_per_ten_thousand,
+        "shown": words.value_text,
         "breakable": _breakable,
         "records": _records,
         "by_knob": _by_knob,

@@ -124,7 +124,7 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value of a person's record: no needless decimals, and words for nothing."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "not known"

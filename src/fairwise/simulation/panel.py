@@ -68,7 +68,7 @@ def simulate_panel(
     names = [respondent.name for respondent in respondents]
     if len(set(names)) < len(names):
         raise InputError("respondents: each needs a name of their own")
-    shown = _shown(people, names, n_pairs, seed, pairs)
+    shown = _pairs_for(people, names, n_pairs, seed, pairs)
     rows = [
         (judge.name, a, b, answer)
         for number, judge in enumerate(respondents)
@@ -163,7 +163,7 @@ def _same_shares(kinds: Sequence[Kind], rng: np.random.Generator) -> list[float]
     return [next(spread) if kind.same_share is None else rng.uniform(*kind.same_share) for kind in kinds]
 
 
-def _shown(
+def _pairs_for(
     people: pd.DataFrame, names: list[str], n_pairs: int, seed: int, pairs: Pairs | Mapping[str, Pairs] | None
 ) -> Mapping[str, Pairs]:
     if pairs is None:

@@ -156,7 +156,7 @@ class Merit:
         ahead = np.zeros(len(left))
         for name, points in self.points.items():
             ahead += worth(left[name], points) - worth(right[name], points)
-        return _noticed(ahead, self.margin)
+        return _direction(ahead, self.margin)
 
     def describe(self) -> str:
         """Say it in words."""
@@ -188,7 +188,7 @@ class FirstNoticeable:
         leaning = np.zeros(len(left), dtype=np.int8)
         for step in self.steps:
             ahead = worth(left[step.column], step.points) - worth(right[step.column], step.points)
-            leaning = np.where(leaning == 0, _noticed(ahead, step.unnoticed), leaning)
+            leaning = np.where(leaning == 0, _direction(ahead, step.unnoticed), leaning)
         return leaning
 
     def describe(self) -> str:
@@ -197,7 +197,7 @@ class FirstNoticeable:
         return f"the first noticeable difference decides: {order}, in this order"
 
 
-def _noticed(ahead: NDArray[np.float64], unnoticed: float) -> NDArray[np.int8]:
+def _direction(ahead: NDArray[np.float64], unnoticed: float) -> NDArray[np.int8]:
     # Scores are sums of products: what differs only by rounding does not differ.
     return np.where(np.abs(ahead) > unnoticed + 1e-9, np.sign(ahead), 0).astype(np.int8)
 

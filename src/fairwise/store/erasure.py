@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.store.counters import counter, set_counter
 from fairwise.store.engine import PATIENT_SECONDS, database_url, impatient_engine
 from fairwise.store.errors import Unknown
 from fairwise.store.jobs import restart_without
@@ -27,6 +26,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
+
+
+# Numbers by name, about nobody.
+
+
+def counter(connection: Connection, name: str) -> int:
+    """What it says; 0 if there is none yet."""
+    return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
+
+
+def set_counter(connection: Connection, name: str, value: Any, first: int) -> None:
+    """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet."""
+    there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
+    if not there.rowcount:
+        connection.execute(sa.insert(counters), {"name": name, "value": first})
+
 
 _log = logging.getLogger("fairwise")
 _BUSY_MILLISECONDS = 10_000
@@ -50,7 +65,7 @@ def delete_participant(connection: Connection, which: sa.ColumnElement[bool]) ->
     """Delete answers, texts and exclusions of someone, and their number in events; fits with them are made again.
 
     Returns the hash of their token, and whether there are such fits: their files that name single answers are to be
-    deleted next, by :func:`~fairwise.store.job_files.remove_leftovers`.
+    deleted next, by :func:`~fairwise.store.fit_files.remove_leftovers`.
     """
     columns = participants.c.id, participants.c.number, participants.c.token_hash
     who = connection.execute(sa.select(*columns).where(which).with_for_update()).one_or_none()

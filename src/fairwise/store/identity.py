@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown, snapshot_engine
-from fairwise.store.job_files import JOBS
+from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 from fairwise.tables.safe_files import write_whole
 

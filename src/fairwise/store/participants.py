@@ -9,11 +9,8 @@ import sqlalchemy as sa
 
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
-from fairwise.store.invitations import invitation
-from fairwise.store.panel_ids import may_come, withdrawal_mark, withdrew
-from fairwise.store.quotas import Quotas, is_full
-from fairwise.store.rooms import find_room
-from fairwise.store.slots import lowest_free
+from fairwise.store.quotas import Quotas, is_full, lowest_free
+from fairwise.store.recruitment import find_room, invitation, may_come, withdrawal_mark, withdrew
 from fairwise.store.tables import (
     answers,
     appearances,

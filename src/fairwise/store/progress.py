@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
+from fairwise.store.answers import FIRST
 from fairwise.store.exclusions import IS_EXCLUDED
-from fairwise.store.rounds import FIRST
 from fairwise.store.tables import answers, appearances, invitations, participants, rooms, withdrawals
 from fairwise.study.quality import Given
 

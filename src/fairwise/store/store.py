@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
-from fairwise.store.clock import keep_newest_time
 from fairwise.store.engine import database_url, reading_engine, shown, writing_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.identity import check_identity, identity_in, record_identity
 from fairwise.store.migrate import migrate
+from fairwise.store.retention import keep_newest_time
 from fairwise.store.tables import database_identity, participants, study
 
 if TYPE_CHECKING:

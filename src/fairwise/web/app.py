@@ -12,13 +12,12 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from fairwise.store.errors import StoreUnavailable
-from fairwise.store.housekeeping import Housekeeper
-from fairwise.store.old_models import move_prices_out
+from fairwise.store.housekeeping import Housekeeper, move_prices_out
 from fairwise.web.console.app import create_console
-from fairwise.web.console.rendering import Rendering
+from fairwise.web.console.base import Rendering
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.app import add_files, participant_app
-from fairwise.web.shared import metrics
+from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import Guard, Reply
 
@@ -34,7 +33,7 @@ _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0
 """So long a request waits to be answered by the study as it is now; then by the study as it was."""
 
-_AT_ONCE = ("/healthz", "/health", "/readyz", metrics.PATH)  # whatever is slow, these say so
+_AT_ONCE = ("/healthz", "/health", "/readyz", monitoring.PATH)  # whatever is slow, these say so
 _FAILED = HTMLResponse(
     '<!doctype html><html lang="en"><title>Something went wrong</title><h1>Something went wrong</h1>'
     "<p>Nothing that was saved is lost. Go back and try again.</p></html>",
@@ -55,7 +54,7 @@ class Site:
         self._looking: Future[None] | None = None
         self._looking_since = 0.0
         self._complaint = ""
-        self._metrics = metrics.Metrics()
+        self._metrics = monitoring.Metrics()
 
     @property
     def host(self) -> Host:
@@ -83,7 +82,7 @@ class Site:
         path: str = scope.get("path", "")
         if path not in _AT_ONCE and not path.startswith("/static/"):
             await self._keep_up()
-        if path == metrics.PATH:
+        if path == monitoring.PATH:
             await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
         else:
             await self._metrics.measured(self._app(scope), scope, receive, send)

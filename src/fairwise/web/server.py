@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from fairwise.errors import InputError
-from fairwise.store.log_limit import limit_log
+from fairwise.store.failures import limit_log
 from fairwise.store.operators import has_owner, was_set_up
 from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import SECRET

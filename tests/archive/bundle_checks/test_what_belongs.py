@@ -18,8 +18,8 @@ from fairwise.archive.bundles.contents import CONSENTS, PARTICIPANTS, tables
 from fairwise.archive.bundles.reopen import reopen_bundle
 from fairwise.archive.bundles.verify import verify_bundle
 from fairwise.errors import InputError
-from fairwise.store.counters import counter
-from fairwise.store.invitations import invite
+from fairwise.store.erasure import counter
+from fairwise.store.recruitment import invite
 from fairwise.store.store import Store
 from fairwise.store.tables import consent_texts
 from fairwise.study.folder import StudyFolder

@@ -13,7 +13,7 @@ from tests.support.operating import Operating, operating
 from tests.support.watching import take_part
 
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.store import invitations
+from fairwise.store import recruitment
 from fairwise.study.signing import Keys
 from fairwise.web.console.downloads import FILES
 
@@ -33,7 +33,7 @@ def console(
     with operating(make_study(ask_why=True, practice=False, title="Wer darf? =1").path, new_database()) as opened:
         opened.set_up()
         invited = [(Keys.hashed(token), FORMULA)]
-        opened.site.host.store.change_now(lambda c: invitations.invite(c, invited, datetime.now(UTC)))
+        opened.site.host.store.change_now(lambda c: recruitment.invite(c, invited, datetime.now(UTC)))
         take_part(opened, 4, link=f"/p/{token}", why=FORMULA, closing=FORMULA)
         take_part(opened, 2)
         opened.post("/participants/2/exclude", reason="too fast")

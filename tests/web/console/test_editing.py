@@ -13,7 +13,7 @@ from tests.support.operating import Operating, operating
 
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import events, participants
-from fairwise.web.console.editing import ChangedMeanwhile, edited, version
+from fairwise.web.console.study_pages import ChangedMeanwhile, edited, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,11 +20,11 @@ from tests.support.watching import take_part
 from fairwise.archive.bundles.archive import read_bundle
 from fairwise.archive.bundles.contents import PARTICIPANTS
 from fairwise.archive.bundles.verify import verify_bundle
-from fairwise.store import erasure, invitations
+from fairwise.store import erasure, recruitment
 from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
-from fairwise.store.forgetting import forget_in_time
-from fairwise.store.job_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
+from fairwise.store.retention import forget_in_time
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, appearances, events, metadata, participants
@@ -51,7 +51,7 @@ def console(make_study: Any, database: str | Path) -> Iterator[Operating]:
     with operating(make_study(ask_why=True).path, database) as opened:
         opened.set_up()
         invited = [(Keys.hashed(token), NAME)]
-        opened.site.host.store.change_now(lambda c: invitations.invite(c, invited, NOON))
+        opened.site.host.store.change_now(lambda c: recruitment.invite(c, invited, NOON))
         take_part(opened, 4, why=OTHERS * 20, closing=OTHERS)
         take_part(opened, 4, link=f"/p/{token}", why=WORDS * 20, closing=WORDS)
         take_part(opened, 3, why=OTHERS * 20)
@@ -192,7 +192,7 @@ def test_strangers_who_come_and_go_do_not_each_have_the_database_written_anew(
         cleaned.append(address)
         return False
 
-    monkeypatch.setattr("fairwise.store.forgetting.clean_files", clean)
+    monkeypatch.setattr("fairwise.store.retention.clean_files", clean)
     monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 600.0)
     for _ in range(8):
         leave(console, "participant", take_part(console, 0))
@@ -214,7 +214,7 @@ def test_it_is_asked_twice(console: Operating, database: str | Path) -> None:
 
 def test_the_link_of_someone_erased_leads_nowhere(console: Operating) -> None:
     token = Keys.new()
-    console.site.host.store.change_now(lambda c: invitations.invite(c, [(Keys.hashed(token), "Bea")], NOON))
+    console.site.host.store.change_now(lambda c: recruitment.invite(c, [(Keys.hashed(token), "Bea")], NOON))
     take_part(console, 1, link=f"/p/{token}")
     assert console.client.get(f"/p/{token}").status_code == 200
     console.post("/participants/4/erase", number="4")

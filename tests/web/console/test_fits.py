@@ -17,13 +17,13 @@ from tests.support.visits import Visit, hidden
 
 from fairwise.archive.backups.taking import take_backup
 from fairwise.judgments import Answer
+from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.job_files import FRONTIER, MODEL, REPORT, job_folder
 from fairwise.store.jobs import Job, all_jobs, end, take
 from fairwise.store.study_state import standing
 from fairwise.store.tables import events, jobs
 from fairwise.study.folder import OUTCOME
-from fairwise.web.console.frontier_figure import drawn
+from fairwise.web.console.charts import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from fairwise.store import identity
 from fairwise.study.folder import SECRET, SECRET_BYTES
 from fairwise.web.app import Site
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.metrics import TOKEN
+from fairwise.web.shared.monitoring import TOKEN
 from fairwise.web.shared.security import POLICY
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tests.support.signed_links import Panel
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.store import invitations
+from fairwise.store import recruitment
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import events, metadata
 from fairwise.study.signing import Keys
@@ -49,8 +49,8 @@ def make(console: Operating, **fields: str) -> Response:
     return console.post("/coming/links", once=once[1], **fields)
 
 
-def kept(console: Operating) -> list[invitations.Invited]:
-    return console.site.host.store.read_now(invitations.all_invited)
+def kept(console: Operating) -> list[recruitment.Invited]:
+    return console.site.host.store.read_now(recruitment.all_invited)
 
 
 def everything(console: Operating) -> str:
@@ -146,7 +146,7 @@ def test_rooms_are_opened_shown_and_closed(console: Operating) -> None:
 
 def test_many_links_come_in_pages(console: Operating) -> None:
     made = [(Keys.hashed(Keys.new()), f"Person {at}") for at in range(120)]
-    console.site.host.store.change_now(lambda c: invitations.invite(c, made, datetime.now(UTC)))
+    console.site.host.store.change_now(lambda c: recruitment.invite(c, made, datetime.now(UTC)))
     seen: list[str] = []
     for page in (1, 2, 3):
         text = console.get(f"/coming?page={page}").text

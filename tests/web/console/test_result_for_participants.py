@@ -11,8 +11,8 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.constraints.violations import Treatment
-from fairwise.store.job_files import job_folder
-from fairwise.store.judged import judged
+from fairwise.store.answers import judged
+from fairwise.store.fit_files import job_folder
 from fairwise.store.study_state import choose, set_state
 from fairwise.study.folder import OUTCOME
 

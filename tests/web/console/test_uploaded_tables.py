@@ -12,9 +12,9 @@ from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
 
 from fairwise.web.console import study_wizard as making
-from fairwise.web.console import uploaded_people
+from fairwise.web.console import uploads
 from fairwise.web.console.base import Route
-from fairwise.web.console.uploaded_people import HOURS_KEPT
+from fairwise.web.console.uploads import HOURS_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def test_files_that_are_no_tables(plain_console: Operating, content: bytes, name
 
 
 def test_more_people_than_anyone_should_wait_for(plain_console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploaded_people, "MOST_PEOPLE", 29)
+    monkeypatch.setattr(uploads, "MOST_PEOPLE", 29)
     assert "30 people; at most 29 are taken here" in problem(send(plain_console, csv()))
     assert left(plain_console) == {"secret.key"}
 

@@ -15,13 +15,13 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.store import invitations
+from fairwise.store import recruitment
 from fairwise.store.progress import Answers, Identity, answers_of
 from fairwise.store.tables import answers, events, participants
 from fairwise.study.quality import Flag
 from fairwise.study.signing import Keys
+from fairwise.web.console.charts import last_hour, whole_study
 from fairwise.web.console.participants import PAGE_SIZE, Wanted
-from fairwise.web.console.rate_chart import last_hour, whole_study
 from fairwise.web.participant.base import COOKIE
 from fairwise.web.shared import watch
 from fairwise.web.shared.watch import LEFT_AFTER, Person
@@ -45,7 +45,7 @@ def console(make_study: Any, new_database: Callable[[], str | Path]) -> Iterator
     with operating(folder.path, new_database()) as opened:
         opened.set_up()
         opened.site.host.store.change_now(
-            lambda c: invitations.invite(c, [(Keys.hashed(token), NAME), (Keys.hashed(Keys.new()), "Bea")], NOW)
+            lambda c: recruitment.invite(c, [(Keys.hashed(token), NAME), (Keys.hashed(Keys.new()), "Bea")], NOW)
         )
         take_part(opened, 4, link=f"/p/{token}", why=WORDS, closing=WORDS)
         take_part(opened, 2, link=f"/?PROLIFIC_PID={PANEL_ID}&STUDY_ID=s&SESSION_ID=session9", why=WORDS)

@@ -16,7 +16,7 @@ from fairwise.errors import InputError
 from fairwise.store import export
 from fairwise.store.tables import answer_models, answers, appearances, metadata, participants
 from fairwise.study.folder import SCORES, StudyFolder
-from fairwise.web.participant import answer_model_refresh as learning
+from fairwise.web.participant import answering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ SAID = ("same", "a_at_least_b", "b_at_least_a", "no_constraint")
 
 @pytest.fixture(autouse=True)
 def _learning_at_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "_SECONDS", 0.0)
+    monkeypatch.setattr(answering, "_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_learning_that_fails_stops_nobody(
     def fail(_self: object) -> None:
         raise OSError("no room left")
 
-    monkeypatch.setattr(learning.CommonModel, "_newer", fail)
+    monkeypatch.setattr(answering.CommonModel, "_newer", fail)
     finish(visit, take_part(visit))
     assert "no room left" in caplog.text
     assert visit.rows(answer_models) == 0

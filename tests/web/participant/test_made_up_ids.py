@@ -15,7 +15,7 @@ from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, to_the_end
 from tests.support.signed_links import NOW, STUDY, Panel
 from tests.support.visits import Visit, hidden, not_me_form, visiting
 
-from fairwise.store import panel_ids
+from fairwise.store import recruitment
 from fairwise.store.exclusions import IS_EXCLUDED, history
 from fairwise.store.quotas import SAME_ID
 from fairwise.store.tables import participants as table
@@ -189,8 +189,8 @@ def test_only_listed_ids_are_let_in(make_study: Any, new_database: Callable[[], 
         early = visit.get(link("fake1"))
         marks = [Keys(study.secret).mark("prolific", "ann000000000000000000000")]
         at = datetime.now(UTC)
-        assert visit.store.change_now(partial(panel_ids.list_ids, marks=[*marks, *marks], at=at)) == 1
-        assert visit.store.change_now(partial(panel_ids.list_ids, marks=marks, at=at)) == 0
+        assert visit.store.change_now(partial(recruitment.list_ids, marks=[*marks, *marks], at=at)) == 1
+        assert visit.store.change_now(partial(recruitment.list_ids, marks=marks, at=at)) == 0
         told = visit.get(link("fake2"))
         assert (told.status_code, "Your ID is not on the list" in told.text) == (403, True)
         assert visit.post("/consent", **hidden(early), decision="agree").status_code == 403  # opened before
@@ -198,7 +198,7 @@ def test_only_listed_ids_are_let_in(make_study: Any, new_database: Callable[[], 
         assert visit.rows(table) == 0
         agree(visit, ANNS_LINK)
         assert visit.rows(table) == 1
-        assert visit.store.change_now(panel_ids.delete_list) == 1
+        assert visit.store.change_now(recruitment.delete_list) == 1
         visit.client.cookies.clear()
         agree(visit, link("fake3"))
         assert visit.rows(table) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -9,14 +10,23 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from fairwise.archive.bundles.contents import study_files
 from fairwise.errors import InputError
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.store.tables import database_identity, sessions
+from fairwise.study.folder import OUTCOME, SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    import sqlalchemy as sa
+
+    from fairwise.study.settings import StudySettings
+
 
 MANIFEST, STUDY, TABLES, ROWS = "backup.json", "study/", "tables/", ".jsonl"
 FORMAT = 1
@@ -162,3 +172,44 @@ def _manifest(data: bytes, path: Path) -> Mapping[str, Any]:
     except ValueError:
         raise InputError(f"{path}: {MANIFEST}: 'made_at' is {manifest['made_at']!r}; needed: a time") from None
     return manifest
+
+
+# Values of a database as JSON and back, by the type of their column, the same for every database.
+
+
+def written(value: Any) -> Any:
+    """As something that JSON knows."""
+    if isinstance(value, date):  # or a moment
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def read(column: sa.Column[Any], cell: Any) -> Any:
+    """As the column's own type; what is not of this type is a ValueError."""
+    kind = column.type.python_type
+    as_written: Any = str if kind in (datetime, date, bytes) else (int, float) if kind is float else kind
+    if cell is not None and not isinstance(cell, as_written):
+        raise ValueError(f"{column}: {cell!r}")
+    if kind is bytes and cell is not None:
+        return base64.b64decode(cell, validate=True)
+    return kind.fromisoformat(cell) if kind in (datetime, date) and cell is not None else cell
+
+
+# What a backup holds, and nothing else: the same names when it is taken and when it is restored.
+
+JOB_FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
+"""What a fit leaves behind."""
+
+# Whoever was logged in logs in again: a copy of the database should open no door. What is restored is another database
+# than the one that was backed up. Alembic's table is the version.
+_LEFT_OUT = (sessions.name, database_identity.name, "alembic_version")
+
+
+def backed_up_files(settings: StudySettings, *, with_secret: bool) -> set[str]:
+    """Names of files in a study's folder."""
+    return study_files(settings.languages) | {OUTCOME} | ({SECRET} if with_secret else set())
+
+
+def tables_of_backup(metadata: sa.MetaData) -> list[sa.Table]:
+    """Of the tables of a version, those that its backups hold, all of them; what is referred to comes first."""
+    return [table for table in metadata.sorted_tables if table.name not in _LEFT_OUT]

@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.archive.backups.archive import STUDY, checked_backup, does_not_belong
-from fairwise.archive.backups.cells import read
-from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
+from fairwise.archive.backups.archive import (
+    JOB_FILES,
+    STUDY,
+    backed_up_files,
+    checked_backup,
+    does_not_belong,
+    read,
+    tables_of_backup,
+)
 from fairwise.errors import InputError
-from fairwise.store.clock import begin_again
 from fairwise.store.engine import database_url, shown, writing_engine
+from fairwise.store.fit_files import JOBS
 from fairwise.store.identity import record_identity
-from fairwise.store.job_files import JOBS
 from fairwise.store.migrate import is_known, tables_of, upgrade_further
+from fairwise.store.retention import begin_again
 from fairwise.store.tables import jobs, study
 from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder

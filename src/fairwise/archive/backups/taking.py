@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.archive.backups.archive import ROWS, STUDY, TABLES, BackupWriter
-from fairwise.archive.backups.cells import written
-from fairwise.archive.backups.contents import JOB_FILES, backed_up_files, tables_of_backup
+from fairwise.archive.backups.archive import (
+    JOB_FILES,
+    ROWS,
+    STUDY,
+    TABLES,
+    BackupWriter,
+    backed_up_files,
+    tables_of_backup,
+    written,
+)
 from fairwise.errors import InputError
-from fairwise.store.job_files import MODEL, job_folder, may_hold_answers
+from fairwise.store.fit_files import MODEL, job_folder, may_hold_answers
 from fairwise.store.migrate import newest_version
 from fairwise.store.snapshot import snapshot
 from fairwise.store.tables import jobs, metadata, study

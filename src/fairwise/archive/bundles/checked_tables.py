@@ -17,7 +17,7 @@ from fairwise.archive.bundles.contents import (
     SCHEDULE,
 )
 from fairwise.errors import InputError
-from fairwise.store.rounds import FIRST, SECOND
+from fairwise.store.answers import FIRST, SECOND
 from fairwise.store.tables import CAME_BY, STAGES
 from fairwise.study.languages import available
 

@@ -21,7 +21,7 @@ from fairwise.archive.bundles.contents import (
 )
 from fairwise.archive.bundles.verify import unpacked_study, verify
 from fairwise.errors import InputError
-from fairwise.store.clock import begin_again
+from fairwise.store.retention import begin_again
 from fairwise.store.store import Store
 from fairwise.store.tables import (
     answer_models,

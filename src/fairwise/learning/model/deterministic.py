@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
 from fairwise.constraints.violations import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
-from fairwise.errors import InputError, shown
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.solvers.solution import FEASIBLE
 
@@ -128,15 +126,6 @@ class Derandomization:
             f"Budgets broken                 {_in_words(self.budgets_broken)}",
         ]
         return "\n".join(lines)
-
-
-def allowed_mean_violation(given: Any, before: float) -> float:
-    """What is ``given``, if it is a number from 0 to 1; ``before`` for None."""
-    if given is None:
-        return before
-    if not (isinstance(given, Real) and 0.0 <= float(given) <= 1.0):
-        raise InputError(f"mean_violation={shown(given)} is not allowed: it must be a number from 0 to 1.")
-    return float(given)
 
 
 def broken_rules(problem: Problem, values: FloatArray) -> tuple[dict[str, float], dict[str, float]]:

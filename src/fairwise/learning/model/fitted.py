@@ -17,12 +17,12 @@ from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model.deterministic import (
     Derandomization,
-    allowed_mean_violation,
     best_deterministic_rule,
     broken_rules,
     fewest_classifiers,
 )
 from fairwise.learning.model.mixture import Measurement, Mixture
+from fairwise.learning.settings import share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,9 +143,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         and each rule and how many judgments it breaks, is told in ``derandomization_`` of the model returned.
         """
         check_is_fitted(self)
+        share(optional=True).check("mean_violation", mean_violation)
         prepared, solution = self._after_fit().prepared, self._after_fit().solution
         before = self._measured().mean_answer_violation()
-        allowed = allowed_mean_violation(mean_violation, before)
+        allowed = before if mean_violation is None else float(mean_violation)
         rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
         single = self._twin()
         single._threshold = rule.threshold

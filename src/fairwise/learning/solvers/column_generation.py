@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.master import Master
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _SMOOTHING = (0.7, 0.3, 0.0)
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _ROUNDING = 1e-12
+_BETTER = 1e-9  # smaller gains in error are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _WARM_UP = 40  # iterations of a search that only fills the pool
@@ -67,13 +67,13 @@ class ColumnGeneration:
 
     def add(self, classifiers: Classifiers | None) -> int:
         """Classifiers known from elsewhere; returns how many of them are new."""
-        return 0 if classifiers is None else self.pool.add(classifiers, *self._problem.evaluate(classifiers))
+        return 0 if classifiers is None else self.pool.keep(classifiers, *self._problem.evaluate(classifiers))
 
     def over_pool(
         self, problem: Problem, bound: float, proof: Multipliers | None = None, stopped: Stopped = "gap"
     ) -> Solution:
         """The best mixture of what is known, without another question; ``bound`` and its proof are from before."""
-        return self._solution(_Search(self.pool.best_mixture(problem), bound, proof), stopped)
+        return self._solution(_Search(self.pool.solve(problem), bound, proof), stopped)
 
     def solve(
         self,
@@ -111,7 +111,7 @@ class ColumnGeneration:
         search = _Search(self._best_known(problem))
         for _ in range(limits.max_iter):
             improved = self._improve(problem, search, limits)
-            search.record(float(self.pool.reached(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
+            search.record(float(self.pool.row_values(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
@@ -137,7 +137,7 @@ class ColumnGeneration:
             bound = lagrangian_bound(problem, at, cost)
             if bound > search.bound:
                 search.bound, search.best, search.cost = bound, at, cost
-            if answer.cost(duals) < threshold and self.pool.add(answer.classifier, answer.errors, answer.values):
+            if answer.cost(duals) < threshold and self.pool.keep(answer.classifier, answer.errors, answer.values):
                 return True
             if search.gap <= limits.tol or limits.over():
                 break
@@ -155,7 +155,7 @@ class ColumnGeneration:
     def _best_known(self, problem: Problem) -> MasterSolution:
         """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
         while True:
-            master = self.pool.best_mixture(problem)
+            master = self.pool.solve(problem)
             varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
             if varied is None:
                 return master
@@ -164,7 +164,7 @@ class ColumnGeneration:
             reduced = errors + values @ master.multipliers.rows - _convexity_dual(problem, master)
             best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
             best = best[reduced[best] < -_WORTH_VARYING]
-            if not self.pool.add(classifiers.take(best), errors[best], values[best]):
+            if not self.pool.keep(classifiers.take(best), errors[best], values[best]):
                 return master
 
     def _solution(self, search: _Search, stopped: Stopped) -> Solution:
@@ -213,7 +213,7 @@ class ColumnGeneration:
         bounds = (max(float(at.rows.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
         played = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
         self._oracle_calls += played.oracle_calls
-        self.pool.add(played.classifiers, *problem.evaluate(played.classifiers))
+        self.pool.keep(played.classifiers, *problem.evaluate(played.classifiers))
 
 
 @dataclass(frozen=True)
@@ -271,24 +271,19 @@ def _convexity_dual(problem: Problem, master: MasterSolution) -> float:
     return float(master.value + at.rows @ problem.row_limits + at.budgets @ budget_limits(problem))
 
 
-_BETTER = 1e-9  # smaller gains are rounding
+class Pool(Master):
+    """The classifiers found so far and the programme over them.
 
-
-class Pool:
-    """Grows only: a classifier found for one gamma is as good for any other."""
+    It grows only: a classifier found for one gamma is as good for any other.
+    """
 
     def __init__(self, problem: Problem, oracle: Oracle) -> None:
+        super().__init__(problem)
         self.classifiers = oracle.constants().take(np.empty(0, dtype=np.intp))
-        self.errors = np.empty(0)
-        self._values = np.empty((0, len(problem)), dtype=np.int8)
         self._least_error: dict[bytes, float] = {}
-        self._master = Master(problem)
 
-    def __len__(self) -> int:
-        return len(self.errors)
-
-    def add(self, found: Classifiers, errors: FloatArray, values: RowValues) -> int:
-        """Keep those that no known classifier with the same row values matches in error; returns how many."""
+    def keep(self, found: Classifiers, errors: FloatArray, values: RowValues) -> int:
+        """Add those that no known classifier with the same row values matches in error; returns how many."""
         kept = []
         for position in np.argsort(errors, kind="stable"):
             key = values[position].tobytes()
@@ -298,20 +293,5 @@ class Pool:
         which: IntArray = np.array(sorted(kept), dtype=np.intp)
         if len(which):
             self.classifiers = self.classifiers.joined(found.take(which))
-            self.errors = np.concatenate([self.errors, errors[which]])
-            self._values = np.concatenate([self._values, values[which]])
-            self._master.add(errors[which], values[which])
+            self.add(errors[which], values[which])
         return len(which)
-
-    def costs(self, at: Multipliers) -> FloatArray:
-        """``err(h) + lambda @ values(h)`` of every classifier."""
-        charged = np.flatnonzero(at.rows)
-        whole = np.array([0, len(charged)])
-        return np.asarray(self.errors + combine(self._values, whole, charged, at.rows[charged])[0])
-
-    def best_mixture(self, problem: Problem) -> MasterSolution:
-        return self._master.solve(problem)
-
-    def reached(self, weights: FloatArray) -> FloatArray:
-        """The value of every row under a mixture."""
-        return np.asarray(mix(self._values, weights))

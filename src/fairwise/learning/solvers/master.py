@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fairwise.learning.problem import Problem
 
 
+INFINITY = highspy.kHighsInf
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
 _MAX_GROUPS = 32  # beyond, they share so many: more make the programme slow, fewer need more rounds of cuts
 _CUTS_AT_ONCE = 512
@@ -115,8 +116,8 @@ class Master:
         self._cuts: list[_Cut] = []
         self._known: set[bytes] = set()
         self._cut_matrix = scipy.sparse.csr_array((0, len(problem)))
-        self._errors = np.empty(0)
-        self._values = np.empty((0, len(problem)), dtype=np.int8)
+        self.errors = np.empty(0)
+        self.values = np.empty((0, len(problem)), dtype=np.int8)
         self._inside = np.empty(0, dtype=np.intp)  # which columns are in the programme, in its order
         self._lp = quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
@@ -131,13 +132,13 @@ class Master:
             add_rows(self._lp, np.array([-INFINITY]), np.array([0.0]), entries)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.values)
 
     def add(self, errors: FloatArray, values: RowValues) -> None:
         """New columns: errors ``(k,)`` and the values of all rows ``(k, n_rows)``."""
         first = len(self)
-        self._errors = np.concatenate([self._errors, errors])
-        self._values = np.concatenate([self._values, values])
+        self.errors = np.concatenate([self.errors, errors])
+        self.values = np.concatenate([self.values, values])
         self._enter(np.arange(first, len(self)))
 
     def solve(self, problem: Problem) -> MasterSolution:
@@ -148,13 +149,13 @@ class Master:
             weights = np.zeros(len(self))
             weights[self._inside] = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
-            reached = mix(self._values, weights)
+            reached = self.row_values(weights)
             cuts = self._broken_cuts(problem, reached, primal)
             multipliers = self._multipliers(dual, len(problem))
             if cuts:
                 self._add_cuts(cuts, problem.row_limits)
                 continue
-            reduced = self._reduced_costs(multipliers, float(dual[0]))
+            reduced = self.costs(multipliers) - float(dual[0])  # that of ``sum p = 1``
             missed = np.intersect1d(np.flatnonzero(reduced < -FEASIBLE), self._outside)
             if not len(missed):
                 break
@@ -162,6 +163,16 @@ class Master:
         value = float(self._lp.getInfo().objective_function_value)
         self._leave(weights, reduced)
         return MasterSolution(value, weights, multipliers)
+
+    def costs(self, at: Multipliers) -> FloatArray:
+        """``err(h) + lambda @ values(h)`` of every column."""
+        charged = np.flatnonzero(at.rows)
+        whole = np.array([0, len(charged)])
+        return np.asarray(self.errors + combine(self.values, whole, charged, at.rows[charged])[0])
+
+    def row_values(self, weights: FloatArray) -> FloatArray:
+        """The value of every row under a mixture; the last columns may have no weight yet."""
+        return np.asarray(mix(self.values, weights))
 
     @property
     def _outside(self) -> IntArray:
@@ -178,13 +189,13 @@ class Master:
 
     def _enter(self, which: IntArray) -> None:
         """Put columns into the programme."""
-        on_cuts = _on_columns(self._cut_matrix, self._values[which])
+        on_cuts = _on_columns(self._cut_matrix, self.values[which])
         first_cut = 1 + self._n_budgets
         entries = []
         for column in on_cuts.T:
             touched = np.flatnonzero(column)
             entries.append((np.append(0, first_cut + touched), np.append(1.0, column[touched])))
-        add_columns(self._lp, self._errors[which], entries)
+        add_columns(self._lp, self.errors[which], entries)
         self._inside = np.append(self._inside, which)
 
     def _leave(self, weights: FloatArray, reduced: FloatArray) -> None:
@@ -197,13 +208,6 @@ class Master:
         out = out[np.isfinite(promise[out])]
         drop_columns(self._lp, len(self._groups) + out)
         self._inside = np.delete(self._inside, out)
-
-    def _reduced_costs(self, at: Multipliers, convexity: float) -> FloatArray:
-        """``err(h) + lambda @ values(h)`` minus the dual of ``sum p = 1``, of every column."""
-        charged = np.flatnonzero(at.rows)
-        whole = np.array([0, len(charged)])
-        costs = combine(self._values, whole, charged, at.rows[charged])[0]
-        return np.asarray(self._errors + costs - convexity)
 
     def _set_bounds(self, problem: Problem) -> None:
         limits = budget_limits(problem) / self._budget_scale
@@ -246,10 +250,10 @@ class Master:
                 np.concatenate([cut.rows for cut in cuts]),
                 np.cumsum([0, *(len(cut.rows) for cut in cuts)]),
             ),
-            shape=(len(cuts), self._values.shape[1]),
+            shape=(len(cuts), self.values.shape[1]),
         )
         self._cut_matrix = scipy.sparse.vstack([self._cut_matrix, block], format="csr")
-        on_columns = _on_columns(block, self._values[self._inside])
+        on_columns = _on_columns(block, self.values[self._inside])
         entries = []
         for cut, values in zip(cuts, on_columns, strict=True):
             touched = np.flatnonzero(values)
@@ -271,9 +275,6 @@ class Master:
 def _on_columns(cuts: Any, values: RowValues) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
     return np.asarray(combine(values, cuts.indptr, cuts.indices, cuts.data))
-
-
-INFINITY = highspy.kHighsInf
 
 
 def quiet_highs() -> Any:
@@ -307,7 +308,7 @@ def add_rows(
     upper: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
 ) -> None:
-    starts, indices, values = _packed(entries, len(lower))
+    starts, indices, values = _pack(entries, len(lower))
     lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
 
 
@@ -316,7 +317,7 @@ def add_columns(
     costs: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
 ) -> None:
-    starts, indices, values = _packed(entries, len(costs))
+    starts, indices, values = _pack(entries, len(costs))
     none, open_end = np.zeros(len(costs)), np.full(len(costs), INFINITY)
     lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
 
@@ -330,7 +331,7 @@ def drop_columns(lp: Any, which: IntArray) -> None:
     lp.setBasis(basis)
 
 
-def _packed(
+def _pack(
     entries: Sequence[tuple[IntArray, FloatArray]], length: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     if not entries:

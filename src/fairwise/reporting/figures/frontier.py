@@ -30,8 +30,8 @@ def frontier_figure(findings: Findings) -> Drawing | None:
 
     def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
-        points = [*_judges(axes, curve), *_panel(axes, curve), *_chosen(axes, curve)]
-        _plain_model(axes, findings)
+        points = [*_draw_judges(axes, curve), *_draw_panel(axes, curve), *_draw_chosen(axes, curve)]
+        _draw_plain_model(axes, findings)
         axes.set_xlabel(_KNOB[curve.knob][0])
         axes.set_title("People decided wrongly", color=palette.MUTED)
         percent_axis(axes.yaxis)
@@ -39,10 +39,10 @@ def frontier_figure(findings: Findings) -> Drawing | None:
         return points
 
     title = f"Error of the model as {_KNOB[curve.knob][1]} varies"
-    return draw("frontier", title, _described(findings, curve), height=300, simulated=findings.simulated, paint=paint)
+    return draw("frontier", title, _description(findings, curve), height=300, simulated=findings.simulated, paint=paint)
 
 
-def _panel(axes: Axes, curve: Curve) -> list[Tooltip]:
+def _draw_panel(axes: Axes, curve: Curve) -> list[Tooltip]:
     rows = curve.panel
     if rows.empty:
         return []
@@ -59,7 +59,7 @@ def _panel(axes: Axes, curve: Curve) -> list[Tooltip]:
     ]
 
 
-def _judges(axes: Axes, curve: Curve) -> list[Tooltip]:
+def _draw_judges(axes: Axes, curve: Curve) -> list[Tooltip]:
     points = []
     for judge, rows in curve.judges.groupby("judge", sort=False):
         axes.plot(rows[curve.knob], rows["error"], color=palette.SOFT, linewidth=0.8, alpha=0.5)
@@ -70,7 +70,7 @@ def _judges(axes: Axes, curve: Curve) -> list[Tooltip]:
     return points
 
 
-def _chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
+def _draw_chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
     chosen = curve.chosen
     if chosen is None:
         return []
@@ -86,7 +86,7 @@ def _chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
     return [Tooltip(axes, chosen.at, chosen.error, words)]
 
 
-def _plain_model(axes: Axes, findings: Findings) -> None:
+def _draw_plain_model(axes: Axes, findings: Findings) -> None:
     if findings.plain_error is None:
         return
     axes.axhline(findings.plain_error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
@@ -94,7 +94,7 @@ def _plain_model(axes: Axes, findings: Findings) -> None:
     annotate(axes, text, at, (2, -13), palette.MUTED, xycoords=("axes fraction", "data"))
 
 
-def _described(findings: Findings, curve: Curve) -> str:
+def _description(findings: Findings, curve: Curve) -> str:
     said = []
     if len(curve.panel):
         first, last = curve.panel.iloc[0], curve.panel.iloc[-1]

@@ -32,7 +32,7 @@ def judges_figure(findings: Findings) -> Drawing | None:
         points = []
         for axes, (measure, words) in zip(panels, _MEASURES.items(), strict=True):
             color = palette.ACCENT if measure == "share_kept" else palette.WARM
-            points += (_named if named else _ranked)(axes, asking, measure, color)
+            points += (_draw_named if named else _draw_ranked)(axes, asking, measure, color)
             axes.set_title(words)
         return points
 
@@ -52,7 +52,7 @@ def in_order(by_judge: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
+def _draw_named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
     places = range(len(judges))
     axes.plot(judges[measure], places, linestyle="none", marker="o", markersize=6, color=color)
     axes.set_yticks(places, [shortened(judge, 16) for judge in judges["judge"]])
@@ -61,7 +61,7 @@ def _named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[T
     return [Tooltip(axes, value, at, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
 
-def _ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
+def _draw_ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
     places = range(1, len(judges) + 1)
     axes.plot(places, judges[measure], linestyle="none", marker="o", markersize=3.5, color=color)
     axes.set_xlim(0, len(judges) + 1)

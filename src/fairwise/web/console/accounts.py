@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.tables import ROLES
-from fairwise.web.console import passwords
+from fairwise.web.console import login
 from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.console.login import TOO_MANY
 from fairwise.web.shared.attempts import Attempts, change_limits
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.web.console.rendering import Rendering
+    from fairwise.web.console.base import Rendering
     from fairwise.web.shared.host import Host
 
 
@@ -51,12 +51,12 @@ class AccountPages(ConsolePages):
         form = request.state.form
         name, role = form.text("name", operators.LONGEST_NAME), form.text("role", 16)
         password = form.fields.get("password", "")
-        problem = passwords.problem_with(password, form.fields.get("again", ""))
+        problem = login.problem_with(password, form.fields.get("again", ""))
         if not name or role not in ROLES:
             problem = "Give a name, and say whether this is an owner or a viewer"
         if problem:
             return await self._accounts(request, problem, name)
-        kept = await self._beside(passwords.hashed, password)
+        kept = await self._beside(login.hashed, password)
         add = partial(operators.add_operator, name=name, password_hash=kept, role=role, at=datetime.now(UTC))
         try:
             await self._noted(request, "account added", f"{role} {name}", add)
@@ -83,18 +83,18 @@ class AccountPages(ConsolePages):
 
     async def change(self, request: Request) -> Response:
         form, operator = request.state.form, request.state.operator
-        old, new = (form.fields.get(name, "")[: passwords.LONGEST + 1] for name in ("old", "password"))
+        old, new = (form.fields.get(name, "")[: login.LONGEST + 1] for name in ("old", "password"))
         limits = change_limits(operator.name)
         if not await self._beside(self._attempts.begin, *limits):
             return self._page(request, "password", 429, problem=TOO_MANY)
         before = await self._read(partial(operators.password_hash_of, operator_id=operator.id))
-        if before is None or not await self._beside(passwords.is_right, old, before):
+        if before is None or not await self._beside(login.is_right, old, before):
             return self._page(request, "password", 422, problem="The old password is not right")
         await self._beside(self._attempts.forgive, *limits)
-        problem = passwords.problem_with(new, form.fields.get("again", ""))
+        problem = login.problem_with(new, form.fields.get("again", ""))
         if problem:
             return self._page(request, "password", 422, problem=problem)
-        after = await self._beside(passwords.hashed, new)
+        after = await self._beside(login.hashed, new)
 
         def change(connection: Connection) -> None:
             if not operators.change_password(connection, operator.id, before, after):

@@ -11,19 +11,17 @@ from starlette.exceptions import HTTPException
 from fairwise.store.errors import NotAllowed, NotLoggedIn, StoreUnavailable
 from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.web.console.accounts import AccountPages
+from fairwise.web.console.base import Rendering
 from fairwise.web.console.downloads import DownloadPages
 from fairwise.web.console.fits import FitPages
 from fairwise.web.console.login import LoginPages
-from fairwise.web.console.one_participant import OneParticipantPages
 from fairwise.web.console.overview import OverviewPages
-from fairwise.web.console.participants import ParticipantsPages
+from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
 from fairwise.web.console.recruitment import ComingPages
-from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.results import ResultPages
 from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import MakingPages
-from fairwise.web.shared.security import Guard, TooLarge
-from fairwise.web.shared.timeouts import TooSlow
+from fairwise.web.shared.security import Guard, TooLarge, TooSlow
 
 if TYPE_CHECKING:
     from fastapi.responses import Response

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from fairwise.web.console.uploaded_people import UploadedPeople
+    from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.forms import Form
 
 _WORDS = {"title": 500, "question": 20_000, "treated_well": 500, "contact": 300}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from argon2 import PasswordHasher
+from argon2.exceptions import Argon2Error, InvalidHashError
 from starlette.exceptions import HTTPException
 
 from fairwise.store import operators
-from fairwise.web.console import devices, passwords
+from fairwise.store.operators import same_letters
 from fairwise.web.console.base import COOKIE, ConsolePages, Route
 from fairwise.web.shared.attempts import Attempts, login_limits
-from fairwise.web.shared.cookies import cookie_of
+from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -23,8 +26,87 @@ if TYPE_CHECKING:
 
     from fairwise.store.operators import Operator
     from fairwise.study.signing import Keys
-    from fairwise.web.console.rendering import Rendering
+    from fairwise.web.console.base import Rendering
     from fairwise.web.shared.host import Host
+
+
+# Browsers in which somebody logged in before, known again by a cookie: guessing elsewhere keeps nobody out of them.
+
+DEVICE_COOKIE = "fairwise_device"
+DEVICE_SECONDS = 90 * 24 * 3600
+"""So long a browser is known after it was last used to log in."""
+
+
+class Devices:
+    """Cookies that only this study could have made, each for one name; nothing is kept of them."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def new(self, name: str, password_hash: str) -> str:
+        """The cookie of a browser in which this name has just logged in by this password."""
+        said = f"{int(time.time())}.{self._keys.new()}"
+        return f"{said}.{self._keys.form(_subject(said, name, password_hash))}"
+
+    def known(self, name: str, password_hash: str, cookie: str) -> str | None:
+        """Which browser this is, if this name logged in by it; None for strangers.
+
+        With another password all browsers are strangers: whoever knew the old one must not guess the new one freely.
+        """
+        said, _, signature = cookie.rpartition(".")
+        if not self._keys.is_form(_subject(said, name, password_hash), signature):
+            return None
+        return said if time.time() - int(said.partition(".")[0]) < DEVICE_SECONDS else None
+
+
+def _subject(said: str, name: str, password_hash: str) -> str:
+    return f"device {said} {password_hash} {same_letters(name)}"
+
+
+# Passwords: kept as argon2 hashes, and checked in the same time whether there is such an account or not.
+
+SHORTEST = 12
+LONGEST = 200
+
+_NONE = "none "
+
+_hasher = PasswordHasher()
+
+
+def hashed(password: str) -> str:
+    """What is kept of a password."""
+    return _hasher.hash(password)
+
+
+def is_right(password: str, kept: str | None) -> bool:
+    """Whether this is the password; for nobody's account (None), or one without a password, it takes as long."""
+    real = None if kept is None or kept.startswith(_NONE) else kept
+    try:
+        return _hasher.verify(real or _nobodys(), password) and real is not None
+    except (Argon2Error, InvalidHashError):
+        return False
+
+
+def no_password() -> str:
+    """What is kept while an account has no password: nothing fits it, and it is another each time."""
+    return f"{_NONE}{secrets.token_urlsafe(18)}"
+
+
+def problem_with(password: str, again: str) -> str | None:
+    """What is wrong with a new password, in one sentence."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        return f"A password needs {SHORTEST} to {LONGEST} characters; a few words do well"
+    if len(set(password)) < 5:
+        return "This password repeats itself too much; a few words do well"
+    if password != again:
+        return "The two passwords differ"
+    return None
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher.hash("nobody has this password")
+
 
 _WRONG = "There is no account with this name and password"
 TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"
@@ -62,7 +144,7 @@ class LoginPages(ConsolePages):
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
         super().__init__(host, rendering)
-        self._attempts, self._devices = Attempts(host.path, host.keys), devices.Devices(host.keys)
+        self._attempts, self._devices = Attempts(host.path, host.keys), Devices(host.keys)
 
     async def ask(self, request: Request) -> Response:
         if request.state.operator is not None:
@@ -79,11 +161,11 @@ class LoginPages(ConsolePages):
         address = request.client.host if request.client else ""
         found = await self._read(partial(operators.credentials, name=name))
         kept = None if found is None else found[1]
-        device = self._devices.known(name, kept or "", cookie_of(request, devices.COOKIE) or "")
+        device = self._devices.known(name, kept or "", cookie_of(request, DEVICE_COOKIE) or "")
         limits = login_limits(name, address, device)
         if not await self._beside(self._attempts.begin, *limits):
             return await self._ask(request, TOO_MANY, name, 429)
-        if not await self._beside(passwords.is_right, password[: passwords.LONGEST + 1], kept) or found is None:
+        if not await self._beside(is_right, password[: LONGEST + 1], kept) or found is None:
             return await self._ask(request, _WRONG, name, 422)
         await self._beside(self._attempts.forgive, *limits)
         return await self._begin(request, name, *found)
@@ -108,7 +190,7 @@ class LoginPages(ConsolePages):
             "samesite": "strict",
         }
         response.set_cookie(COOKIE, token, **options)
-        response.set_cookie(devices.COOKIE, self._devices.new(name, password_hash), max_age=devices.SECONDS, **options)
+        response.set_cookie(DEVICE_COOKIE, self._devices.new(name, password_hash), max_age=DEVICE_SECONDS, **options)
         return response
 
     async def log_out(self, request: Request) -> Response:
@@ -130,10 +212,10 @@ class LoginPages(ConsolePages):
             return self._to("/login")
         form = request.state.form
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
-        problem = passwords.problem_with(password, form.fields.get("again", "")) if name else "Give a name"
+        problem = problem_with(password, form.fields.get("again", "")) if name else "Give a name"
         if problem:
             return self._page(request, "setup", 422, problem=problem, name=name)
-        kept, now = await self._beside(passwords.hashed, password), datetime.now(UTC)
+        kept, now = await self._beside(hashed, password), datetime.now(UTC)
         add = partial(operators.add_first_owner, name=name, password_hash=kept, at=now)
         made = await self._host.store.write(add)
         return self._to("/login") if made is None else await self._begin(request, name, made, kept)
@@ -153,10 +235,10 @@ class LoginPages(ConsolePages):
         operator, before = await self._of_link(request)
         form, now = request.state.form, datetime.now(UTC)
         password = form.fields.get("password", "")
-        problem = passwords.problem_with(password, form.fields.get("again", ""))
+        problem = problem_with(password, form.fields.get("again", ""))
         if problem:
             return self._page(request, "reset", 422, problem=problem, account=operator)
-        after = await self._beside(passwords.hashed, password)
+        after = await self._beside(hashed, password)
 
         def change(connection: Connection) -> bool:
             if not operators.change_password(connection, operator.id, before, after):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse, Response
 
-from fairwise.store.clock import days_off
+from fairwise.store.retention import days_off
 from fairwise.study.quality import NAMES
 from fairwise.web.console.base import ConsolePages, Route
-from fairwise.web.console.rate_chart import last_hour, whole_study
+from fairwise.web.console.charts import last_hour, whole_study
 from fairwise.web.shared.watch import LEFT_AFTER
 
 if TYPE_CHECKING:

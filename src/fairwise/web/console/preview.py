@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fairwise.study.cards import Card
     from fairwise.study.editions import Edition
-    from fairwise.web.console.uploaded_people import UploadedPeople
+    from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.forms import Form
 
 # Forms in a frame like this go nowhere, and nobody but the console may show it.

@@ -15,7 +15,7 @@ import segno
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from fairwise.store import invitations, panel_ids, rooms
+from fairwise.store import recruitment
 from fairwise.store.export import defused
 from fairwise.study.arrivals import PANELS, is_panel_id
 from fairwise.study.signing import Keys
@@ -87,24 +87,24 @@ class ComingPages(ConsolePages):
         if study is None:
             raise HTTPException(404)
         asked, state = request.query_params.get("page", ""), request.query_params.get("state", "")
-        everyone = await self._read(invitations.all_invited)
+        everyone = await self._read(recruitment.all_invited)
         found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
         pages = max(1, ceil(len(found) / _PAGE_SIZE))
         page = min(max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1), pages)
-        recruitment, base = study.settings.recruitment, self._base(request)
+        settings, base = study.settings.recruitment, self._base(request)
         return self._page(
             request,
             "coming",
             422 if problem else 200,
             problem=problem,
             base=base,
-            open_link=Address(f"{base}/") if recruitment.open else None,
-            panel=PANELS.get(recruitment.panel),
-            panel_link=f"{base}/{_PANEL_LINKS[recruitment.panel]}" if recruitment.panel else None,
-            signed=bool(recruitment.panel_keys),
-            listed=await self._read(panel_ids.how_many_listed),
+            open_link=Address(f"{base}/") if settings.open else None,
+            panel=PANELS.get(settings.panel),
+            panel_link=f"{base}/{_PANEL_LINKS[settings.panel]}" if settings.panel else None,
+            signed=bool(settings.panel_keys),
+            listed=await self._read(recruitment.how_many_listed),
             ids=ids,
-            rooms=await self._read(rooms.all_rooms),
+            rooms=await self._read(recruitment.all_rooms),
             links=found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE],
             found=len(found),
             everyone=len(everyone),
@@ -136,7 +136,7 @@ class ComingPages(ConsolePages):
         called = names or [""] * (number or 0)
         tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(called)]
         people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
-        keep = partial(invitations.invite_once, people=people, at=datetime.now(UTC))
+        keep = partial(recruitment.invite_once, people=people, at=datetime.now(UTC))
         await self._noted(request, "links made", str(len(called)), keep)
         base = self._base(request)
         made = [MadeLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
@@ -147,10 +147,10 @@ class ComingPages(ConsolePages):
         which = request.path_params["id"]
         at = datetime.now(UTC)
         known = which.isascii() and which.isdigit() and len(which) < 10
-        if not known or which not in {str(one.id) for one in await self._read(invitations.all_invited)}:
+        if not known or which not in {str(one.id) for one in await self._read(recruitment.all_invited)}:
             raise HTTPException(404)
         await self._noted(
-            request, "link revoked", which, partial(invitations.revoke_one, invitation_id=int(which), at=at)
+            request, "link revoked", which, partial(recruitment.revoke_one, invitation_id=int(which), at=at)
         )
         return self._to("/coming?done=link-revoked")
 
@@ -169,12 +169,12 @@ class ComingPages(ConsolePages):
         if not ids:
             return await self._coming(request, "Give the ids that may come, one in a line")
         marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
-        keep = partial(panel_ids.list_ids, marks=marks, at=datetime.now(UTC))
+        keep = partial(recruitment.list_ids, marks=marks, at=datetime.now(UTC))
         await self._noted(request, "ids listed", str(len(ids)), keep)
         return self._to("/coming?done=ids-listed")
 
     async def delete_list(self, request: Request) -> Response:
-        await self._noted(request, "list of ids deleted", "", panel_ids.delete_list)
+        await self._noted(request, "list of ids deleted", "", recruitment.delete_list)
         return self._to("/coming?done=ids-deleted")
 
     # Rooms
@@ -183,14 +183,16 @@ class ComingPages(ConsolePages):
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
             return await self._coming(request, "Give the room a name, such as Class 7b")
-        await self._noted(request, "room opened", name, partial(rooms.open_room, name=name, at=datetime.now(UTC)))
+        await self._noted(request, "room opened", name, partial(recruitment.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 
     async def close_room(self, request: Request) -> Response:
-        code = rooms.read_code(request.path_params["code"])
-        if await self._read(partial(rooms.find_room, code=code)) is None:
+        code = recruitment.read_code(request.path_params["code"])
+        if await self._read(partial(recruitment.find_room, code=code)) is None:
             raise HTTPException(404)
-        await self._noted(request, "room closed", code, partial(rooms.close_room, code=code, at=datetime.now(UTC)))
+        await self._noted(
+            request, "room closed", code, partial(recruitment.close_room, code=code, at=datetime.now(UTC))
+        )
         return self._to("/coming?done=room-closed")
 
 

@@ -16,8 +16,7 @@ from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.web.console import preview
 from fairwise.web.console.base import ConsolePages, Route
 from fairwise.web.console.choices import DESIGNS, KINDS, NO_OUTCOME, choices_of, first_values, mixed
-from fairwise.web.console.uploaded_people import HOURS_KEPT, MOST_BYTES, Uploads
-from fairwise.web.console.uploads import NoFile, receive_file
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, Uploads, receive_file
 from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
+    from fairwise.web.console.base import Rendering
     from fairwise.web.console.choices import Choices
-    from fairwise.web.console.rendering import Rendering
-    from fairwise.web.console.uploaded_people import UploadedPeople
+    from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.host import Host
 
 # What comes around the file: its name, and the token of the form.

@@ -20,12 +20,11 @@ from fairwise.web.participant.onboarding import PreparingPages
 from fairwise.web.participant.pairs import ParticipantPages
 from fairwise.web.participant.result import ResultPages
 from fairwise.web.participant.second_look import SecondLookPages
-from fairwise.web.shared.health import add_health
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
+from fairwise.web.shared.monitoring import add_health
 from fairwise.web.shared.pages import pages_of
-from fairwise.web.shared.security import Guard, TooLarge
-from fairwise.web.shared.static_files import read_static_files
-from fairwise.web.shared.timeouts import TooSlow
+from fairwise.web.shared.security import Guard, TooLarge, TooSlow
+from fairwise.web.shared.templating import read_static_files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from fairwise.store import pairs, participants
+from fairwise.store import answers, participants
 from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
@@ -101,8 +101,8 @@ class Asking:
             except Unknown:  # a personal link that nobody has used
                 me = None
         closed = stands.state == "closed"
-        answers = [] if me is None else await self._read(request, pairs.listed)
-        result = closed and stands.result_shown and any(answer is not None for _, answer in answers)
+        own = [] if me is None else await self._read(request, answers.listed)
+        result = closed and stands.result_shown and any(answer is not None for _, answer in own)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._in(request).not_open(
             me, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here

@@ -14,8 +14,7 @@ from starlette.exceptions import HTTPException
 
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
-from fairwise.store.invitations import invitation
-from fairwise.store.rooms import find_room, read_code
+from fairwise.store.recruitment import find_room, invitation, read_code
 from fairwise.study.arrivals import PANELS, ROOM, Arrival, Incomplete
 from fairwise.study.languages import marked
 from fairwise.study.panel_signatures import NotSigned
@@ -24,15 +23,15 @@ from fairwise.web.participant.base import COOKIE, Asking, while_open
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
-from fairwise.web.shared.cookies import cookie_of
 from fairwise.web.shared.forms import read_form
+from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
 
-    from fairwise.store.rooms import Room
+    from fairwise.store.recruitment import Room
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
     from fairwise.web.shared.pages import Pages

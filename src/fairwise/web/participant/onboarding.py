@@ -12,7 +12,7 @@ from fairwise.store.quotas import choose_relation
 from fairwise.study.languages import marked
 from fairwise.study.practice import check_questions
 from fairwise.web.participant.base import Asking
-from fairwise.web.shared.questions import TRIES
+from fairwise.web.shared.views import TRIES
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from fairwise.store import pairs, participants
+from fairwise.store import answers, participants
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
@@ -20,7 +20,7 @@ from fairwise.web.participant.base import Asking
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.result import announced
 from fairwise.web.shared import views
-from fairwise.web.shared.questions import LONGEST_CLOSING, LONGEST_WHY
+from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -110,7 +110,7 @@ class ParticipantPages(Asking):
             return await self._no_place(request)
         if who.stage != "pairs":
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
-        given = await self._read(request, pairs.listed)
+        given = await self._read(request, answers.listed)
         open_pairs = [position for position, answer in given if answer is None]
         return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
 
@@ -125,7 +125,7 @@ class ParticipantPages(Asking):
         position = request.path_params["position"]
         if not position.isascii() or not position.isdigit() or len(position) > 4:
             raise Unknown
-        shown = await self._read(request, pairs.shown, position=int(position), places=self._settings.pairs)
+        shown = await self._read(request, answers.shown, position=int(position), places=self._settings.pairs)
         if shown.answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
@@ -156,7 +156,7 @@ class ParticipantPages(Asking):
         if answer is None:
             return await self._pair(request, problem=self._in(request).say(CHOOSE), why=why, confidence=confidence)
         key = form.text("key", 32)
-        new = pairs.NewAnswer(
+        new = answers.NewAnswer(
             key=key,
             nonce=form.text("nonce", LONGEST_NONCE),
             answer=answer,
@@ -166,7 +166,7 @@ class ParticipantPages(Asking):
             at=datetime.now(UTC),
         )
         take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
-        keep = partial(pairs.record, shown_again=self._second_look.positions, before_first=take)
+        keep = partial(answers.record, shown_again=self._second_look.positions, before_first=take)
         try:
             position = await request.app.state.answering.record(self._hash(request), new, keep)
         except ChangedTooOften:
@@ -204,7 +204,7 @@ class ParticipantPages(Asking):
         return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
 
     async def _answered(self, request: Request) -> list[views.Answered]:
-        given = dict(await self._read(request, pairs.listed))
+        given = dict(await self._read(request, answers.listed))
         places = range(1, self._settings.pairs + 1)
         return [views.Answered(place, given.get(place), comes_later=place not in given) for place in places]
 
@@ -242,7 +242,7 @@ class ParticipantPages(Asking):
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
-        given = await self._read(request, pairs.listed)
+        given = await self._read(request, answers.listed)
         said = [f"{position} {answer}" for position, answer in given]
         return len(given), self._keys.receipt([self._folder.fingerprint, who.number, *said])
 

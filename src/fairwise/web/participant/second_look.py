@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from fastapi.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
-from fairwise.store import pairs, participants
+from fairwise.store import answers, participants
+from fairwise.store.answers import rounds
 from fairwise.store.errors import NotYet
-from fairwise.store.rounds import rounds
 from fairwise.study.second_thoughts import Said, second_thoughts
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared import views
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
 
-    from fairwise.store.pairs import Shown
+    from fairwise.store.answers import Rounds, Shown
     from fairwise.store.participants import Participant
-    from fairwise.store.rounds import Rounds
     from fairwise.study.cards import Card
     from fairwise.study.folder import StudyFolder
     from fairwise.study.second_thoughts import Compared, SecondThought
@@ -54,7 +53,7 @@ class SecondLookPages(Asking):
         await self._own_form(request)
         who = await self._who(request)
         if who.stage == "pairs":
-            given = await self._read(request, pairs.listed)
+            given = await self._read(request, answers.listed)
             if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
                 return self._to_own(request, "/closing")
             await self._write(request, participants.move_on, leaving="pairs", to="second_look")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 
-from fairwise.web.shared.cookies import cookie_of
+from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,15 +10,13 @@ from markupsafe import Markup
 from fairwise.study.arrivals import PANELS
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
-from fairwise.web.shared.questions import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES
-from fairwise.web.shared.static_files import read_static_files, version_of
-from fairwise.web.shared.templating import Pieces, environment_for
-from fairwise.web.shared.views import Pair
+from fairwise.web.shared.templating import Pieces, environment_for, read_static_files, version_of
+from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from fairwise.store.rooms import Room
+    from fairwise.store.recruitment import Room
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
     from fairwise.web.shared.views import Answered, Closing, Me, NotMe, Receipt, Result, Together, WayBack

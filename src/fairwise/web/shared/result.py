@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments.table import MEASURED_ONLY
+from fairwise.store.answers import judged
 from fairwise.store.fit_files import Fitted
-from fairwise.store.judged import judged
 from fairwise.web.shared.views import PairResult, PanelResult, Result
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -9,13 +10,58 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from fairwise.web.shared.timeouts import impatient
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from starlette.requests import HTTPConnection
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+# Bodies that never come to an end hold no place for ever.
+
+BODY_SECONDS = 30.0
+LEAST_RATE = 4096.0
+"""Bytes a second of a body, on average after its first half minute; the slowest phone sends more."""
+
+
+class TooSlow(Exception):  # noqa: N818 - a refusal, not an error
+    """A request whose body comes too slowly."""
+
+
+def impatient(receive: Receive) -> Receive:
+    """What is received of a body, as long as it comes fast enough; what comes after it may take its time."""
+    loop = asyncio.get_running_loop()
+    deadline, whole = loop.time() + BODY_SECONDS, False
+
+    async def receive_in_time() -> Message:
+        nonlocal deadline, whole
+        if whole:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise TooSlow from None
+        deadline += len(message.get("body", b"")) / LEAST_RATE
+        whole = not message.get("more_body", False)
+        return message
+
+    return receive_in_time
+
+
+# Cookies as they arrive.
+
+
+def cookie_of(visitor: HTTPConnection, name: str) -> str | None:
+    """Return a cookie's value, the last of several with one name.
+
+    Ours are tokens, and never in quotes. ``request.cookies`` would take the quotes off everybody's, also those that are
+    not ours, and in older versions of Python that takes the square of their length.
+    """
+    pairs = (pair.partition("=") for header in visitor.headers.getlist("cookie") for pair in header.split(";"))
+    return next((value.strip() for key, _, value in reversed(list(pairs)) if key.strip() == name), None)
+
 
 _log = logging.getLogger("fairwise")
 MOST_BYTES = 400 * 1024  # the three closing texts; a character is up to twelve bytes on its way

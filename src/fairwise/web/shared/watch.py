@@ -5,6 +5,7 @@ Only the answers of those who answered since the last picture are read again.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from contextlib import suppress
@@ -16,25 +17,79 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy.exc import DBAPIError
 
+from fairwise.judgments.agreement import krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.export import judgments
 from fairwise.store.progress import answers_of, outside, progress
-from fairwise.store.quotas import Quotas
-from fairwise.store.slots import anchor_coverage
+from fairwise.store.quotas import Quotas, anchor_coverage
 from fairwise.study.quality import NAMES, Flag, flags
-from fairwise.web.shared.agreement_so_far import AgreementClock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
+    from fairwise.judgments.agreement import Agreement
     from fairwise.store.progress import Answers, Outside, Progress
-    from fairwise.store.slots import AnchorCoverage
+    from fairwise.store.quotas import AnchorCoverage
     from fairwise.study.folder import StudyFolder
-    from fairwise.web.shared.agreement_so_far import AgreementSoFar
+
+
+# Agreement among all who answered so far: computed beside everything else, and not too often.
+
+_log = logging.getLogger("fairwise")
+_SECONDS = 30.0
+"""It is computed anew at most so often, if there are new answers."""
+
+_SHARE = 0.05
+"""And never for more than this share of the time."""
+
+
+@dataclass(frozen=True)
+class AgreementSoFar:
+    """What is known, as of when."""
+
+    agreement: Agreement
+    at: datetime
+
+
+class AgreementClock:
+    """Keeps the last value; a thread of its own makes the next one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = Lock()
+        self._state: Hashable = None
+        self._next = 0.0
+        self._running = False
+        self.last: AgreementSoFar | None = None
+
+    def ask(self, state: Hashable) -> AgreementSoFar | None:
+        """What is known; `state` changes with the answers, and if it did, a new value is on its way."""
+        with self._lock:
+            due = state != self._state and not self._running and time.monotonic() >= self._next
+            if due:
+                self._running, self._state = True, state
+                Thread(target=self._compute, name="fairwise-agreement", daemon=True).start()
+        return self.last
+
+    def _compute(self) -> None:
+        start = time.monotonic()
+        try:
+            at = datetime.now(UTC)
+            with self._engine.connect() as connection:
+                said = judgments(connection)
+            self.last = AgreementSoFar(krippendorff_alpha(said), at)
+        except DBAPIError as error:  # it is tried again with the next answers
+            _log.warning("Agreement could not be computed: %s", error.orig)
+        finally:
+            took = time.monotonic() - start
+            with self._lock:
+                self._running, self._next = False, time.monotonic() + max(_SECONDS, took / _SHARE)
+
 
 _FRESH_SECONDS = 2.0
 LEFT_AFTER = timedelta(minutes=30)

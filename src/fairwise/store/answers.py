@@ -1,15 +1,14 @@
-"""The pairs someone is shown, and their answers: every version kept, one current."""
+"""The pairs someone is shown, and their answers: every version kept, one current, of each round the last."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.judgments import Answer
+from fairwise.judgments.answer import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
-from fairwise.store.rounds import FIRST, SECOND
 from fairwise.store.study_state import STATE, refuse_unless_open
 from fairwise.store.tables import answers, appearances, participants, repeats
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     Said = tuple[str, str, int | None]
+
 
 MOST_VERSIONS = 50
 """How often a pair can be answered, all changes counted."""
@@ -230,3 +230,77 @@ def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said
     if version not in known and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
         connection.execute(sa.insert(repeats), {**form, "version": version})
     return True
+
+
+# Answers before and after a participant's second look. Both are kept; of each round, the last version stands.
+
+FIRST, SECOND = 1, 2
+
+_latest_of_its_round = (
+    sa.select(sa.func.max(_versions.c.version))
+    .where(_versions.c.appearance_id == answers.c.appearance_id, _versions.c.round == answers.c.round)
+    .correlate(answers)
+    .scalar_subquery()
+)
+LAST_OF_EACH_ROUND = (answers.c.appearance_id == appearances.c.id) & (answers.c.version == _latest_of_its_round)
+"""Joins an appearance with its answer in each round that has one."""
+
+_GIVEN = (
+    sa.select(appearances.c.position, appearances.c.a, appearances.c.b, answers.c.answer, answers.c.round)
+    .select_from(participants)
+    .join(appearances, appearances.c.participant_id == participants.c.id)
+    .join(answers, LAST_OF_EACH_ROUND)
+    .where(participants.c.token_hash == sa.bindparam("token_hash"))
+    .order_by(appearances.c.position, answers.c.round)
+)
+
+
+class Rounds(NamedTuple):
+    """What was said about a pair before the second look, and what is current."""
+
+    position: int
+    a: str
+    b: str
+    first: Answer
+    current: Answer
+
+
+def rounds(connection: Connection, token_hash: bytes) -> list[Rounds]:
+    """All pairs that a participant answered, in order."""
+    found: dict[int, Rounds] = {}
+    for position, a, b, text, _ in connection.execute(_GIVEN, {"token_hash": token_hash}):
+        answer = Answer(text)
+        first = found[position].first if position in found else answer
+        found[position] = Rounds(position, a, b, first, answer)
+    return list(found.values())
+
+
+# The pairs that a participant judged, each with the answer that is current.
+
+
+class Judged(NamedTuple):
+    """A pair with its answer, `a` on the left."""
+
+    position: int
+    a: str
+    b: str
+    design: str
+    answer: Answer
+
+
+def anyone_answered(connection: Connection) -> bool:
+    """Whether there is any answer at all."""
+    return connection.execute(sa.select(answers.c.id).limit(1)).first() is not None
+
+
+def judged(connection: Connection, number: int) -> list[Judged]:
+    """All pairs that the participant of this number answered, in order."""
+    query = (
+        sa.select(appearances.c.position, appearances.c.a, appearances.c.b, appearances.c.design, answers.c.answer)
+        .select_from(participants)
+        .join(appearances, appearances.c.participant_id == participants.c.id)
+        .join(answers, CURRENT)
+        .where(participants.c.number == number)
+        .order_by(appearances.c.position)
+    )
+    return [Judged(*row[:4], Answer(row.answer)) for row in connection.execute(query)]

@@ -1,0 +1,229 @@
+"""Who may come, and how: personal links, rooms with a code, and ids of a panel."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import sqlalchemy as sa
+
+from fairwise.store.erasure import note_deletion
+from fairwise.store.tables import invitations, panel_ids, participants, rooms, withdrawals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+# Personal links: one for each person, which leads them to the consent page first and later to where they were.
+
+InvitationState = Literal["invited", "revoked", "withdrawn"]
+
+
+class Invited(NamedTuple):
+    """A personal link that was made; the link itself is kept nowhere."""
+
+    id: int
+    name: str
+    made_at: datetime
+    state: str
+    """invited, revoked, withdrawn or, once someone began by it, used."""
+
+    number: int | None
+    """Of the participant who began by it."""
+
+
+_INVITED = sa.select(
+    invitations.c.id,
+    invitations.c.name,
+    invitations.c.made_at,
+    sa.case(
+        (participants.c.id.is_not(None), "used"),
+        (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
+        (invitations.c.revoked_at.is_not(None), "revoked"),
+        else_="invited",
+    ),
+    participants.c.number,
+).outerjoin(participants, participants.c.token_hash == invitations.c.token_hash)
+
+
+def invite(connection: Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> None:
+    """Keep the links of these people: the hash of each one's token, and what the operator calls them."""
+    rows = [{"token_hash": token_hash, "name": name, "made_at": at} for token_hash, name in people]
+    connection.execute(sa.insert(invitations), rows)
+
+
+def invitation(connection: Connection, token_hash: bytes) -> InvitationState | None:
+    """What became of a link that nobody takes part by; None if there never was one."""
+    row = connection.execute(
+        sa.select(invitations.c.revoked_at, invitations.c.withdrawn_on).where(invitations.c.token_hash == token_hash)
+    ).one_or_none()
+    if row is None:
+        return None
+    if row.withdrawn_on is not None:
+        return "withdrawn"
+    return "invited" if row.revoked_at is None else "revoked"
+
+
+def all_invited(connection: Connection) -> list[Invited]:
+    """Every personal link, the last one first."""
+    return [Invited(*row) for row in connection.execute(_INVITED.order_by(invitations.c.id.desc()))]
+
+
+def invite_once(connection: Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> int:
+    """The same for a form that may be sent again: links that are there already are left alone; returns how many not."""
+    wanted = dict(people)
+    there = set(connection.execute(sa.select(invitations.c.token_hash)).scalars())
+    new = [(token_hash, name) for token_hash, name in wanted.items() if token_hash not in there]
+    if new:
+        invite(connection, new, at)
+    return len(new)
+
+
+def revoke_one(connection: Connection, invitation_id: int, at: datetime) -> bool:
+    """Let nobody begin by this link; returns whether there is such a link. Who began by it goes on."""
+    return _revoke(connection, invitations.c.id == invitation_id, at)
+
+
+def revoke(connection: Connection, token_hash: bytes, at: datetime) -> bool:
+    """The same by the hash of the link's token."""
+    return _revoke(connection, invitations.c.token_hash == token_hash, at)
+
+
+def _revoke(connection: Connection, which: sa.ColumnElement[bool], at: datetime) -> bool:
+    revoked = connection.execute(
+        sa.update(invitations).where(which).values(revoked_at=sa.func.coalesce(invitations.c.revoked_at, at))
+    )
+    return bool(revoked.rowcount)
+
+
+# Rooms: a class or a meeting whose people come with a code.
+
+# Nothing that looks or sounds like something else on a wall.
+_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+_LENGTH = 6
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room, and how many came by its code."""
+
+    id: int
+    name: str
+    code: str
+    is_open: bool
+    started: int
+    finished: int
+
+
+_LISTED = (
+    sa.select(
+        rooms.c.id,
+        rooms.c.name,
+        rooms.c.code,
+        rooms.c.closed_at.is_(None),
+        sa.func.count(participants.c.id),
+        sa.func.count(participants.c.finished_at),
+    )
+    .outerjoin(participants, participants.c.room_id == rooms.c.id)
+    .group_by(rooms.c.id)
+    .order_by(rooms.c.id)
+)
+
+
+def open_room(connection: Connection, name: str, at: datetime) -> str:
+    """Make a room; returns its code."""
+    code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+    connection.execute(sa.insert(rooms), {"name": name, "code": code, "made_at": at})
+    return code
+
+
+def close_room(connection: Connection, code: str, at: datetime) -> bool:
+    """Let nobody else in by this code; returns whether there is such a room. Who is in goes on."""
+    closed = connection.execute(
+        sa.update(rooms).where(rooms.c.code == code).values(closed_at=sa.func.coalesce(rooms.c.closed_at, at))
+    )
+    return bool(closed.rowcount)
+
+
+def all_rooms(connection: Connection) -> list[Room]:
+    """Every room in the order in which they were made."""
+    return [Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in connection.execute(_LISTED)]
+
+
+def find_room(connection: Connection, code: str) -> Room | None:
+    """The room of a code."""
+    row = connection.execute(_LISTED.where(rooms.c.code == code)).one_or_none()
+    return None if row is None else Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5])
+
+
+def read_code(typed: str) -> str:
+    """Return a code as it was made, however it was typed.
+
+    >>> read_code(" abc-def ")
+    'ABCDEF'
+    """
+    return "".join(letter for letter in typed.upper() if letter in _LETTERS)[:16]
+
+
+# Ids of a panel: those that may come or withdrew, kept as keyed hashes, and those that several say they have.
+
+
+def how_many_listed(connection: Connection) -> int:
+    """How many ids may come; 0 for all of them."""
+    return connection.execute(sa.select(sa.func.count()).select_from(panel_ids)).scalar_one()
+
+
+def may_come(connection: Connection, mark: bytes | None) -> bool:
+    """Whether there is no list, or this id is on it."""
+    listed = sa.select(panel_ids.c.mark)
+    if connection.execute(listed.where(panel_ids.c.mark == mark)).first() is not None:
+        return True
+    return connection.execute(listed.limit(1)).first() is None
+
+
+def list_ids(connection: Connection, marks: Iterable[bytes], at: datetime) -> int:
+    """Put ids on the list; returns how many were not on it yet."""
+    there = set(connection.execute(sa.select(panel_ids.c.mark)).scalars())
+    new = [{"mark": mark, "added_at": at} for mark in dict.fromkeys(marks) if mark not in there]
+    if new:
+        connection.execute(sa.insert(panel_ids), new)
+    return len(new)
+
+
+def delete_list(connection: Connection) -> int:
+    """From now on any id may come; returns how many were on the list."""
+    gone = connection.execute(sa.delete(panel_ids)).rowcount
+    if gone:
+        note_deletion(connection)
+    return gone
+
+
+def withdrawal_mark(mark: bytes, *, signed: bool) -> bytes:
+    """What is kept of an id that withdrew; another where the panel `signed` for whoever did."""
+    return hashlib.sha256(b"signed " + mark).digest() if signed else mark
+
+
+def withdrew(connection: Connection, mark: bytes, *, signed: bool) -> bool:
+    """Whether someone with this id withdrew; to whoever the panel `signed` for, whether they did so themselves."""
+    marks = [withdrawal_mark(mark, signed=vouched) for vouched in {True, signed}]
+    gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark.in_(marks))
+    return connection.execute(gone).first() is not None
+
+
+def same_ids(connection: Connection) -> dict[int, list[int]]:
+    """By number of a participant, those of others who say that they have the same id."""
+    which = participants.c.came_by, participants.c.panel_id
+    several = sa.select(*which).where(which[1].is_not(None)).group_by(*which).having(sa.func.count() > 1).subquery()
+    same = (several.c.came_by == which[0]) & (several.c.panel_id == which[1])
+    rows = connection.execute(sa.select(participants.c.number, *which).join(several, same).order_by("number")).all()
+    together: dict[tuple[str, str], list[int]] = {}
+    for number, *whose in rows:
+        together.setdefault(tuple(whose), []).append(number)
+    return {
+        number: [other for other in numbers if other != number] for numbers in together.values() for number in numbers
+    }
