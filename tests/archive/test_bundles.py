@@ -233,10 +233,10 @@ def test_a_coarse_bundle_has_neither_times_nor_words_and_can_be_checked(study: S
         for number in range(1, study.settings.pairs + 1):
             visit.answer(mine, number, why=words)
         visit.post(f"{mine}/closing", **hidden(visit.get(f"{mine}/closing")), rules=words, comments=words)
-        store = visit.client.app.state.store  # type: ignore[attr-defined]
+        store = visit.store
         store.change_now(partial(exclude, number=1, reason=words, by="Ada", at=datetime.now(UTC)))
         for coarse in (False, True):
-            store.read_now(lambda c, coarse=coarse: write_bundle(file, study, c, coarse=coarse))
+            store.read_now(partial(write_bundle, file, study, coarse=coarse))
             content = b"".join(read_bundle(file).files.values())
             assert (words.encode() in content) is not coarse
             assert verify_bundle(file).coarse is coarse

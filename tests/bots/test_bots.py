@@ -23,9 +23,10 @@ from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.store import export
+from fairwise.store.identity import FILE
 from fairwise.store.snapshot import snapshot
 from fairwise.study.new_study import new_study
-from fairwise.web.participant.app import create_app
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +63,8 @@ def serve() -> Iterator[Callable[..., str]]:
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(study: StudyFolder, database: str | Path, prefix: str = "") -> str:
-        app: Any = create_app(study, database, prefix=prefix)
+        (study.path / FILE).unlink(missing_ok=True)  # one study is served with several databases here
+        app = Site(study.path, database, prefix)
 
         async def proxy(scope: Any, receive: Any, send: Any) -> None:
             """Takes the prefix away, as a reverse proxy does."""

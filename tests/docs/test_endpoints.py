@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from tests.support.small_study import study_maker
+from tests.support.visits import visiting
 
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.participant.app import participant_app
 from fairwise.web.shared.monitoring import PATH as METRICS
-
-if TYPE_CHECKING:
-    import pytest
 
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"
 
@@ -23,11 +20,12 @@ def _listed(heading: str) -> list[tuple[str, ...]]:
     return re.findall(r"^\| (GET|POST) \| `([^`]+)` \| (.*?) \|", part, re.MULTILINE)
 
 
-def test_of_participants_and_of_those_who_watch(tmp_path_factory: pytest.TempPathFactory) -> None:
-    app = participant_app(study_maker(tmp_path_factory)(), "")
+def test_of_participants_and_of_those_who_watch(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(), tmp_path / "study.sqlite") as visit:
+        routes = participant_app(visit.site.services).routes
     answered = {
         (method, getattr(route, "path_format", ""))
-        for route in app.routes
+        for route in routes
         for method in getattr(route, "methods", None) or ()
         if method != "HEAD"
     }

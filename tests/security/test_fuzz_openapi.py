@@ -15,6 +15,9 @@ from tests.support.attacked import copied, good_visit, prepared
 from tests.support.raw_asgi import Asked, send
 from tests.support.tried import Tried, how_many
 
+from fairwise.web.console.app import create_console
+from fairwise.web.participant.app import participant_app
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -41,8 +44,8 @@ def test_the_whole_api(tried: Tried, ready: Any, tmp_path: Path, app: str, who: 
     study, database, attacked = ready
     cookies = _cookies(attacked)
     with copied(study, database, tmp_path / "copy") as site, asyncio.Runner() as loop:
-        routes = site._study if app == "study" else site._console
-        described: Any = document(routes, attacked)  # type: ignore[arg-type]
+        pages = participant_app(site.services) if app == "study" else create_console(site.host)
+        described: Any = document(pages, attacked)
         operations = [found.ok() for found in schemathesis.openapi.from_dict(described).get_all_operations()]  # type: ignore[union-attr]
         assert len(operations) >= (30 if app == "study" else 50)
         for operation in operations:

@@ -22,8 +22,8 @@ from fairwise.errors import InputError, ModelFileError
 from fairwise.judgments import parquet
 from fairwise.learning.model import files
 from fairwise.web import protocol, server
+from fairwise.web.app import Site
 from fairwise.web.console import uploads
-from fairwise.web.participant.app import create_app
 from fairwise.web.shared import security
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def test_a_head_that_never_ends_is_hung_up_on(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
-    app = create_app(make_study(), tmp_path / "study.sqlite")
+    app = Site(make_study().path, tmp_path / "study.sqlite")
     with listening(app, http=protocol.LimitedProtocol) as address:
         port = int(address.rpartition(":")[2])
         for sent in (b"", b"GET / HTTP/1.1\r\nhost: x\r\nx-a: "):

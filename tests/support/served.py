@@ -14,7 +14,7 @@ from fairwise.datasets.people_file import PeopleFile
 from fairwise.store import export
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.study.new_study import new_study
-from fairwise.web.participant.app import create_app
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
     told = {"title": "Who goes home", "treated_well": "to go home", "pairs": PAIRS, **choices}
     study = new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told)
     database = folder / "study.sqlite"
-    with listening(create_app(study, database)) as address:
+    with listening(Site(study.path, database)) as address:
         yield Served(address, database)
 
 

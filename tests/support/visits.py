@@ -1,4 +1,4 @@
-"""A participant's browser without JavaScript, on the app of a study."""
+"""A participant's browser without JavaScript, on the site of a study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from fairwise.store import export
-from fairwise.web.participant.app import create_app
+from fairwise.store.identity import FILE
+from fairwise.study.editions import SETTINGS
+from fairwise.study.settings import StudySettings
+from fairwise.web.app import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +27,20 @@ if TYPE_CHECKING:
 
 
 class Visit:
-    """A browser without JavaScript, on a study's app."""
+    """A browser without JavaScript, on a study's site."""
 
     def __init__(self, client: TestClient, prefix: str = "") -> None:
         self.client, self.prefix = client, prefix
         self.seen: list[str] = []
 
     @property
+    def site(self) -> Site:
+        assert isinstance(self.client.app, Site)
+        return self.client.app
+
+    @property
     def store(self) -> Store:
-        store: Store = self.client.app.state.store  # type: ignore[attr-defined]
-        return store
+        return self.site.host.store
 
     def get(self, path: str) -> Response:
         return self._kept(self.client.get(path))
@@ -88,7 +95,28 @@ def _hidden(text: str) -> dict[str, str]:
 
 
 @contextmanager
+def any_database(folder: Path) -> Iterator[None]:
+    """A folder keeps to the database that it was first served with; here it forgets for a while which one that is."""
+    file = folder / FILE
+    kept = file.read_bytes() if file.exists() else None
+    file.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+        if kept is not None:
+            file.write_bytes(kept)
+
+
+@contextmanager
 def visiting(study: StudyFolder, database: str | Path, *, prefix: str = "") -> Iterator[Visit]:
-    app = create_app(study, database, prefix=prefix)
-    with TestClient(app, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client:
+    """Serve a study with these settings, whatever its file says so far."""
+    file = study.path / SETTINGS
+    if StudySettings.read(file) != study.settings:
+        file.write_text(study.settings.toml(), encoding="utf-8")
+    site = Site(study.path, database, prefix)
+    with (
+        any_database(study.path),
+        TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client,
+    ):
         yield Visit(client, prefix)

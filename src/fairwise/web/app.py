@@ -16,8 +16,10 @@ from fairwise.web.console.app import create_console
 from fairwise.web.console.base import Rendering
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.app import participant_app
+from fairwise.web.participant.base import Services
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply
 
@@ -48,7 +50,8 @@ class Site:
         self._given = (path, database, prefix)
         self._host: Host | None = None
         self._console: ASGIApp | None = None
-        self._study: Starlette | None = None
+        self._study: ASGIApp | None = None
+        self._services: Services | None = None
         self._housekeeper: Housekeeper | None = None
         self._looker: ThreadPoolExecutor | None = None
         self._looking: Future[None] | None = None
@@ -61,6 +64,13 @@ class Site:
         if self._host is None:
             raise RuntimeError("the site has not been opened")
         return self._host
+
+    @property
+    def services(self) -> Services:
+        """Those of the study as it is served now."""
+        if self._services is None:
+            raise RuntimeError("there is no study yet")
+        return self._services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -112,14 +122,14 @@ class Site:
         self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
         move_prices_out(host.path, host.store)
         self._console = create_console(self._host)
-        self._study = self._study_app()
+        self._serve_study()
         self._looker = ThreadPoolExecutor(1, "fairwise-looker")
 
     def close(self) -> None:
         if self._looker is not None:
             self._looker.shutdown()
-        if self._study is not None:
-            self._study.state.answering.close()
+        if self._services is not None:
+            self._services.answering.close()
         self.host.close()
 
     async def _keep_up(self) -> None:
@@ -140,9 +150,10 @@ class Site:
         """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
         try:
             if self.host.refresh():
-                before, self._study = self._study, self._study_app()
+                before = self._services
+                self._serve_study()
                 if before is not None:
-                    before.state.answering.close()
+                    before.answering.close()
         except StoreUnavailable as error:
             self._complain(f"The database cannot be used at the moment: {error}")
         except Exception as error:  # noqa: BLE001 - the log says what it was
@@ -156,21 +167,15 @@ class Site:
             self._complaint = what
             _log.error("%s", what)
 
-    def _study_app(self) -> Starlette:
-        host = self.host
-        if host.study is None:
-            return _nothing_yet(host)
-        app = participant_app(host.study, host.prefix)
-        app.state.store, app.state.database, app.state.host = host.store, host.database, host
-        app.state.housekeeper = self._housekeeper
-        app.state.answering = answering(host.study, host.store, host.database)
-        return app
-
-
-class _NoAnswers:
-    """Before there is a study."""
-
-    def close(self) -> None: ...
+    def _serve_study(self) -> None:
+        host, study = self.host, self.host.study
+        if study is None:
+            self._study = _nothing_yet(host)
+            return
+        assert self._housekeeper is not None
+        pages, taking = pages_of(study, host.prefix), answering(study, host.store, host.database)
+        self._services = Services(host, study, pages, taking, self._housekeeper)
+        self._study = participant_app(self._services)
 
 
 def _nothing_yet(host: Host) -> Starlette:
@@ -184,6 +189,4 @@ def _nothing_yet(host: Host) -> Starlette:
         )
         return HTMLResponse(html, status)
 
-    app = application([static_route(), *monitoring.health_routes()], page, {})
-    app.state.answering, app.state.store = _NoAnswers(), host.store
-    return app
+    return application([static_route(), *monitoring.health_routes(host.store)], page, {})

@@ -341,4 +341,4 @@ def test_the_housekeeper_goes_on_after_whatever_went_wrong(make_study: Any, tmp_
     monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 0.01)
     with visiting(make_study(), tmp_path / "study.sqlite") as visit:
         while not tried.wait(0.05):
-            visit.client.app.state.housekeeper.wake()  # type: ignore[attr-defined]
+            visit.site.services.housekeeper.wake()

@@ -57,9 +57,15 @@ def active_places(study: StudyFolder, number: int = 1) -> list[int]:
     return [place for place, pair in enumerate(study.places(number, number - 1), start=1) if pair is None]
 
 
+def model_of(visit: Visit) -> answering.CommonModel:
+    taking = visit.site.services.answering
+    assert isinstance(taking, answering.ActiveAnswering)
+    return taking._model
+
+
 def wait_until_learned(visit: Visit) -> None:
     """Until the thread that learns has nothing left to do."""
-    learned = visit.client.app.state.answering._model._learning  # type: ignore[attr-defined]
+    learned = model_of(visit)._learning
     if learned is not None:
         learned.result()
 
@@ -196,7 +202,7 @@ def test_going_on_after_a_restart(study: StudyFolder, tmp_path: Path) -> None:
         assert models
     for number in range(2, PAIRS + 1):
         with visiting(study, database) as visit:
-            newest = visit.client.app.state.answering._model.now  # type: ignore[attr-defined]
+            newest = model_of(visit).now
             assert newest.model_id == visit.rows(answer_models)
             page = visit.get(mine)
             assert page.url.path == f"{mine}/pair/{number}"
@@ -254,6 +260,9 @@ def test_what_is_learned_leaves_out_those_who_withdrew(visit: Visit) -> None:
 
 def test_scores_are_seen_nowhere(make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
     made = make_study(pairs=PAIRS, design=DESIGN)
+    with visiting(made, tmp_path / "without.sqlite") as visit:
+        take_part(visit)
+        without = {(row.a, row.b) for row in laid_out(visit).values()}
     scores = [0.123454321 + k / 32 for k in range(12)]
     pd.DataFrame({"id": made.person_ids, "score": scores}).to_parquet(made.path / SCORES)
     study = StudyFolder.open(made.path)
@@ -263,9 +272,6 @@ def test_scores_are_seen_nowhere(make_study: Callable[..., StudyFolder], tmp_pat
         for score in scores:
             assert str(score)[:6] not in "".join(visit.seen)
             assert str(score)[:6] not in str(everything)
-    with visiting(made, tmp_path / "without.sqlite") as visit:
-        take_part(visit)
-        without = {(row.a, row.b) for row in laid_out(visit).values()}
     with visiting(study, tmp_path / "study.sqlite") as visit:
         assert {(row.a, row.b) for row in laid_out(visit).values()} != without  # they matter
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from fairwise.store.tables import metadata, participants
 from fairwise.study.languages import language
-from fairwise.web.participant.app import create_app
+from fairwise.web.app import Site
 from fairwise.web.shared.language_choice import LANGUAGE_COOKIE, preferred
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def study(make_study: Any) -> StudyFolder:
 
 @pytest.fixture
 def client(study: StudyFolder, tmp_path: Path) -> Iterator[TestClient]:
-    app = create_app(study, tmp_path / "study.sqlite")
+    app = Site(study.path, tmp_path / "study.sqlite")
     headers = {"sec-fetch-site": "same-origin"}
     with TestClient(app, base_url="https://study.example", headers=headers) as opened:
         yield opened
@@ -97,7 +97,7 @@ def test_no_other_language_can_be_chosen(client: TestClient, asked: str) -> None
 
 
 def test_a_study_in_one_language_asks_nobody(make_study: Any, tmp_path: Path) -> None:
-    app = create_app(make_study(), tmp_path / "study.sqlite")
+    app = Site(make_study().path, tmp_path / "study.sqlite")
     with TestClient(app, base_url="https://study.example") as client:
         page = client.get("/?lang=de", headers={"accept-language": "de", "cookie": f"{LANGUAGE_COOKIE}=de"})
         assert spoken(page) == "en"
@@ -163,7 +163,8 @@ def test_who_agreed_agreed_to_the_text_they_read(client: TestClient, study: Stud
     for code in ("en", "de"):
         page = client.get(f"/?lang={code}")
         client.post(action(page), data={**hidden(page), "decision": "agree"})
-    store: Any = client.app.state.store  # type: ignore[attr-defined]
+    assert isinstance(client.app, Site)
+    store = client.app.host.store
     versions = store.read_now(
         lambda connection: connection.execute(sa.select(participants.c.consent_version)).scalars().all()
     )
@@ -184,7 +185,8 @@ def test_the_own_link_brings_the_language_to_another_device(client: TestClient) 
 def test_choosing_a_language_changes_nothing_on_the_server(client: TestClient) -> None:
     page = client.get("/")
     mine = client.post(action(page), data={**hidden(page), "decision": "agree"}).url.path.removesuffix("/task")
-    store: Any = client.app.state.store  # type: ignore[attr-defined]
+    assert isinstance(client.app, Site)
+    store = client.app.host.store
 
     def everything() -> Any:
         return store.read_now(lambda c: [c.execute(sa.select(table)).all() for table in metadata.sorted_tables])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from fairwise.store import answers, participants
 from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
+from fairwise.study.signing import Keys
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.language_choice import PARAMETER, language_of
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from fairwise.store.housekeeping import Housekeeper
     from fairwise.store.participants import Participant
-    from fairwise.store.store import Store
     from fairwise.study.editions import Edition
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
+    from fairwise.web.participant.answering import Answering
+    from fairwise.web.shared.host import Host
     from fairwise.web.shared.pages import Pages
 
     Handler = Callable[[Request], Awaitable[Response]]
@@ -38,13 +41,27 @@ COOKIE = "fairwise_participant"
 """By which a device knows who began on it."""
 
 
+@dataclass(frozen=True)
+class Services:
+    """What the pages of a study work with, as long as its files stay as they are."""
+
+    host: Host
+    study: StudyFolder
+    pages: Mapping[str, Pages]
+    """In each of the study's languages."""
+
+    answering: Answering
+    housekeeper: Housekeeper
+
+
 class Asking:
     """What every page of a participant needs to know, and where it may lead."""
 
-    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
-        self._folder, self._settings = folder, folder.settings
-        self._pages, self._keys, self._prefix = pages, keys, prefix
-        self._quotas = Quotas.of(folder.settings)
+    def __init__(self, services: Services) -> None:
+        self._services, self._pages = services, services.pages
+        self._folder, self._settings = services.study, services.study.settings
+        self._keys, self._quotas = Keys(self._folder.secret), Quotas.of(self._settings)
+        self._store, self._prefix = services.host.store, services.host.prefix
         wanted = {
             "relation": bool(self._settings.relations),
             "check": self._settings.comprehension_check,
@@ -70,15 +87,15 @@ class Asking:
 
     # Paused and closed. Pages go by what was known a second ago at most; whatever is written is checked with it.
 
-    def _is_open(self, request: Request) -> bool:
-        host = getattr(request.app.state, "host", None)
-        return host is None or host.standing.state == "open"
+    @property
+    def _is_open(self) -> bool:
+        return self._services.host.standing.state == "open"
 
     def _while_open(self, answer: Handler) -> Handler:
         """Own pages are shut while the study is, but for those who have come to an end."""
 
         async def answer_while_open(request: Request) -> Response:
-            if not self._is_open(request) and "token" in request.path_params:
+            if not self._is_open and "token" in request.path_params:
                 try:
                     who = await self._who(request)
                 except Unknown:
@@ -93,7 +110,7 @@ class Asking:
         self, request: Request, resume: str | None = None, not_me: views.NotMe | None = None, way_here: str = ""
     ) -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
-        stands = await self._store(request).read(standing)
+        stands = await self._store.read(standing)
         sent = dict((await read_form(request)).fields) if request.method == "POST" else None
         me = self._me(request) if "token" in request.path_params else None
         if me is not None:
@@ -117,20 +134,16 @@ class Asking:
     def _edition(self, request: Request) -> Edition:
         return self._folder.editions[language_of(request.scope)]
 
-    def _store(self, request: Request) -> Store:
-        store: Store = request.app.state.store
-        return store
-
     def _hash(self, request: Request) -> bytes:
         return self._keys.hashed(request.path_params["token"])
 
     async def _read(self, request: Request, question: Callable[..., Any], **more: Any) -> Any:
-        return await self._store(request).read(partial(question, token_hash=self._hash(request), **more))
+        return await self._store.read(partial(question, token_hash=self._hash(request), **more))
 
     async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
         """A change of this participant's, while the study is open."""
         own = partial(change, token_hash=self._hash(request), **more)
-        return await self._store(request).write(partial(while_open, change=own))
+        return await self._store.write(partial(while_open, change=own))
 
     async def _who(self, request: Request) -> Participant:
         who: Participant = await self._read(request, participants.find)

@@ -27,15 +27,11 @@ from fairwise.web.shared.forms import read_form
 from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.requests import Request
     from starlette.routing import Route
 
     from fairwise.store.recruitment import Room
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
-    from fairwise.web.shared.pages import Pages
+    from fairwise.web.participant.base import Services
 
 _DAY = 24 * 3600
 _MONTH = 30 * _DAY
@@ -59,10 +55,10 @@ class Resumed(NamedTuple):
 class ArrivalPages(Asking):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
-    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
-        super().__init__(folder, pages, keys, prefix)
-        self._attempts = Attempts(folder.path, keys)
-        self._panel = PanelDoor(self._settings.recruitment, keys)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._attempts = Attempts(self._folder.path, self._keys)
+        self._panel = PanelDoor(self._settings.recruitment, self._keys)
 
     def routes(self) -> list[Route]:
         return [
@@ -82,9 +78,9 @@ class ArrivalPages(Asking):
         try:
             sent = self._panel.visitor(request.query_params)
         except (Incomplete, NotSigned):
-            return self._incomplete(request) if self._is_open(request) else await self.not_open(request)
+            return self._incomplete(request) if self._is_open else await self.not_open(request)
         visitor = sent or Visitor(Arrival.by_open_link())
-        if sent is not None or self._settings.recruitment.open or not self._is_open(request):
+        if sent is not None or self._settings.recruitment.open or not self._is_open:
             return await self._ask_consent(request, visitor)
         resume = await self._resumed(request, visitor)
         page = self._in(request).closed_door(
@@ -159,7 +155,7 @@ class ArrivalPages(Asking):
             raise HTTPException(403)
         typed = form.text("code", 40)
         code = read_code(typed)
-        room = await self._store(request).read(partial(find_room, code=code))
+        room = await self._store.read(partial(find_room, code=code))
         if room is None or not room.is_open:
             return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM), typed)
         return self._to(f"/room/{code}")
@@ -170,7 +166,7 @@ class ArrivalPages(Asking):
             return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM))
         visitor = Visitor(Arrival.into_room(found.code))
         resume = await self._resumed(request, visitor)
-        if resume is None or not self._is_open(request):
+        if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
         # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
         not_me, way = self._not_me(visitor, resume), self._way_here(visitor)
@@ -190,7 +186,7 @@ class ArrivalPages(Asking):
 
     async def _room(self, request: Request) -> Room | None:
         code = read_code(request.path_params["code"])
-        return await self._store(request).read(partial(find_room, code=code))
+        return await self._store.read(partial(find_room, code=code))
 
     def _code_form(self) -> str:
         return self._keys.form("room")
@@ -200,16 +196,16 @@ class ArrivalPages(Asking):
     async def _ask_consent(self, request: Request, visitor: Visitor, problem: str | None = None) -> Response:
         arrival = visitor.arrival
         resume, way = await self._resumed(request, visitor), self._way_here(visitor)
-        if not self._is_open(request):
+        if not self._is_open:
             if arrival.came_by == ROOM:  # devices go from hand to hand
                 resume = None
             return await self.not_open(request, _path(resume), self._not_me(visitor, resume), way)
         if resume is None and arrival.came_by in PANELS:
             look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
-            state = await self._store(request).read(partial(look, contests=visitor.contests))
+            state = await self._store.read(partial(look, contests=visitor.contests))
             if state is not None:
                 return self._refused(request, visitor, state)
-        if resume is None and await self._is_full(request):
+        if resume is None and await self._is_full():
             return self._refused(request, visitor, Full())
         page = self._in(request).consent(
             start_key=arrival.start_key,
@@ -241,7 +237,7 @@ class ArrivalPages(Asking):
             if token is None:
                 continue
             try:
-                came = await self._store(request).read(partial(participants.came, token_hash=self._keys.hashed(token)))
+                came = await self._store.read(partial(participants.came, token_hash=self._keys.hashed(token)))
             except Unknown:
                 continue
             if token == own:
@@ -252,9 +248,9 @@ class ArrivalPages(Asking):
                 return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and came.panel_signed))
         return None
 
-    async def _is_full(self, request: Request) -> bool:
+    async def _is_full(self) -> bool:
         at = datetime.now(UTC)
-        return self._quotas.most > 0 and await self._store(request).read(partial(self._quotas.are_full, at=at))
+        return self._quotas.most > 0 and await self._store.read(partial(self._quotas.are_full, at=at))
 
     async def consent(self, request: Request) -> Response:
         form = await read_form(request)
@@ -284,9 +280,7 @@ class ArrivalPages(Asking):
         in_room = arrival.came_by == ROOM
         most = recruitment.most_from_address_in_rooms if in_room else recruitment.most_from_address
         try:
-            await self._store(request).read(
-                partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys)))
-            )
+            await self._store.read(partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys))))
         except Unknown:
             begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
             return await asyncio.get_running_loop().run_in_executor(None, begin)
@@ -342,7 +336,7 @@ class ArrivalPages(Asking):
             contests=visitor.contests,
         )
         start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
-        await self._store(request).write(partial(while_open, change=start))
+        await self._store.write(partial(while_open, change=start))
         response = self._to(f"/p/{token}")
         response.set_cookie(
             COOKIE,

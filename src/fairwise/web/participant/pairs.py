@@ -14,6 +14,7 @@ from fairwise.store import answers, participants
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
+from fairwise.store.study_state import standing
 from fairwise.study.arrivals import PANELS
 from fairwise.study.recruitment_settings import filled
 from fairwise.web.participant.base import Asking
@@ -23,15 +24,11 @@ from fairwise.web.shared import views
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from starlette.requests import Request
     from starlette.routing import Route
 
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.signing import Keys
+    from fairwise.web.participant.base import Handler, Services
     from fairwise.web.participant.second_look import SecondLookPages
-    from fairwise.web.shared.pages import Pages
 
 LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
@@ -40,17 +37,9 @@ _ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
 class ParticipantPages(Asking):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
-    def __init__(
-        self,
-        folder: StudyFolder,
-        pages: Mapping[str, Pages],
-        keys: Keys,
-        prefix: str,
-        invited: Callable[[Request], Awaitable[Response]],
-        second_look: SecondLookPages,
-    ) -> None:
+    def __init__(self, services: Services, invited: Handler, second_look: SecondLookPages) -> None:
         """`invited` answers those whose personal link nobody has used yet."""
-        super().__init__(folder, pages, keys, prefix)
+        super().__init__(services)
         self._invited, self._second_look = invited, second_look
         recruitment = self._settings.recruitment
         quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
@@ -166,7 +155,7 @@ class ParticipantPages(Asking):
         take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
         keep = partial(answers.record, shown_again=self._second_look.positions, before_first=take)
         try:
-            position = await request.app.state.answering.record(self._hash(request), new, keep)
+            position = await self._services.answering.record(self._hash(request), new, keep)
         except ChangedTooOften:
             return self._changed_too_often(request)
         except Full:
@@ -235,7 +224,7 @@ class ParticipantPages(Asking):
         came, recruitment = await self._read(request, participants.came), self._settings.recruitment
         back = f"{self._me(request).path}/back" if recruitment.completion_url else None
         way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
-        result = await announced(request, self._folder.path)
+        result = announced(await self._store.read(standing), self._folder.path)
         return HTMLResponse(self._in(request).thanks(self._me(request), receipt, way_back, result))
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
@@ -256,11 +245,10 @@ class ParticipantPages(Asking):
         came = await self._read(request, participants.came)
         mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
-        store = self._store(request)
-        if await store.write(forget):  # whether the study is open or not
+        if await self._store.write(forget):  # whether the study is open or not
             with suppress(StoreUnavailable, OSError):  # then the housekeeper does it
-                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, store)
-        request.app.state.housekeeper.wake()
+                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, self._store)
+        self._services.housekeeper.wake()
         response = self._to("/withdrawn")
         self._forget_device(response)
         return response

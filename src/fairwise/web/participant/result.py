@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from fairwise.store.study_state import Standing
     from fairwise.web.shared.views import Result
 
 
@@ -32,8 +33,7 @@ class ResultPages(Asking):
 
     async def result(self, request: Request) -> Response:
         """Those who still answer are led back to where they are: what others said is no help for that."""
-        who, store = await self._who(request), self._store(request)
-        stands = await store.read(standing)
+        who, stands = await self._who(request), await self._store.read(standing)
         if not stands.result_shown or (who.stage != "finished" and stands.state != "closed"):
             raise NotYet
         chosen, language = stands.chosen_job_id, language_of(request.scope)
@@ -44,17 +44,14 @@ class ResultPages(Asking):
                 return None
             return result_of(connection, self._folder, job, who.number, language, who.finished_at)
 
-        result = await store.read(found)
+        result = await self._store.read(found)
         if result is None:
             raise NotYet
         return HTMLResponse(self._in(request).result(self._me(request), result))
 
 
-async def announced(request: Request, study: Path) -> str:
+def announced(stands: Standing, study: Path) -> str:
     """Say what the last page tells about the result: that it can be seen now, perhaps later, or never."""
-    stands = await request.app.state.store.read(standing)
     if stands.result_shown and stands.chosen_job_id is not None:
         return "now"
-    # Without outcomes there is never a model, and without a console nobody could choose one.
-    possible = (study / OUTCOME).exists() and hasattr(request.app.state, "host")
-    return "later" if possible else "never"
+    return "later" if (study / OUTCOME).exists() else "never"  # without outcomes there is never a model

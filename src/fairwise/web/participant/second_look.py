@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from fairwise.store.answers import Rounds, Shown
     from fairwise.store.participants import Participant
     from fairwise.study.cards import Card
-    from fairwise.study.folder import StudyFolder
     from fairwise.study.second_thoughts import Compared, SecondThought
-    from fairwise.study.signing import Keys
-    from fairwise.web.shared.pages import Pages
+    from fairwise.web.participant.base import Services
 
 _REMEMBERED = 1000
 
@@ -39,8 +37,8 @@ _REMEMBERED = 1000
 class SecondLookPages(Asking):
     """Its page, and what other pages must know about it."""
 
-    def __init__(self, folder: StudyFolder, pages: Mapping[str, Pages], keys: Keys, prefix: str) -> None:
-        super().__init__(folder, pages, keys, prefix)
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
         # They are needed for every page and every change of mind, take tens of milliseconds, and stay the same.
         self._remembered = lru_cache(_REMEMBERED)(self._found)
 

@@ -150,22 +150,21 @@ def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
 # For those who watch whether the server is there, and whether it can do its work.
 
 
-def health_routes() -> list[Route]:
+def health_routes(store: Store) -> list[Route]:
     """`/healthz` (also `/health`): the process answers. `/readyz`: the database is ours and takes what is written."""
-    return [
-        Route("/healthz", _alive, methods=["GET"]),
-        Route("/health", _alive, methods=["GET"]),
-        Route("/readyz", _ready, methods=["GET"]),
-    ]
+
+    async def alive(_request: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    async def ready(_request: Request) -> Response:
+        problem = await _trouble(store)
+        return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
+
+    return [Route("/healthz", alive), Route("/health", alive), Route("/readyz", ready)]
 
 
-async def _alive(_request: Request) -> Response:
-    return PlainTextResponse("ok")
-
-
-async def _ready(request: Request) -> Response:
+async def _trouble(store: Store) -> str:
     """In a few words why not: whoever asks may be anyone."""
-    store: Store = request.app.state.store
     try:
         problem = await store.read(partial(_problem, own=store.identity))
     except StoreUnavailable:
@@ -175,7 +174,7 @@ async def _ready(request: Request) -> Response:
             await store.check_writing()
         except StoreUnavailable:
             problem = "the database cannot be written to"
-    return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
+    return problem
 
 
 def _problem(connection: Connection, own: str | None) -> str:
