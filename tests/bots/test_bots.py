@@ -22,6 +22,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.store import export
+from fairwise.store.identity import FILE
 from fairwise.store.snapshot import snapshot
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
@@ -62,6 +63,7 @@ def serve() -> Iterator[Callable[..., str]]:
     running: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(study: StudyFolder, database: str | Path, prefix: str = "") -> str:
+        (study.path / FILE).unlink(missing_ok=True)  # one study is served with several databases here
         app = Site(study.path, database, prefix)
 
         async def proxy(scope: Any, receive: Any, send: Any) -> None:

@@ -11,6 +11,9 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from fairwise.store import export
+from fairwise.store.identity import FILE
+from fairwise.study.editions import SETTINGS
+from fairwise.study.settings import StudySettings
 from fairwise.web.app import Site
 
 if TYPE_CHECKING:
@@ -92,7 +95,28 @@ def _hidden(text: str) -> dict[str, str]:
 
 
 @contextmanager
+def any_database(folder: Path) -> Iterator[None]:
+    """A folder keeps to the database that it was first served with; here it forgets for a while which one that is."""
+    file = folder / FILE
+    kept = file.read_bytes() if file.exists() else None
+    file.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+        if kept is not None:
+            file.write_bytes(kept)
+
+
+@contextmanager
 def visiting(study: StudyFolder, database: str | Path, *, prefix: str = "") -> Iterator[Visit]:
+    """Serve a study with these settings, whatever its file says so far."""
+    file = study.path / SETTINGS
+    if StudySettings.read(file) != study.settings:
+        file.write_text(study.settings.toml(), encoding="utf-8")
     site = Site(study.path, database, prefix)
-    with TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client:
+    with (
+        any_database(study.path),
+        TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client,
+    ):
         yield Visit(client, prefix)

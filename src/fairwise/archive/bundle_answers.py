@@ -20,6 +20,7 @@ from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import GivenAnswer
 from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 # Sums of the same numbers differ in the last digits between machines.
 _CLOSE = 1e-6
-_ANSWERING = ("pairs", "second_look", "finished")
+_ANSWERED = (*ANSWERING, Stage.FINISHED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +88,13 @@ class GivenAnswers:
             for number, at in zip(self.people["number"], self.people["consented_at"], strict=True)
         }
         for number, position, at in zip(*(self.said[c] for c in ("number", "position", "answered_at")), strict=True):
-            if stages[number] not in _ANSWERING:
+            if stages[number] not in _ANSWERED:
                 raise self._refuse((number, position), f"is of someone who had only come to {stages[number]!r}")
             if datetime.fromisoformat(at) < agreed[number]:
                 raise self._refuse((number, position), f"came at {at}, before they agreed to take part")
         for number, ended in zip(self.people["number"], self.people["finished_at"], strict=True):
             who = f"{self.path}: participant {number}"
-            if (stages[number] == "finished") != (ended != ""):
+            if (stages[number] == Stage.FINISHED) != (ended != ""):
                 raise InputError(f"{who} is at {stages[number]!r}, and finished at {ended!r}, which cannot be")
             if ended and datetime.fromisoformat(ended) < agreed[number]:
                 raise InputError(f"{who} finished at {ended}, before they agreed to take part")
@@ -107,9 +108,9 @@ class GivenAnswers:
             return
         first: dict[Place, str] = {}
         again: dict[str, list[Place]] = {
-            number: [] for number in self.people.loc[self.people["stage"] == "second_look", "number"]
+            number: [] for number in self.people.loc[self.people["stage"] == Stage.SECOND_LOOK, "number"]
         }
-        finished = set(self.people.loc[self.people["stage"] == "finished", "number"])
+        finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position, turn, answer in zip(
             *(self.said[c] for c in ("number", "position", "round", "answer")), strict=True
         ):
@@ -146,7 +147,7 @@ class GivenAnswers:
 
     def _check_ends(self) -> None:
         """Who finished has answered everything and closed; nobody else has closed."""
-        finished = set(self.people.loc[self.people["stage"] == "finished", "number"])
+        finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position in zip(self.shown["number"], self.shown["position"], strict=True):
             if number in finished and (number, position) not in self.current:
                 raise InputError(f"{self.path}: participant {number} finished, but pair {position} has no answer")

@@ -31,6 +31,7 @@ from fairwise.errors import InputError
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.editions import version_of
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,7 @@ def verify(bundle: Bundle) -> Verified:
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
     return Verified(
         participants=len(people),
-        finished=int((people["stage"] == "finished").sum()),
+        finished=int((people["stage"] == Stage.FINISHED).sum()),
         pairs=len(shown),
         active=int((shown["design"] == ACTIVE).sum()),
         answers=len(given.current),

@@ -260,6 +260,9 @@ def test_what_is_learned_leaves_out_those_who_withdrew(visit: Visit) -> None:
 
 def test_scores_are_seen_nowhere(make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
     made = make_study(pairs=PAIRS, design=DESIGN)
+    with visiting(made, tmp_path / "without.sqlite") as visit:
+        take_part(visit)
+        without = {(row.a, row.b) for row in laid_out(visit).values()}
     scores = [0.123454321 + k / 32 for k in range(12)]
     pd.DataFrame({"id": made.person_ids, "score": scores}).to_parquet(made.path / SCORES)
     study = StudyFolder.open(made.path)
@@ -269,9 +272,6 @@ def test_scores_are_seen_nowhere(make_study: Callable[..., StudyFolder], tmp_pat
         for score in scores:
             assert str(score)[:6] not in "".join(visit.seen)
             assert str(score)[:6] not in str(everything)
-    with visiting(made, tmp_path / "without.sqlite") as visit:
-        take_part(visit)
-        without = {(row.a, row.b) for row in laid_out(visit).values()}
     with visiting(study, tmp_path / "study.sqlite") as visit:
         assert {(row.a, row.b) for row in laid_out(visit).values()} != without  # they matter
 

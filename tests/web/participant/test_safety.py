@@ -116,7 +116,8 @@ def test_a_stage_that_is_switched_off_holds_nobody_back(make_study: Any, tmp_pat
             right = {"order": "a_at_least_b", "either": "no_constraint", "change": "yes"}
             page = visit.post(f"{mine}/check", **hidden(page), **right)
         assert page.url.path == f"{mine}/{stage}"
-    after = replace(make_study(practice=False), secret=before.secret)
+    settings = before.settings.model_copy(update={"comprehension_check": False, "practice": False})
+    after = replace(before, settings=settings)
     with visiting(after, tmp_path / "study.sqlite") as visit:
         page = visit.get(mine)
         assert page.url.path == f"{mine}/{stage}"
