@@ -29,6 +29,11 @@ document.getElementById("told").textContent = `${self.origin} ${cookies}`;
 </script></body></html>"""
 
 
+def read_json(study: Path, job_id: int, name: str) -> Any:
+    """What ``summary.json`` or ``frontier.json`` of a fit says."""
+    return json.loads((job_folder(study, job_id) / name).read_text(encoding="utf-8"))
+
+
 def wanted(**changes: Any) -> dict[str, Any]:
     """Settings of a fit as a job keeps them."""
     basic = {"name": "First try", "estimator": "tree", "favorable_label": "outcome-1-never"}
