@@ -42,7 +42,7 @@ _ANSWERING = ("pairs", "second_look", "finished")
 
 
 @dataclass(frozen=True, eq=False)
-class GivenAnswers:
+class AnswerCheck:
     """Who was there, what they were shown and what they said, every cell checked already."""
 
     path: Path
@@ -158,7 +158,7 @@ class GivenAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class ActiveChoices:
+class ActivePairCheck:
     """All that a bundle says about how its active pairs were chosen."""
 
     path: Path
@@ -167,7 +167,7 @@ class ActiveChoices:
     """By number; nothing had been learned under the empty one."""
 
     @classmethod
-    def of(cls, path: Path, bundle: Bundle, nobody: StudyChooser) -> ActiveChoices:
+    def of(cls, path: Path, bundle: Bundle, nobody: StudyChooser) -> ActivePairCheck:
         """Read the models; refuse a bundle that cannot say how its pairs were chosen."""
         if ANSWER_MODELS not in bundle.files:
             raise InputError(f"{path}: {ANSWER_MODELS} is missing, without which active pairs cannot be checked")
