@@ -19,7 +19,7 @@ from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import GivenAnswer
-from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.contradictions import PairAnswer, contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,11 +135,11 @@ class AnswerCheck:
                 f"{self.path}: participant {number} came to the second look, but pair {missing[0]} has no answer"
             )
         looks = {person: self.study.cards[person].rows for _, a, b in rows for person in (a, b)}
-        said = [Said(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
-        thoughts = second_thoughts(said, looks)
-        if not thoughts:
+        said = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
+        found = contradictions(said, looks)
+        if not found:
             raise InputError(f"{self.path}: participant {number} came to a second look, but had nothing to look at")
-        shown_again = {str(pair.position) for thought in thoughts for pair in thought.pairs}
+        shown_again = {str(pair.position) for one in found for pair in one.pairs}
         for place in places:
             if place[1] not in shown_again:
                 raise self._refuse(place, "is of a second look, in which that pair was not shown")
