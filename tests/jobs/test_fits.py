@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from tests.support.fits import read_json
 from tests.support.fitting import answered, ended, study_of, submitted, until, working
 
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder, read_json
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.study.folder import OUTCOME
 

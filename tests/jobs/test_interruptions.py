@@ -16,6 +16,7 @@ import pandas as pd
 import psutil
 import pytest
 import sqlalchemy as sa
+from tests.support.fits import read_json
 from tests.support.fitting import ended, job_of, killed, submitted, until, working
 
 from fairwise.errors import InputError
@@ -28,7 +29,6 @@ from fairwise.store.fit_files import (
     SCORES,
     SUMMARY,
     job_folder,
-    read_json,
     unfinished_folder,
 )
 from fairwise.store.tables import jobs as table

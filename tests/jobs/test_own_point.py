@@ -18,7 +18,7 @@ from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import Job
-from fairwise.study.fit_settings import FitSettings
+from fairwise.study.fit_choices import FitChoices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def data_of(seed: int, **settings: Any) -> FitData:
     asked = {"name": "One", "estimator": "tree", "gamma": 0.05, "eta": 0.02, "favorable_label": "1", **settings}
     said = Judgments(rows, people=people)
     return FitData(
-        FitSettings.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True
+        FitChoices.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True
     )
 
 

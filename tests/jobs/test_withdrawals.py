@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from tests.support.fits import read_json
 from tests.support.fitting import NOW, answered, ended, job_of, study_of, submitted, until, working
 from tests.support.traces import files_with, traces_of
 
@@ -32,7 +33,6 @@ from fairwise.store.fit_files import (
     SCORES,
     SUMMARY,
     job_folder,
-    read_json,
     unfinished_folder,
 )
 from fairwise.store.housekeeping import move_prices_out, tidy_fits

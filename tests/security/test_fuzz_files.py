@@ -22,7 +22,7 @@ from fairwise.archive.bundle import write_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.study.fit_settings import FitSettings
+from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import read_text, safe_html
@@ -85,10 +85,10 @@ def read_people(path: Path) -> None:
     found.groups(["town"])
 
 
-def fit_settings(path: Path) -> None:
+def fit_choices(path: Path) -> None:
     content = json.loads(path.read_bytes())
     if isinstance(content, dict):
-        FitSettings.checked(content)
+        FitChoices.checked(content)
 
 
 def only_json(data: bytes, rng: Random) -> bytes:
@@ -151,7 +151,7 @@ TABLES: dict[str, Target] = {
     "fit settings": Target(
         json.dumps({"name": "First", "favorable_label": "1", "gamma": 0.1, "eta": 0.0}).encode(),
         only_json,
-        fit_settings,
+        fit_choices,
         ".json",
     ),
 }

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
 from fairwise.store.jobs import end, submit, take
-from fairwise.study.fit_settings import FitSettings
+from fairwise.study.fit_choices import FitChoices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +29,15 @@ document.getElementById("told").textContent = `${self.origin} ${cookies}`;
 </script></body></html>"""
 
 
+def read_json(study: Path, job_id: int, name: str) -> Any:
+    """What ``summary.json`` or ``frontier.json`` of a fit says."""
+    return json.loads((job_folder(study, job_id) / name).read_text(encoding="utf-8"))
+
+
 def wanted(**changes: Any) -> dict[str, Any]:
     """Settings of a fit as a job keeps them."""
     basic = {"name": "First try", "estimator": "tree", "favorable_label": "outcome-1-never"}
-    return FitSettings.checked({**basic, **changes}).model_dump(mode="json")
+    return FitChoices.checked({**basic, **changes}).model_dump(mode="json")
 
 
 def point(eta: float, error: float, given_up: list[dict[str, Any]], asked: int = 20, **changes: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import GivenAnswer
-from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.contradictions import PairAnswer, contradictions
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _ANSWERED = (*ANSWERING, Stage.FINISHED)
 
 
 @dataclass(frozen=True, eq=False)
-class GivenAnswers:
+class AnswerCheck:
     """Who was there, what they were shown and what they said, every cell checked already."""
 
     path: Path
@@ -136,11 +136,11 @@ class GivenAnswers:
                 f"{self.path}: participant {number} came to the second look, but pair {missing[0]} has no answer"
             )
         looks = {person: self.study.cards[person].rows for _, a, b in rows for person in (a, b)}
-        said = [Said(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
-        thoughts = second_thoughts(said, looks)
-        if not thoughts:
+        said = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
+        found = contradictions(said, looks)
+        if not found:
             raise InputError(f"{self.path}: participant {number} came to a second look, but had nothing to look at")
-        shown_again = {str(pair.position) for thought in thoughts for pair in thought.pairs}
+        shown_again = {str(pair.position) for one in found for pair in one.pairs}
         for place in places:
             if place[1] not in shown_again:
                 raise self._refuse(place, "is of a second look, in which that pair was not shown")
@@ -159,7 +159,7 @@ class GivenAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class ActiveChoices:
+class ActivePairCheck:
     """All that a bundle says about how its active pairs were chosen."""
 
     path: Path
@@ -168,7 +168,7 @@ class ActiveChoices:
     """By number; nothing had been learned under the empty one."""
 
     @classmethod
-    def of(cls, path: Path, bundle: Bundle, nobody: StudyChooser) -> ActiveChoices:
+    def of(cls, path: Path, bundle: Bundle, nobody: StudyChooser) -> ActivePairCheck:
         """Read the models; refuse a bundle that cannot say how its pairs were chosen."""
         if ANSWER_MODELS not in bundle.files:
             raise InputError(f"{path}: {ANSWER_MODELS} is missing, without which active pairs cannot be checked")

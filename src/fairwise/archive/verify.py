@@ -24,7 +24,7 @@ from fairwise.archive.bundle import (
     read_bundle,
     rows_of,
 )
-from fairwise.archive.bundle_answers import ActiveChoices, GivenAnswers
+from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
 from fairwise.archive.bundle_tables import checked_tables
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
@@ -90,10 +90,10 @@ def verify(bundle: Bundle) -> Verified:
     people, shown, said = (tables[name] for name in (PARTICIPANTS, SCHEDULE, ANSWERS))
     _check_manifest(bundle, study, people)
     _check_schedule(path, study, people, shown)
-    given = GivenAnswers(path, study, people, shown, said, tables[CLOSINGS])
+    given = AnswerCheck(path, study, people, shown, said, tables[CLOSINGS])
     given.check()
     if nobody is not None:
-        _check_active(ActiveChoices.of(path, bundle, nobody), study, people, shown, said)
+        _check_active(ActivePairCheck.of(path, bundle, nobody), study, people, shown, said)
     elif len(tables[ANSWER_MODELS]):
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
     return Verified(
@@ -178,7 +178,7 @@ def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair |
 
 
 def _check_active(
-    active: ActiveChoices, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame, said: pd.DataFrame
+    active: ActivePairCheck, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame, said: pd.DataFrame
 ) -> None:
     """Every active pair is chosen again."""
     active.check_order(rows_of(said))

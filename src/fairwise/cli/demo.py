@@ -216,9 +216,9 @@ def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
     from functools import partial
 
     from fairwise.store.jobs import submit
-    from fairwise.study.fit_settings import FitSettings
+    from fairwise.study.fit_choices import FitChoices
 
-    settings = FitSettings.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
     return int(_changed(study, job))
 

@@ -13,7 +13,7 @@ from fairwise.judgments import Judgments
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import note_participants
 from fairwise.study.cards import ID
-from fairwise.study.fit_settings import FitSettings
+from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import PEOPLE, StudyFolder
 from fairwise.tables.ids import text_of
 from fairwise.tables.parquet import read_parquet
@@ -37,7 +37,7 @@ _NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erase
 class FitData:
     """Sent whole to whichever machine works on it, which needs neither the study's folder nor its database."""
 
-    settings: FitSettings
+    settings: FitChoices
     people: pd.DataFrame
     outcome: pd.Series[Any]
     judgments: Judgments
@@ -64,7 +64,7 @@ class FitData:
 def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     """Check what is asked and read what it needs; `kept` holds the answers with which the job was first begun."""
     study = StudyFolder.open(folder)
-    settings = FitSettings.checked(job.settings, study)
+    settings = FitChoices.checked(job.settings, study)
     if not (kept / _RELATIONS).exists():
         who = who_answered(finished_only=settings.finished_only)
         numbers = store.change_now(partial(note_participants, job=job, who=who))
@@ -80,7 +80,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     return FitData(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
 
 
-def _keep(connection: Connection, settings: FitSettings, names: set[str], kept: Path) -> None:
+def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: Path) -> None:
     said = judgments(connection, finished_only=settings.finished_only)
     said = said.select(judge for judge in said.judges if judge in names)  # of whom it is written down
     if not len(said.counted()):

@@ -83,12 +83,6 @@ def _numbers(name: str) -> tuple[int, int]:
     return (0, 0) if found is None else (int(found[1]), int(found[2] or -1))
 
 
-def read_json(study: Path, job_id: int, name: str) -> Any:
-    """Return what ``summary.json`` or ``frontier.json`` says, or None if there is no such file."""
-    file = job_folder(study, job_id) / name
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-
-
 @dataclass(frozen=True)
 class GivenUp:
     """A judgment that is violated by more than a fit lets pass."""

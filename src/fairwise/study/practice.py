@@ -13,7 +13,7 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from fairwise.study.settings import StudySettings
 
@@ -77,8 +77,3 @@ def check_questions(settings: StudySettings, say: Say = str) -> tuple[Question, 
         "yes",
     )
     return (ordered, unordered, change) if settings.answers == "four" else (unordered, change)
-
-
-def wrong_answers(settings: StudySettings, form: Mapping[str, str]) -> tuple[str, ...]:
-    """Names of the questions that a form leaves open or gets wrong; none means that the check is passed."""
-    return tuple(question.name for question in check_questions(settings) if form.get(question.name) != question.right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import socket
@@ -44,6 +45,8 @@ def database_of(folder: Path, url: str | None) -> str | Path:
 def app_from_environment() -> Site:
     """What each worker process runs; the parent says by the environment which study it is."""
     limit_log()
+    # That somebody sent a broken form is no news for the log, which anyone could fill like that.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     folder = Path(os.environ[_FOLDER])
     if _PARENT in os.environ:
         Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()

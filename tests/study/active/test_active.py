@@ -22,7 +22,7 @@ from fairwise.simulation import simulate_panel
 from fairwise.study.active import ACTIVE, ActiveChooser, GivenAnswer, mean_over_pairs
 from fairwise.study.active.chooser import chances, expected_violation, uncertainty
 from fairwise.study.active.features import SeenPeople
-from fairwise.study.active.logit import Choices, Prior, posterior
+from fairwise.study.active.model import Choices, Prior, posterior
 from fairwise.study.settings import TWO_ANSWERS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tests.support.every_page import ALICE, Parsed, all_pages, card, pair, setti
 
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card
-from fairwise.study.practice import check_questions, practice_pair, wrong_answers
+from fairwise.study.practice import check_questions, practice_pair
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import Answered, Given, Me, Pair, Receipt
@@ -142,9 +142,6 @@ def test_the_check_can_be_graded(kind: str, names: list[str]) -> None:
     assert [question.name for question in questions] == names
     assert all(question.right in dict(question.options) for question in questions)
     right = {question.name: question.right for question in questions}
-    assert wrong_answers(told, right) == ()
-    assert wrong_answers(told, {}) == tuple(names)
-    assert wrong_answers(told, right | {"change": "no"}) == ("change",)
     radios = Parsed(Pages(told, "", "").check(Me("/p/t", "", ""), tries=0, given=right)).all("input", type="radio")
     assert {str(had["name"]): had["value"] for had in radios if "checked" in had} == right
 

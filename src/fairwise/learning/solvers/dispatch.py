@@ -102,27 +102,6 @@ def solve_curve(
     return solutions
 
 
-def join_points(
-    prepared: Prepared, points: Sequence[GammaEta], found: Sequence[Classifiers], bounds: Sequence[float]
-) -> list[Solution]:
-    """One curve from points that were solved apart, on whichever machine: each anew over what was found for any.
-
-    What is said of :func:`solve_curve` holds. An exact oracle is asked again, for multipliers that prove the bound: few
-    calls, as what was found nearly closes the gap. Of a heuristic, ``bounds`` are what its searches told.
-    """
-    problems = [prepared.problem.at_point(*point) for point in points]
-    if len(prepared.problem) == 0:
-        return [least_error(problem, prepared.oracle) for problem in problems]
-    together = _join(*found)
-    if prepared.oracle.exact:
-        return _solve_together(prepared, problems, together, lambda: None)
-    solvers: dict[bytes, ColumnGeneration] = {}
-    for problem in problems:
-        if (key := problem.hard.tobytes()) not in solvers:
-            solvers[key] = ColumnGeneration(problem, prepared.oracle, together)
-    return [solvers[p.hard.tobytes()].over_pool(p, bound) for p, bound in zip(problems, bounds, strict=True)]
-
-
 def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) -> list[Solution]:
 
     return solve_games(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairwise.study.fit_settings import DEEPEST, FitSettings
+from fairwise.study.fit_choices import DEEPEST, FitChoices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ class Typed:
             finished_only=settings["finished_only"],
         )
 
-    def settings(self, study: StudyFolder) -> FitSettings:
+    def settings(self, study: StudyFolder) -> FitChoices:
         """Return what was asked for; whatever cannot be is an error that says what is allowed."""
         numbers = {name: getattr(self, name).replace(",", ".") for name in _NUMBERS}
         content = {
@@ -93,7 +93,7 @@ class Typed:
             ],
             "name": self.name or MODELS.get(self.estimator, "Fit"),
         }
-        return FitSettings.checked(content, study)
+        return FitChoices.checked(content, study)
 
 
 def rates(outcomes: Sequence[str]) -> dict[str, str]:

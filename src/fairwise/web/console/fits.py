@@ -18,7 +18,7 @@ from fairwise.store.export import taken
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_settings import FitSettings, outcome_labels
+from fairwise.study.fit_choices import FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.charts import drawn
@@ -198,7 +198,7 @@ class FitPages(ConsolePages):
             return await self._ask(request, typed, str(error))
         return await self._submit(request, settings)
 
-    async def _submit(self, request: Request, settings: FitSettings) -> Response:
+    async def _submit(self, request: Request, settings: FitChoices) -> Response:
         wanted, who = settings.model_dump(mode="json"), request.state.operator.name
         put = partial(submit, settings=wanted, operator_name=who, at=datetime.now(UTC))
         job_id = await self._noted(request, "fit started", settings.name, put)
@@ -266,7 +266,7 @@ class FitPages(ConsolePages):
         settings = asked(job)
         name = settings["name"].partition(" (budget ")[0]
         changed = {**settings, "eta": points[at].eta, "name": f"{name} (budget {points[at].eta:g})"}
-        return await self._submit(request, FitSettings.checked(changed))
+        return await self._submit(request, FitChoices.checked(changed))
 
     async def choose(self, request: Request) -> Response:
         """Not shown to participants before an owner says so of this very model."""
@@ -326,7 +326,7 @@ class FitPages(ConsolePages):
 
 def asked(job: Job) -> dict[str, Any]:
     """Return all settings of a fit, also those that went without saying."""
-    return FitSettings.checked(job.settings).model_dump(mode="json")
+    return FitChoices.checked(job.settings).model_dump(mode="json")
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from fairwise.judgments import Answer
 from fairwise.store import answers, participants
 from fairwise.store.answers import rounds
 from fairwise.store.errors import NotYet
-from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.contradictions import PairAnswer, contradictions
 from fairwise.study.stages import Stage
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared import views
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairwise.store.answers import Rounds, Shown
     from fairwise.store.participants import Participant
     from fairwise.study.cards import Card
-    from fairwise.study.second_thoughts import Compared, SecondThought
+    from fairwise.study.contradictions import Compared, Contradiction
     from fairwise.web.participant.base import Services
 
 _REMEMBERED = 1000
@@ -73,7 +73,7 @@ class SecondLookPages(Asking):
         )
         return HTMLResponse(page)
 
-    def thoughts(self, connection: Connection, token_hash: bytes) -> tuple[SecondThought, ...]:
+    def thoughts(self, connection: Connection, token_hash: bytes) -> tuple[Contradiction, ...]:
         """What a participant is to be shown once more."""
         return self._thoughts(rounds(connection, token_hash)) if self._settings.second_look else ()
 
@@ -90,18 +90,18 @@ class SecondLookPages(Asking):
         if who.stage == Stage.PAIRS and await self._read(request, self.thoughts):
             raise NotYet
 
-    def _thoughts(self, given: list[Rounds]) -> tuple[SecondThought, ...]:
+    def _thoughts(self, given: list[Rounds]) -> tuple[Contradiction, ...]:
         if not self._settings.second_look:
             return ()
-        return self._remembered(tuple(Said(one.position, one.a, one.b, one.first) for one in given))
+        return self._remembered(tuple(PairAnswer(one.position, one.a, one.b, one.first) for one in given))
 
-    def _found(self, said: tuple[Said, ...]) -> tuple[SecondThought, ...]:
+    def _found(self, said: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
         # As people look in the study's first language, so that reading another one changes nothing.
         looks = {who: self._folder.cards[who].rows for one in said for who in (one.a, one.b)}
-        return second_thoughts(said, looks)
+        return contradictions(said, looks)
 
 
-def _together(thought: SecondThought, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.Together:
+def _together(thought: Contradiction, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.Together:
     people = tuple(cards[person] for person in thought.people)
     lines = []
     for pair in thought.pairs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 _MOST_FIELDS = 40
 _MOST_MARKS = 30
 """On one letter, as in Unicode's format for streams: to put n of them in order takes time that grows with n²."""
-
-# That somebody sent a broken form is no news for the log, which anyone could fill like that.
-logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True)

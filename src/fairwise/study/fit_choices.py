@@ -54,7 +54,7 @@ class GroupRule(Checked):
     column: Line
 
 
-class FitSettings(Checked):
+class FitChoices(Checked):
     """One fit, and perhaps the frontier around it."""
 
     name: Line

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.second_thoughts import LONGEST_CIRCLE, MOST_SHOWN, Kind, Said, second_thoughts
+from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, Kind, PairAnswer, contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ LOOKS = dict(zip("abcdefghij", "0122345566", strict=True))
 
 
 def looked_at(*answers: tuple[str, Answer], most: int | None = MOST_SHOWN) -> list[tuple[str, list[int]]]:
-    said = [Said(number, two[0], two[1], answer) for number, (two, answer) in enumerate(answers, start=1)]
-    return [(str(one.kind), [pair.position for pair in one.pairs]) for one in second_thoughts(said, LOOKS, most)]
+    said = [PairAnswer(number, two[0], two[1], answer) for number, (two, answer) in enumerate(answers, start=1)]
+    return [(str(one.kind), [pair.position for pair in one.pairs]) for one in contradictions(said, LOOKS, most)]
 
 
 @pytest.mark.parametrize(
@@ -76,27 +76,27 @@ def test_shorter_circles_come_first() -> None:
 
 
 def test_people_of_a_circle_are_named_in_its_order() -> None:
-    said = [Said(1, "a", "b", A), Said(2, "c", "b", B), Said(3, "a", "d", B)]
-    [found] = second_thoughts(said, LOOKS)
+    said = [PairAnswer(1, "a", "b", A), PairAnswer(2, "c", "b", B), PairAnswer(3, "a", "d", B)]
+    [found] = contradictions(said, LOOKS)
     start = found.people.index("a")
     assert [LOOKS[who] for who in (*found.people[start:], *found.people[:start])] == [LOOKS[who] for who in "abc"]
     assert {pair.position for pair in found.pairs} == {1, 2, 3}
 
 
 @st.composite
-def answers_to_pairs(draw: st.DrawFn) -> list[Said]:
+def answers_to_pairs(draw: st.DrawFn) -> list[PairAnswer]:
     two = st.tuples(*[st.sampled_from(sorted(LOOKS))] * 2).filter(lambda pair: pair[0] != pair[1])
     drawn = draw(st.lists(st.tuples(two, st.sampled_from(list(Answer))), max_size=25))
-    return [Said(number, pair[0], pair[1], answer) for number, (pair, answer) in enumerate(drawn, start=1)]
+    return [PairAnswer(number, pair[0], pair[1], answer) for number, (pair, answer) in enumerate(drawn, start=1)]
 
 
-def in_force(said: Sequence[Said]) -> set[tuple[str, str]]:
+def in_force(said: Sequence[PairAnswer]) -> set[tuple[str, str]]:
     """Who is to be treated at least as well as whom, by their looks."""
     forward = {(LOOKS[one.a], LOOKS[one.b]) for one in said if one.answer in (SAME, A)}
     return forward | {(LOOKS[one.b], LOOKS[one.a]) for one in said if one.answer in (SAME, B)}
 
 
-def about_two(said: Sequence[Said]) -> dict[frozenset[str], set[tuple[str, Answer]]]:
+def about_two(said: Sequence[PairAnswer]) -> dict[frozenset[str], set[tuple[str, Answer]]]:
     """What was said about any two, with the one on the left made the first of the alphabet."""
     found: dict[frozenset[str], set[tuple[str, Answer]]] = {}
     for one in said:
@@ -107,9 +107,9 @@ def about_two(said: Sequence[Said]) -> dict[frozenset[str], set[tuple[str, Answe
 
 
 @given(answers_to_pairs())
-def test_whatever_is_shown_does_not_fit_together(said: list[Said]) -> None:
+def test_whatever_is_shown_does_not_fit_together(said: list[PairAnswer]) -> None:
     at = {one.position: one for one in said}
-    found = second_thoughts(said, LOOKS, most=None)
+    found = contradictions(said, LOOKS, most=None)
     shown = [pair.position for one in found for pair in one.pairs]
     assert len(shown) == len(set(shown))
     for one in found:
@@ -132,13 +132,13 @@ def test_whatever_is_shown_does_not_fit_together(said: list[Said]) -> None:
             alike = LOOKS[one.people[0]] == LOOKS[one.people[1]]
             assert alike or one.kind == Kind.DIFFERENT
             assert len(about_two(answers).popitem()[1]) > 1 or (alike and answers[0].answer.ordered)
-    assert second_thoughts(said, LOOKS) == found[:MOST_SHOWN]
+    assert contradictions(said, LOOKS) == found[:MOST_SHOWN]
 
 
 @given(answers_to_pairs())
-def test_whatever_does_not_fit_together_is_shown(said: list[Said]) -> None:
+def test_whatever_does_not_fit_together_is_shown(said: list[PairAnswer]) -> None:
     """Whoever took back all answers that are shown would have nothing left to be shown, looked for in another way."""
-    found = second_thoughts(said, LOOKS, most=None)
+    found = contradictions(said, LOOKS, most=None)
     gone = {pair.position for one in found for pair in one.pairs}
     left = [one for one in said if one.position not in gone]
     for two, answers in about_two(left).items():
@@ -162,22 +162,22 @@ def test_whoever_goes_by_a_rule_is_shown_nothing(points: list[int], data: st.Dat
     said = []
     for number, (a, b) in enumerate(pairs, start=1):
         one, other = points[int(LOOKS[a])], points[int(LOOKS[b])]
-        said.append(Said(number, a, b, SAME if one == other else A if one > other else B))
-    assert second_thoughts(said, LOOKS) == ()
+        said.append(PairAnswer(number, a, b, SAME if one == other else A if one > other else B))
+    assert contradictions(said, LOOKS) == ()
 
 
 @given(answers_to_pairs(), st.data())
-def test_sides_and_who_it_is_do_not_matter(said: list[Said], data: st.DataObject) -> None:
+def test_sides_and_who_it_is_do_not_matter(said: list[PairAnswer], data: st.DataObject) -> None:
     """The same things are found if sides are swapped together with the answers, and people with those like them."""
     turned = data.draw(st.lists(st.booleans(), min_size=len(said), max_size=len(said)))
     like = {look: [who for who in sorted(LOOKS) if LOOKS[who] == look][-1] for look in LOOKS.values()}
     other = [
-        Said(one.position, one.b, one.a, one.answer.swapped()) if turn else one
+        PairAnswer(one.position, one.b, one.a, one.answer.swapped()) if turn else one
         for one, turn in zip(said, turned, strict=True)
     ]
-    as_found = [(one.kind, {pair.position for pair in one.pairs}) for one in second_thoughts(said, LOOKS)]
+    as_found = [(one.kind, {pair.position for pair in one.pairs}) for one in contradictions(said, LOOKS)]
     for again in (other, [one._replace(a=like[LOOKS[one.a]], b=like[LOOKS[one.b]]) for one in said]):
-        found = second_thoughts(again, LOOKS)
+        found = contradictions(again, LOOKS)
         ours = [kind for kind in as_found if kind[0] != Kind.CIRCLE]
         theirs = [(one.kind, {pair.position for pair in one.pairs}) for one in found if one.kind != Kind.CIRCLE]
         assert theirs == ours

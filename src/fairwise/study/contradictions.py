@@ -31,7 +31,7 @@ LONGEST_CIRCLE = 4
 """More people than that are too many to keep in mind."""
 
 
-class Said(NamedTuple):
+class PairAnswer(NamedTuple):
     """An answer to a pair, `a` on the left."""
 
     position: int
@@ -57,7 +57,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SecondThought:
+class Contradiction:
     """Answers to be looked at together."""
 
     kind: Kind
@@ -68,9 +68,9 @@ class SecondThought:
     """In the order in which they were shown; of a circle, in its order."""
 
 
-def second_thoughts(
-    said: Sequence[Said], looks: Mapping[str, Hashable], most: int | None = MOST_SHOWN
-) -> tuple[SecondThought, ...]:
+def contradictions(
+    said: Sequence[PairAnswer], looks: Mapping[str, Hashable], most: int | None = MOST_SHOWN
+) -> tuple[Contradiction, ...]:
     """Return what someone may want to look at again, the plainest first; a pair is in one of them at most.
 
     Parameters
@@ -82,11 +82,11 @@ def second_thoughts(
     most
         How many to return; None for all.
     """
-    alike: dict[frozenset[Hashable], list[Said]] = {}
+    alike: dict[frozenset[Hashable], list[PairAnswer]] = {}
     for one in said:
         alike.setdefault(frozenset((looks[one.a], looks[one.b])), []).append(one)
-    plain: list[tuple[int, SecondThought]] = []
-    consistent: list[Said] = []
+    plain: list[tuple[int, Contradiction]] = []
+    consistent: list[PairAnswer] = []
     for two, those in alike.items():
         answers = {_as_first(one, those[0], looks) for one in those}
         if len(two) == 1 and any(answer.ordered for answer in answers):
@@ -102,19 +102,19 @@ def second_thoughts(
     return tuple(found[:most])
 
 
-def _as_first(one: Said, first: Said, looks: Mapping[str, Hashable]) -> Answer:
+def _as_first(one: PairAnswer, first: PairAnswer, looks: Mapping[str, Hashable]) -> Answer:
     """Return the answer as if the two were on the sides of the first time."""
     return one.answer if looks[one.a] == looks[first.a] else one.answer.swapped()
 
 
-def _about_two(kind: Kind, those: Sequence[Said], looks: Mapping[str, Hashable]) -> SecondThought:
+def _about_two(kind: Kind, those: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Contradiction:
     first = those[0]
     as_first = [looks[one.a] == looks[first.a] for one in those]
     pairs = (Compared(one.position, *((0, 1) if same else (1, 0))) for one, same in zip(those, as_first, strict=True))
-    return SecondThought(kind, (first.a, first.b), tuple(pairs))
+    return Contradiction(kind, (first.a, first.b), tuple(pairs))
 
 
-def _circles(said: Sequence[Said], looks: Mapping[str, Hashable]) -> Iterator[SecondThought]:
+def _circles(said: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Iterator[Contradiction]:
     """Yield circles that have no pair in common, shortest first, given one answer about any two people."""
     number = {look: place for place, look in enumerate(dict.fromkeys(looks[who] for one in said for who in one[1:3]))}
     left = {frozenset((number[looks[one.a]], number[looks[one.b]])): one for one in said}
@@ -129,4 +129,4 @@ def _circles(said: Sequence[Said], looks: Mapping[str, Hashable]) -> Iterator[Se
         places = [(members.index(number[looks[one.a]]), members.index(number[looks[one.b]])) for one in taken]
         names = [one.a if a == turn else one.b for turn, (one, (a, _)) in enumerate(zip(taken, places, strict=True))]
         pairs = (Compared(one.position, *place) for one, place in zip(taken, places, strict=True))
-        yield SecondThought(Kind.CIRCLE, tuple(names), tuple(pairs))
+        yield Contradiction(Kind.CIRCLE, tuple(names), tuple(pairs))

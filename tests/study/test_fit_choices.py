@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.study.fit_settings import ESTIMATORS, FitSettings, outcome_labels
+from fairwise.study.fit_choices import ESTIMATORS, FitChoices, outcome_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,14 +20,14 @@ RULE = {"rate": "fpr", "bound": "0.02", "column": "town"}
 
 def test_numbers_may_be_text_and_what_is_kept_reads_back() -> None:
     given = {**ASKED, "gamma": "0.25", "eta": None, "max_depth": "3", "group_rules": [RULE]}
-    settings = FitSettings.checked(given)
+    settings = FitChoices.checked(given)
     assert (settings.gamma, settings.eta, settings.max_depth, settings.group_rules[0].bound) == (0.25, None, 3, 0.02)
-    assert FitSettings.checked(settings.model_dump(mode="json")) == settings
+    assert FitChoices.checked(settings.model_dump(mode="json")) == settings
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_kind_of_model_in_the_list_is_allowed(estimator: str) -> None:
-    assert FitSettings.checked({**ASKED, "estimator": estimator}).estimator == estimator
+    assert FitChoices.checked({**ASKED, "estimator": estimator}).estimator == estimator
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_every_kind_of_model_in_the_list_is_allowed(estimator: str) -> None:
 )
 def test_what_is_not_allowed_is_said_in_a_sentence(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
-        FitSettings.checked({**ASKED, **changed})
+        FitChoices.checked({**ASKED, **changed})
     assert said in str(refused.value)
     assert "Input should" not in str(refused.value)
 
@@ -58,8 +58,8 @@ def test_it_must_suit_the_study(make_study: Callable[..., StudyFolder]) -> None:
     labels = outcome_labels(study)
     assert labels == ("outcome-0-never", "outcome-1-never")
     with pytest.raises(InputError, match="Say which one is good: outcome-0-never or outcome-1-never"):
-        FitSettings.checked(ASKED, study)
+        FitChoices.checked(ASKED, study)
     suited = {**ASKED, "favorable_label": labels[1]}
-    assert FitSettings.checked({**suited, "group_rules": [RULE]}, study).favorable_label == labels[1]
+    assert FitChoices.checked({**suited, "group_rules": [RULE]}, study).favorable_label == labels[1]
     with pytest.raises(InputError, match=r"names the column 'race'; there are age, town\."):
-        FitSettings.checked({**suited, "group_rules": [{**RULE, "column": "race"}]}, study)
+        FitChoices.checked({**suited, "group_rules": [{**RULE, "column": "race"}]}, study)
