@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from fairwise.archive.container import STUDY, ContainerWriter, Kind, as_json, open_container, study_files
+from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_json, open_container, study_files
 from fairwise.errors import InputError
 from fairwise.store.fit_files import (
     FRONTIER,
@@ -85,7 +85,7 @@ def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
         raise InputError(f"{path}: {MANIFEST}: 'made_at' is {manifest['made_at']!r}; needed: a time") from None
 
 
-BACKUP = Kind(
+BACKUP = ContainerKind(
     name="backup",
     manifest=MANIFEST,
     most_bytes=16 << 30,  # a study of a million answers has a hundredth of it

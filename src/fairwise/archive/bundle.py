@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import sqlalchemy as sa
 
-from fairwise.archive.container import STUDY, ContainerWriter, Kind, as_text, open_container, study_files
+from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_text, open_container, study_files
 from fairwise.errors import InputError
 from fairwise.store.export import as_written, defused
 from fairwise.store.tables import (
@@ -81,7 +81,7 @@ def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
             raise InputError(f"{path}: {MANIFEST}: {name!r} is {manifest[name]!r}; needed: {_KINDS[kind]}")
 
 
-BUNDLE = Kind(
+BUNDLE = ContainerKind(
     name="bundle",
     manifest=MANIFEST,
     most_bytes=2 << 30,  # a study of a million answers has a tenth of it

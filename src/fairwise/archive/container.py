@@ -1,7 +1,7 @@
 """One file that holds a study: a zip archive in which a list of checksums accounts for every byte.
 
-Bundles and backups are two contents of it; the :class:`Kind` of each says what it may hold. Nothing in it leads out of
-a folder, nor is larger unpacked than it may be.
+Bundles and backups are two contents of it; the :class:`ContainerKind` of each says what it may hold. Nothing in it
+leads out of a folder, nor is larger unpacked than it may be.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DAMAGES = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, Val
 
 
 @dataclass(frozen=True)
-class Kind:
+class ContainerKind:
     """A content of the container, and the words for what may be wrong with one of its files."""
 
     name: str
@@ -73,7 +73,7 @@ class Kind:
 class ContainerWriter:
     """Adds one file after the other; the list of them comes last. What could not be read again is not written."""
 
-    def __init__(self, archive: zipfile.ZipFile, kind: Kind) -> None:
+    def __init__(self, archive: zipfile.ZipFile, kind: ContainerKind) -> None:
         self._archive, self._kind = archive, kind
         self._sums: dict[str, str] = {}
         self._bytes = 0
@@ -102,7 +102,7 @@ class Container:
     """An archive with just the files that its list has; their content is compared with it as they are read."""
 
     path: Path
-    kind: Kind
+    kind: ContainerKind
     manifest: Mapping[str, Any]
     archive: zipfile.ZipFile
 
@@ -126,7 +126,7 @@ class Container:
 
 
 @contextmanager
-def open_container(path: Path, kind: Kind) -> Iterator[Container]:
+def open_container(path: Path, kind: ContainerKind) -> Iterator[Container]:
     """Open an archive after its size, its names and its list were checked."""
     try:
         archive = zipfile.ZipFile(path)
@@ -147,7 +147,7 @@ def open_container(path: Path, kind: Kind) -> Iterator[Container]:
         yield container
 
 
-def _check_entries(archive: zipfile.ZipFile, path: Path, kind: Kind) -> None:
+def _check_entries(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) -> None:
     entries = archive.infolist()
     if sum(entry.file_size for entry in entries) > kind.most_bytes:
         raise InputError(f"{path}: more than {kind.most_bytes >> 30} GiB when unpacked; not a {kind.name}")
@@ -158,7 +158,7 @@ def _check_entries(archive: zipfile.ZipFile, path: Path, kind: Kind) -> None:
         seen.add(name)
 
 
-def _manifest(archive: zipfile.ZipFile, path: Path, kind: Kind) -> Mapping[str, Any]:
+def _manifest(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) -> Mapping[str, Any]:
     manifest = None
     if kind.manifest in archive.namelist():
         if archive.getinfo(kind.manifest).file_size > _LONGEST_LIST:
@@ -190,7 +190,7 @@ def study_files(settings: StudySettings) -> set[str]:
     return {SETTINGS, CONSENT, TASK, PEOPLE, SCORES} | translated
 
 
-def unpack_study(path: Path, kind: Kind, files: Mapping[str, Iterable[bytes]], folder: Path) -> StudyFolder:
+def unpack_study(path: Path, kind: ContainerKind, files: Mapping[str, Iterable[bytes]], folder: Path) -> StudyFolder:
     """Write a study's files, for their owner alone, and open it; where there is no secret, it gets one of its own."""
     try:
         if SETTINGS in files:  # first, as it says which files there may be
