@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairwise.study.languages import language
-from fairwise.web.shared.templating import environment_for
+from fairwise.web.shared.templating import templates_of
 from faults.sabotaged import serve
 
 __all__ = ["serve"]
 
-_pages = environment_for(language("en"))
+_pages = templates_of("fairwise.web.shared", "", language("en"))
 for _name in _pages.list_templates(extensions=["html"]):
     _pages.get_template(_name)

@@ -16,6 +16,7 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, NotMe, Pair, Receipt, Statement, Together
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ GALLERY |= {
     "review-second-look": study(second_look=True).review(ME, ALL),
     "closing-again": PLAIN.closing(ME, Closing(), again=True),
 }
-STATIC = {f"{PREFIX}/static/{name}": file for name, file in PLAIN.static_files.items()}
+STATIC = {f"{PREFIX}/static/{name}": file for name, file in read_static_files().items()}
 NEXT = PLAIN.pair(ME, pair(number=8), saved=True)
 
 

@@ -18,6 +18,7 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import StudySettings
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     Answered,
     Closing,
@@ -194,7 +195,7 @@ def test_what_is_written_from_left_to_right_stays_so() -> None:
 
 def test_the_style_knows_no_left_and_right() -> None:
     """But for shadows, which have no other way and are turned around by hand."""
-    style = made(language("en")).static_files["study.css"][0].decode()
+    style = read_static_files()["study.css"][0].decode()
     assert not re.findall(
         r"(?:margin|padding|border|inset)-(?:left|right)|text-align: *(?:left|right)|float: *(?:left|right)", style
     )

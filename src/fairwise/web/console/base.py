@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -17,7 +16,7 @@ from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.security import cookie_of
-from fairwise.web.shared.templating import read_static_files, version_of
+from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -78,24 +77,8 @@ class Rendering:
     """All templates of the console."""
 
     def __init__(self, prefix: str) -> None:
-        self._environment = Environment(
-            loader=PackageLoader("fairwise.web.console"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        static = read_static_files()
-        self._environment.globals |= {
-            "prefix": prefix,
-            "admin": f"{prefix}/admin",
-            "said_done": DONE,
-            "menu": MENU,
-            "static": {
-                name: f"{prefix}/static/{name}?v={version_of(content)}" for name, (content, _) in static.items()
-            },
-        }
+        self._environment = templates_of("fairwise.web.console", prefix)
+        self._environment.globals |= {"admin": f"{prefix}/admin", "said_done": DONE, "menu": MENU}
         self._environment.filters |= {"moment": moment, "percent": percent}
 
     def page(self, template: str, **values: Any) -> str:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fairwise.study.arrivals import PANELS
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
-from fairwise.web.shared.templating import Pieces, environment_for, read_static_files, version_of
+from fairwise.web.shared.templating import Pieces, templates_of
 from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES, Pair
 
 if TYPE_CHECKING:
@@ -50,17 +50,13 @@ class Pages:
         prefix = prefix.rstrip("/")
         self.language = spoken or language(settings.languages[0])
         self.say = self.language.say
-        self.static_files = read_static_files()
         self.settings = settings
-        environment = environment_for(self.language)
+        environment = templates_of("fairwise.web.shared", prefix, self.language)
         environment.globals |= {
             "_": self.say,  # faster than Jinja's own, which is for texts with values in them
             "settings": settings,
             "language": self.language,
             "offered": offered,
-            "prefix": prefix,
-            "style": self._address(prefix, "study.css"),
-            "script": self._address(prefix, "study.js"),
             "consent_html": _below_heading(consent_html),
             "task_html": _below_heading(task_html),
             "answers": [
@@ -296,9 +292,6 @@ class Pages:
     def message(self, *, heading: str, text: str, back: str | None = None, way_here: str = "") -> str:
         """Anything that went another way than planned."""
         return self._render("message", heading=heading, text=text, back=back, way_here=way_here)
-
-    def _address(self, prefix: str, name: str) -> str:
-        return f"{prefix}/static/{name}?v={version_of(self.static_files[name][0])}"
 
     def _render(
         self, name: str, *, me: Me | None = None, problem: str | None = None, way_here: str = "", **values: Any

@@ -1,4 +1,4 @@
-"""Templates of participants' pages: compiled once for a process, and what many pages share made once for a study."""
+"""Templates of all pages: compiled once for a process, and what many pages share made once for a study."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ MEDIA_TYPES |= {"fits.css": _STYLE, "fits.js": _SCRIPT}
 MEDIA_TYPES |= {"making.css": _STYLE, "making.js": _SCRIPT}
 
 
+@cache
 def read_static_files() -> dict[str, tuple[bytes, str]]:
     """Content and media type of every file under ``static/``, by name."""
     folder = files("fairwise.web.shared").joinpath("static")
@@ -35,15 +36,21 @@ def version_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
+def static_addresses(prefix: str) -> dict[str, str]:
+    """Where browsers find every one of these files, by name."""
+    return {
+        name: f"{prefix}/static/{name}?v={version_of(content)}" for name, (content, _) in read_static_files().items()
+    }
+
+
 # Cards that are kept as HTML, some kilobytes each.
 MOST_KEPT = 2000
 
 
-def environment_for(spoken: Language) -> Environment:
-    """Return the templates in one language, escaped by default."""
+def templates_of(package: str, prefix: str, spoken: Language | None = None) -> Environment:
+    """Return the templates of a package, escaped by default, and in a language if one is given."""
     environment = Environment(
-        extensions=["jinja2.ext.i18n"],
-        loader=PackageLoader("fairwise.web.shared"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,
@@ -51,8 +58,11 @@ def environment_for(spoken: Language) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["ext.i18n.trimmed"] = True
-    environment.install_gettext_translations(spoken.catalogue, newstyle=True)  # type: ignore[attr-defined]
+    environment.globals |= {"prefix": prefix, "static": static_addresses(prefix)}
+    if spoken is not None:
+        environment.policies["ext.i18n.trimmed"] = True
+        environment.add_extension("jinja2.ext.i18n")
+        environment.install_gettext_translations(spoken.catalogue, newstyle=True)  # type: ignore[attr-defined]
     return environment
 
 
