@@ -14,6 +14,7 @@ from fairwise.judgments import Answer, Judgments
 from fairwise.store import answers, participants
 from fairwise.store.store import Store
 from fairwise.study.folder import StudyFolder
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
     write: Callable[..., Any] = lambda change: store._writer.submit(change).result(timeout=30)  # noqa: E731
     for answered in (2, 1):
         token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", NOW, "pairs", timedelta(days=1))
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
         write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
         for position in range(1, answered + 1):
             key = store.read_now(partial(answers.shown, token_hash=token, position=position)).key

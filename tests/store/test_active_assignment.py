@@ -20,6 +20,7 @@ from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances
 from fairwise.store.tables import participants as everyone
 from fairwise.study.designs import ShownPair
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ def database(new_database: Callable[[], str | Path]) -> str | Path:
 @pytest.fixture
 def store(database: str | Path) -> Iterator[Store]:
     opened = Store.open(database, "study")
-    consent = participants.Consent(TOKEN, "v1", NOW, "pairs", timedelta(hours=24))
+    consent = participants.Consent(TOKEN, "v1", NOW, Stage.PAIRS, timedelta(hours=24))
     opened.change_now(lambda c: participants.start(c, consent, places, lambda: secrets.token_urlsafe(18)))
     yield opened
     opened.close()

@@ -28,6 +28,7 @@ from fairwise.store.store import Store
 from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances, closings, withdrawals
 from fairwise.store.tables import participants as participants_table
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,12 +171,12 @@ def test_a_pair_belongs_to_one_participant(store: Store) -> None:
 
 
 def test_nothing_is_answered_before_its_stage(store: Store) -> None:
-    someone = Someone(store, stage="task")
+    someone = Someone(store, stage=Stage.TASK)
     with pytest.raises(NotYet):
         someone.answer(1, Answer.SAME, "n")
-    someone.write(partial(participants.move_on, token_hash=someone.token, leaving="practice", to="pairs"))
+    someone.write(partial(participants.move_on, token_hash=someone.token, leaving=Stage.PRACTICE, to=Stage.PAIRS))
     assert someone.read(participants.find).stage == "task"  # not from a page they are not on
-    someone.write(partial(participants.move_on, token_hash=someone.token, leaving="task", to="pairs"))
+    someone.write(partial(participants.move_on, token_hash=someone.token, leaving=Stage.TASK, to=Stage.PAIRS))
     assert someone.answer(1, Answer.SAME, "n") == 1
 
 

@@ -16,6 +16,7 @@ from fairwise.judgments import Answer
 from fairwise.store import participants
 from fairwise.store.store import Store
 from fairwise.store.tables import answers
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ def test_one_failure_does_not_take_others_with_it(store: Store) -> None:
         raise ZeroDivisionError
 
     async def together() -> list[Any]:
-        someone = [participants.Consent(secrets.token_bytes(32), "v1", NOW, "pairs", LEASE) for _ in range(10)]
+        someone = [participants.Consent(secrets.token_bytes(32), "v1", NOW, Stage.PAIRS, LEASE) for _ in range(10)]
         changes: list[Any] = [
             partial(participants.start, consent=c, schedule=schedule, new_key=lambda: secrets.token_urlsafe(18))
             for c in someone

@@ -24,6 +24,7 @@ from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.snapshot import snapshot
 from fairwise.store.store import Store
 from fairwise.study.designs import ShownPair
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +61,7 @@ def someone(store: Store, *, answers: int, why: str = "", closing: str | None = 
     """Answer so many pairs, the first of them twice; return what counts."""
     token = secrets.token_bytes(32)
     write: Callable[..., Any] = lambda change: store._writer.submit(change).result(timeout=30)  # noqa: E731
-    consent = participants.Consent(token, "v1", NOW, "pairs", timedelta(days=1))
+    consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
     write(lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18)))
     said = []
     for turn, position in enumerate([1] * bool(answers) + list(range(1, answers + 1))):

@@ -20,6 +20,7 @@ from fairwise.store.engine import database_url, writing_engine
 from fairwise.store.migrate import _scripts, migrate
 from fairwise.store.quotas import anchor_coverage
 from fairwise.store.store import Store
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ class Visitor:
 
     def __init__(self, store: Store, schedule: Callable[[int, int], Any], hour: float = 0) -> None:
         self.store, self.token = store, secrets.token_bytes(32)
-        consent = participants.Consent(self.token, "v1", hours(hour), "pairs", LEASE)
+        consent = participants.Consent(self.token, "v1", hours(hour), Stage.PAIRS, LEASE)
         start = partial(participants.start, consent=consent, schedule=schedule, new_key=lambda: secrets.token_hex(9))
         self.slot = self.write(start).slot
 

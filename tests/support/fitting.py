@@ -18,6 +18,7 @@ from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.study.new_study import new_study
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     import subprocess
@@ -52,7 +53,7 @@ def answered(study: StudyFolder, store: Store, n_judges: int = 8, *, finished: b
     said = [*Answer, Answer.SAME, Answer.SAME]
     for _ in range(n_judges):
         token = secrets.token_bytes(32)
-        consent = participants.Consent(token, "v1", NOW, "pairs", timedelta(days=1))
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for position in range(1, study.settings.pairs + 1):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairwise.store import answers, participants
 from fairwise.study.designs import ShownPair
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +29,11 @@ def schedule(number: int, _slot: int) -> list[ShownPair]:
 class Someone:
     """A participant as the web app handles one."""
 
-    def __init__(self, store: Store, token: bytes | None = None, stage: str = "pairs") -> None:
+    def __init__(self, store: Store, token: bytes | None = None, stage: Stage = Stage.PAIRS) -> None:
         self.store, self.token = store, token or secrets.token_bytes(32)
         self.start(stage)
 
-    def start(self, stage: str = "pairs") -> participants.Participant:
+    def start(self, stage: Stage = Stage.PAIRS) -> participants.Participant:
         consent = participants.Consent(self.token, "v1", NOW, stage, LEASE)
         started: participants.Participant = self.write(
             lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18))

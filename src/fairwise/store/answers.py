@@ -11,6 +11,7 @@ from fairwise.judgments.answer import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.store.study_state import STATE, refuse_unless_open
 from fairwise.store.tables import answers, appearances, participants, repeats
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -174,12 +175,12 @@ def record(
     if found is None:
         raise Unknown
     refuse_unless_open(found.state)  # known without another question
-    if found.stage == "finished":
+    if found.stage == Stage.FINISHED:
         raise AlreadyFinished
-    again = found.stage == "second_look"
+    again = found.stage == Stage.SECOND_LOOK
     if again and (shown_again is None or found.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
-    if found.stage != "pairs" and not again:
+    if found.stage != Stage.PAIRS and not again:
         raise NotYet
     if before_first is not None and not found.has_answered:
         before_first(connection, token_hash)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from fairwise.judgments import Judgments
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
@@ -186,7 +187,7 @@ def taken(connection: Connection) -> Taken:
 
 
 def _of(query: Select[Any], *, finished_only: bool, with_excluded: bool) -> Select[Any]:
-    those = [participants.c.stage == "finished"] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
+    those = [participants.c.stage == Stage.FINISHED] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
     return query.where(*those)
 
 

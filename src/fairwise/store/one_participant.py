@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from fairwise.store.errors import Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms
+from fairwise.study.stages import ENDS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -216,9 +217,7 @@ _answered = (
 _TAKING_PART = (
     sa.select(
         participants.c.number,
-        sa.case((participants.c.stage.in_(["finished", "screened_out"]), participants.c.stage), else_="started").label(
-            "state"
-        ),
+        sa.case((participants.c.stage.in_(ENDS), participants.c.stage), else_="started").label("state"),
         participants.c.came_by,
         sa.func.coalesce(invitations.c.name, ""),
         sa.func.coalesce(participants.c.panel_id, ""),

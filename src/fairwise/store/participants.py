@@ -22,6 +22,7 @@ from fairwise.store.tables import (
     withdrawals,
 )
 from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
+from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +77,7 @@ class Consent:
     token_hash: bytes
     version: str
     at: datetime
-    first_stage: str
+    first_stage: Stage
     lease: timedelta
     """For how long, without an answer, their slot is kept for them."""
 
@@ -243,7 +244,7 @@ def _next_number(connection: Connection) -> int:
     return int(taken)
 
 
-def move_on(connection: Connection, token_hash: bytes, leaving: str, to: str) -> None:
+def move_on(connection: Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
     """Go from one stage to the next; sent again, or from a page left long ago, it changes nothing."""
     connection.execute(
         sa.update(participants)
@@ -261,7 +262,7 @@ def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
         sa.update(participants)
         .where(
             participants.c.token_hash == token_hash,
-            participants.c.stage == "check",
+            participants.c.stage == Stage.CHECK,
             participants.c.check_tries == before,
         )
         .values(check_tries=before + 1)
@@ -284,9 +285,9 @@ def finish(
     Sent again it changes nothing.
     """
     who = find(connection, token_hash)
-    if who.stage == "finished":
+    if who.stage == Stage.FINISHED:
         return
-    if who.stage not in ("pairs", "second_look") or _open_pairs(connection, who.id, places):
+    if who.stage not in ANSWERING or _open_pairs(connection, who.id, places):
         raise NotYet
     connection.execute(
         sa.insert(closings),
@@ -295,7 +296,7 @@ def finish(
     me = participants.c.id == who.id
     begun = connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one()
     ended = max(begun, at)  # also where the clock was put back meanwhile
-    connection.execute(sa.update(participants).where(me).values(stage="finished", finished_at=ended))
+    connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended))
 
 
 def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:

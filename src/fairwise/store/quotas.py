@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants
+from fairwise.study.stages import ENDS, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _since = sa.bindparam("since", type_=participants.c.consented_at.type)
 _begun = sa.bindparam("begun", type_=participants.c.consented_at.type)
-_finished = participants.c.stage == "finished"
+_finished = participants.c.stage == Stage.FINISHED
 _answered_since = (
     sa.select(answers.c.id)
     .join(appearances, answers.c.appearance_id == appearances.c.id)
@@ -33,7 +34,7 @@ _answered_since = (
     .correlate(participants)
     .exists()
 )
-_stays = participants.c.stage.not_in(["finished", "screened_out"])
+_stays = participants.c.stage.not_in(ENDS)
 _at_it = _stays & ((participants.c.consented_at > _begun) | _answered_since)
 
 _HELD = sa.select(participants.c.slot).where(_finished | _at_it)
@@ -160,7 +161,7 @@ def choose_relation(
     most: int | None,
     since: datetime,
     begun: datetime | None = None,
-    onward: str,
+    onward: Stage,
 ) -> None:
     """Keep what someone is to the decision, and go on; or screen them out, if there are enough of these.
 
@@ -172,13 +173,13 @@ def choose_relation(
     ).scalar_one_or_none()
     if stage is None:
         raise Unknown
-    if stage != "relation":
+    if stage != Stage.RELATION:
         return
     full = most is not None and taking_part(connection, since, _of(relation), begun=begun) >= most
     connection.execute(
         sa.update(participants)
         .where(participants.c.token_hash == token_hash)
-        .values(relation=relation, stage="screened_out" if full else onward)
+        .values(relation=relation, stage=Stage.SCREENED_OUT if full else onward)
     )
 
 

@@ -45,6 +45,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
@@ -69,7 +70,6 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-STAGES = ("relation", "task", "check", "practice", "pairs", "second_look", "finished", "screened_out")
 STUDY_STATES = ("open", "paused", "closed")
 ROLES = ("owner", "viewer")
 JOB_STATES = ("waiting", "running", "done", "failed", "cancelled")
@@ -111,7 +111,7 @@ participants = Table(
     Column("room_id", ForeignKey("rooms.id")),
     Column("relation", String(100)),  # to the decision, by its name in the settings
     Index("ix_participants_came_by_panel_id", "came_by", "panel_id"),  # one who was not sent may say another's id
-    _one_of("stage", STAGES),
+    _one_of("stage", tuple(Stage)),
     _one_of("came_by", CAME_BY),
 )
 

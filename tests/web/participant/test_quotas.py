@@ -18,6 +18,7 @@ from fairwise.store.tables import participants as table
 from fairwise.study.designs import ShownPair
 from fairwise.study.practice import check_questions
 from fairwise.study.signing import Keys
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +125,7 @@ def test_of_many_at_once_as_many_are_let_in_as_may(new_database: Callable[[], An
             token_hash=bytes([number] * 32),
             version="v",
             at=NOW,
-            first_stage="pairs",
+            first_stage=Stage.PAIRS,
             lease=timedelta(hours=1),
             most=7,
         )

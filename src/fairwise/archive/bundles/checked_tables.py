@@ -18,8 +18,9 @@ from fairwise.archive.bundles.contents import (
 )
 from fairwise.errors import InputError
 from fairwise.store.answers import FIRST, SECOND
-from fairwise.store.tables import CAME_BY, STAGES
+from fairwise.store.tables import CAME_BY
 from fairwise.study.languages import available
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -106,7 +107,7 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "slot": _whole(0),
                 "consent_version": _text(_LONGEST_VERSION),
                 "consented_at": _MOMENT,
-                "stage": _one_of(STAGES),
+                "stage": _one_of(Stage),
                 "check_tries": _whole(0),
                 "finished_at": _MOMENT.or_nothing,
                 "language": _one_of(available()).or_nothing,

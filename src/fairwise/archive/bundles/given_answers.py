@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Place = tuple[str, str]
     """The number of a participant, and the position of a pair."""
 
-_ANSWERING = ("pairs", "second_look", "finished")
+_ANSWERED = (*ANSWERING, Stage.FINISHED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +71,13 @@ class GivenAnswers:
             for number, at in zip(self.people["number"], self.people["consented_at"], strict=True)
         }
         for number, position, at in zip(*(self.said[c] for c in ("number", "position", "answered_at")), strict=True):
-            if stages[number] not in _ANSWERING:
+            if stages[number] not in _ANSWERED:
                 raise self._refuse((number, position), f"is of someone who had only come to {stages[number]!r}")
             if datetime.fromisoformat(at) < agreed[number]:
                 raise self._refuse((number, position), f"came at {at}, before they agreed to take part")
         for number, ended in zip(self.people["number"], self.people["finished_at"], strict=True):
             who = f"{self.path}: participant {number}"
-            if (stages[number] == "finished") != (ended != ""):
+            if (stages[number] == Stage.FINISHED) != (ended != ""):
                 raise InputError(f"{who} is at {stages[number]!r}, and finished at {ended!r}, which cannot be")
             if ended and datetime.fromisoformat(ended) < agreed[number]:
                 raise InputError(f"{who} finished at {ended}, before they agreed to take part")
@@ -90,9 +91,9 @@ class GivenAnswers:
             return
         first: dict[Place, str] = {}
         again: dict[str, list[Place]] = {
-            number: [] for number in self.people.loc[self.people["stage"] == "second_look", "number"]
+            number: [] for number in self.people.loc[self.people["stage"] == Stage.SECOND_LOOK, "number"]
         }
-        finished = set(self.people.loc[self.people["stage"] == "finished", "number"])
+        finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position, turn, answer in zip(
             *(self.said[c] for c in ("number", "position", "round", "answer")), strict=True
         ):
@@ -129,7 +130,7 @@ class GivenAnswers:
 
     def _check_ends(self) -> None:
         """Who finished has answered everything and closed; nobody else has closed."""
-        finished = set(self.people.loc[self.people["stage"] == "finished", "number"])
+        finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position in zip(self.shown["number"], self.shown["position"], strict=True):
             if number in finished and (number, position) not in self.current:
                 raise InputError(f"{self.path}: participant {number} finished, but pair {position} has no answer")

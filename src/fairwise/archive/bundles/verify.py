@@ -31,6 +31,7 @@ from fairwise.study.active.chooser import StudyChooser
 from fairwise.study.editions import SETTINGS, version_of
 from fairwise.study.folder import SECRET, SECRET_BYTES, StudyFolder
 from fairwise.study.settings import StudySettings
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,7 @@ def verify(bundle: Bundle) -> Verified:
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
     return Verified(
         participants=len(people),
-        finished=int((people["stage"] == "finished").sum()),
+        finished=int((people["stage"] == Stage.FINISHED).sum()),
         pairs=len(shown),
         active=int((shown["design"] == ACTIVE).sum()),
         answers=len(given.current),

@@ -22,6 +22,7 @@ from fairwise.store.progress import answers_of, identities
 from fairwise.store.recruitment import same_ids
 from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
+from fairwise.study.stages import Stage
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
@@ -167,15 +168,15 @@ class ParticipantsPages(ConsolePages):
 # One participant: their way through the study and their answers; excluding them, taking them back, erasing them.
 
 _LONGEST_REASON = 500
-_STAGES = {
-    "relation": "is asked what they are to the decision",
-    "task": "reads what is asked of them",
-    "check": "answers the comprehension check",
-    "practice": "tries the buttons",
-    "pairs": "judges pairs",
-    "second_look": "takes a second look",
-    "finished": "has finished",
-    "screened_out": "was screened out",
+_STAGES: dict[str, str] = {
+    Stage.RELATION: "is asked what they are to the decision",
+    Stage.TASK: "reads what is asked of them",
+    Stage.CHECK: "answers the comprehension check",
+    Stage.PRACTICE: "tries the buttons",
+    Stage.PAIRS: "judges pairs",
+    Stage.SECOND_LOOK: "takes a second look",
+    Stage.FINISHED: "has finished",
+    Stage.SCREENED_OUT: "was screened out",
 }
 _DESIGNS = {"repeat": "shown again, sides swapped", "check": "two identical people", "anchor": "shared with others"}
 

@@ -15,6 +15,7 @@ from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
 from fairwise.study.signing import Keys
+from fairwise.study.stages import ENDS, Stage
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.language_choice import PARAMETER, language_of
@@ -62,18 +63,6 @@ class Asking:
         self._folder, self._settings = services.study, services.study.settings
         self._keys, self._quotas = Keys(self._folder.secret), Quotas.of(self._settings)
         self._store, self._prefix = services.host.store, services.host.prefix
-        wanted = {
-            "relation": bool(self._settings.relations),
-            "check": self._settings.comprehension_check,
-            "practice": self._settings.practice,
-        }
-        every = ("relation", "task", "check", "practice", "pairs")
-        self._stages = tuple(stage for stage in every if wanted.get(stage, True))
-        # Also after a stage that the operator switched off while somebody was there.
-        self._after = {
-            stage: next(later for later in every[place:] if later in self._stages)
-            for place, stage in enumerate(every[:-1], start=1)
-        }
 
     def routes(self) -> list[Route]:
         raise NotImplementedError
@@ -100,7 +89,7 @@ class Asking:
                     who = await self._who(request)
                 except Unknown:
                     return await answer(request)
-                if who.stage not in ("finished", "screened_out"):
+                if who.stage not in ENDS:
                     raise NotOpen
             return await answer(request)
 
@@ -149,7 +138,7 @@ class Asking:
         who: Participant = await self._read(request, participants.find)
         return who
 
-    async def _who_at(self, request: Request, *stages: str) -> Participant:
+    async def _who_at(self, request: Request, *stages: Stage) -> Participant:
         who = await self._who(request)
         if who.stage not in stages:
             raise NotYet

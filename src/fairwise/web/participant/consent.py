@@ -19,6 +19,7 @@ from fairwise.study.arrivals import PANELS, ROOM, Arrival, Incomplete
 from fairwise.study.languages import marked
 from fairwise.study.panel_signatures import NotSigned
 from fairwise.study.recruitment_settings import filled
+from fairwise.study.stages import ENDS, first_stage
 from fairwise.web.participant.base import COOKIE, Asking, while_open
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _DAY = 24 * 3600
 _MONTH = 30 * _DAY
-_OVER = ("finished", "screened_out")
 _REFRESH_SECONDS = 15
 _LONGEST_KEY = 400
 _NOT_ME = "not me"
@@ -244,7 +244,7 @@ class ArrivalPages(Asking):
                 return Resumed(f"{self._prefix}/p/{token}", by_device=False)
             # On a shared machine the last one to come may have been somebody else.
             same = arrival.came_by not in PANELS or arrival.who == came.panel_id
-            if same and came.stage not in _OVER:
+            if same and came.stage not in ENDS:
                 return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and came.panel_signed))
         return None
 
@@ -324,7 +324,7 @@ class ArrivalPages(Asking):
             token_hash=self._keys.hashed(token),
             version=edition.consent_version,
             at=datetime.now(UTC),
-            first_stage=self._stages[0],
+            first_stage=first_stage(self._settings),
             lease=self._quotas.lease,
             hold=self._quotas.hold,
             language=edition.language.code,

@@ -11,6 +11,7 @@ from fairwise.store import participants
 from fairwise.store.quotas import choose_relation
 from fairwise.study.languages import marked
 from fairwise.study.practice import check_questions
+from fairwise.study.stages import Stage, stage_after
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared.views import TRIES
 
@@ -38,13 +39,13 @@ class PreparingPages(Asking):
         ]
 
     async def relation(self, request: Request) -> Response:
-        await self._who_at(request, "relation")
+        await self._who_at(request, Stage.RELATION)
         return HTMLResponse(self._in(request).relation(self._me(request)))
 
     async def choose_relation(self, request: Request) -> Response:
         form = await self._own_form(request)
         if not self._settings.relations:  # taken away while somebody was there
-            return await self._move_on(request, "relation")
+            return await self._move_on(request, Stage.RELATION)
         said = form.text("relation", 100)
         chosen = next((relation for relation in self._settings.relations if relation.name == said), None)
         if chosen is None:
@@ -56,7 +57,7 @@ class PreparingPages(Asking):
             relation=chosen.name,
             most=chosen.most,
             **self._quotas.since(datetime.now(UTC)),
-            onward=self._after["relation"],
+            onward=stage_after(Stage.RELATION, self._settings),
         )
         return self._to_own(request, "")
 
@@ -66,17 +67,17 @@ class PreparingPages(Asking):
 
     async def leave_task(self, request: Request) -> Response:
         await self._own_form(request)
-        return await self._move_on(request, "task")
+        return await self._move_on(request, Stage.TASK)
 
     async def check(self, request: Request) -> Response:
-        who = await self._who_at(request, "check")
+        who = await self._who_at(request, Stage.CHECK)
         problem = self._in(request).say(_NOT_RIGHT) if who.check_tries else None
         return HTMLResponse(self._in(request).check(self._me(request), tries=who.check_tries, problem=problem))
 
     async def try_check(self, request: Request) -> Response:
         """Two tries; then everyone goes on, and how many tries they took is kept."""
         form = await self._own_form(request)
-        await self._who_at(request, "check")
+        await self._who_at(request, Stage.CHECK)
         before = form.number("tries", 0, TRIES)
         if before is None or not await self._write(request, participants.count_try, before=before):
             return self._to_own(request, "/check")  # sent twice, or from another tab: this try was taken already
@@ -85,16 +86,16 @@ class PreparingPages(Asking):
         given = {question.name: form.text(question.name, 100) for question in questions}
         wrong = [question.name for question in questions if given[question.name] != question.right]
         if wrong and tries >= TRIES and self._settings.check_must_pass:
-            await self._write(request, participants.move_on, leaving="check", to="screened_out")
+            await self._write(request, participants.move_on, leaving=Stage.CHECK, to=Stage.SCREENED_OUT)
             return self._to_own(request, "")
         if not wrong or tries >= TRIES:
-            return await self._move_on(request, "check")
+            return await self._move_on(request, Stage.CHECK)
         problem = self._in(request).say(_NOT_RIGHT)
         page = self._in(request).check(self._me(request), tries=tries, problem=problem, wrong=wrong, given=given)
         return HTMLResponse(page, 422)
 
     async def practice(self, request: Request) -> Response:
-        await self._who_at(request, "practice")
+        await self._who_at(request, Stage.PRACTICE)
         return HTMLResponse(self._in(request).practice(self._me(request)))
 
     async def leave_practice(self, request: Request) -> Response:
@@ -102,8 +103,8 @@ class PreparingPages(Asking):
         if form.answer(self._settings.allowed_answers) is None:
             page = self._in(request).practice(self._me(request), problem=self._in(request).say(CHOOSE))
             return HTMLResponse(page, 422)
-        return await self._move_on(request, "practice")
+        return await self._move_on(request, Stage.PRACTICE)
 
-    async def _move_on(self, request: Request, leaving: str) -> Response:
-        await self._write(request, participants.move_on, leaving=leaving, to=self._after[leaving])
+    async def _move_on(self, request: Request, leaving: Stage) -> Response:
+        await self._write(request, participants.move_on, leaving=leaving, to=stage_after(leaving, self._settings))
         return self._to_own(request, "")

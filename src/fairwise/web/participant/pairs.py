@@ -17,6 +17,7 @@ from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import standing
 from fairwise.study.arrivals import PANELS
 from fairwise.study.recruitment_settings import filled
+from fairwise.study.stages import Stage
 from fairwise.web.participant.base import Asking
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.result import announced
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from fairwise.web.participant.second_look import SecondLookPages
 
 LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
-_ENDS = {"finished": "/thanks", "screened_out": "/screened-out"}
+_ENDS: dict[str, str] = {Stage.FINISHED: "/thanks", Stage.SCREENED_OUT: "/screened-out"}
 
 
 class ParticipantPages(Asking):
@@ -70,7 +71,7 @@ class ParticipantPages(Asking):
         return HTMLResponse(self._in(request).withdrawn())
 
     async def screened_out(self, request: Request) -> Response:
-        await self._who_at(request, "screened_out")
+        await self._who_at(request, Stage.SCREENED_OUT)
         came = await self._read(request, participants.came)
         back = f"{self._me(request).path}/back" if self._settings.recruitment.screened_out_url else None
         page = self._in(request).screened_out(self._me(request), back=views.WayBack.to(came.by, back))
@@ -80,11 +81,14 @@ class ParticipantPages(Asking):
         """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
         who, came = await self._who(request), await self._read(request, participants.came)
         recruitment = self._settings.recruitment
-        ways = {"finished": recruitment.completion_url, "screened_out": recruitment.screened_out_url}
+        ways: dict[str, str] = {
+            Stage.FINISHED: recruitment.completion_url,
+            Stage.SCREENED_OUT: recruitment.screened_out_url,
+        }
         address = ways.get(who.stage, "")
         if not address or came.by not in PANELS:
             return self._to_own(request, "")
-        code = await self._completion_code(request, who) if who.stage == "finished" else ""
+        code = await self._completion_code(request, who) if who.stage == Stage.FINISHED else ""
         return RedirectResponse(filled(address, panel_id=came.panel_id, session=came.panel_session, code=code), 303)
 
     async def resume(self, request: Request) -> Response:
@@ -97,7 +101,7 @@ class ParticipantPages(Asking):
             return self._to_own(request, _ENDS[who.stage])
         if await self._lost_place(request):
             return await self._no_place(request)
-        if who.stage != "pairs":
+        if who.stage != Stage.PAIRS:
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
         given = await self._read(request, answers.listed)
         open_pairs = [position for position, answer in given if answer is None]
@@ -116,7 +120,7 @@ class ParticipantPages(Asking):
         if shown.answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
-        if shown.stage != "pairs" and not again:
+        if shown.stage != Stage.PAIRS and not again:
             raise NotYet
         given = None
         if shown.answer is not None:
@@ -160,7 +164,7 @@ class ParticipantPages(Asking):
             return self._changed_too_often(request)
         except Full:
             return await self._no_place(request)
-        if self._settings.second_look and (await self._who(request)).stage == "second_look":
+        if self._settings.second_look and (await self._who(request)).stage == Stage.SECOND_LOOK:
             return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
         return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
@@ -186,7 +190,7 @@ class ParticipantPages(Asking):
         return HTMLResponse(said.message(heading=heading, text=text, back=self._me(request).path), 409)
 
     async def review(self, request: Request) -> Response:
-        await self._who_at(request, "pairs")
+        await self._who_at(request, Stage.PAIRS)
         saved = "saved" in request.query_params
         return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
 
@@ -198,13 +202,13 @@ class ParticipantPages(Asking):
     # The end
 
     async def closing(self, request: Request) -> Response:
-        who = await self._who_at(request, "pairs", "second_look")
+        who = await self._who_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
         answered = await self._answered(request)
         if any(line.answer is None for line in answered):
             problem = self._in(request).say("Some pairs are still open. Answer them first")
             return HTMLResponse(self._in(request).review(self._me(request), answered, problem=problem), 422)
         await self._second_look.comes_first(request, who)
-        again = who.stage == "second_look"
+        again = who.stage == Stage.SECOND_LOOK
         return HTMLResponse(self._in(request).closing(self._me(request), views.Closing(), again=again))
 
     async def finish(self, request: Request) -> Response:
@@ -217,7 +221,7 @@ class ParticipantPages(Asking):
         return response
 
     async def thanks(self, request: Request) -> Response:
-        who = await self._who_at(request, "finished")
+        who = await self._who_at(request, Stage.FINISHED)
         answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
         receipt = views.Receipt(code, answered, finished_at)

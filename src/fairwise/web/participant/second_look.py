@@ -15,6 +15,7 @@ from fairwise.store import answers, participants
 from fairwise.store.answers import rounds
 from fairwise.store.errors import NotYet
 from fairwise.study.second_thoughts import Said, second_thoughts
+from fairwise.study.stages import Stage
 from fairwise.web.participant.base import Asking
 from fairwise.web.shared import views
 
@@ -52,15 +53,15 @@ class SecondLookPages(Asking):
         """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""
         await self._own_form(request)
         who = await self._who(request)
-        if who.stage == "pairs":
+        if who.stage == Stage.PAIRS:
             given = await self._read(request, answers.listed)
             if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
                 return self._to_own(request, "/closing")
-            await self._write(request, participants.move_on, leaving="pairs", to="second_look")
+            await self._write(request, participants.move_on, leaving=Stage.PAIRS, to=Stage.SECOND_LOOK)
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
-        await self._who_at(request, "second_look")
+        await self._who_at(request, Stage.SECOND_LOOK)
         given = {one.position: one for one in await self._read(request, rounds)}
         thoughts = self._thoughts(list(given.values()))
         if not thoughts:  # the operator has switched it off in the meantime
@@ -82,11 +83,11 @@ class SecondLookPages(Asking):
 
     async def shows(self, request: Request, pair: Shown) -> bool:
         """Whether someone is there, and this pair is among them."""
-        return pair.stage == "second_look" and pair.position in await self._read(request, self.positions)
+        return pair.stage == Stage.SECOND_LOOK and pair.position in await self._read(request, self.positions)
 
     async def comes_first(self, request: Request, who: Participant) -> None:
         """Refuse to go past it."""
-        if who.stage == "pairs" and await self._read(request, self.thoughts):
+        if who.stage == Stage.PAIRS and await self._read(request, self.thoughts):
             raise NotYet
 
     def _thoughts(self, given: list[Rounds]) -> tuple[SecondThought, ...]:

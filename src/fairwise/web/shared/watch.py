@@ -24,6 +24,7 @@ from fairwise.store.export import judgments
 from fairwise.store.progress import answers_of, outside, progress
 from fairwise.store.quotas import Quotas, anchor_coverage
 from fairwise.study.quality import NAMES, Flag, flags
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -95,7 +96,7 @@ _FRESH_SECONDS = 2.0
 LEFT_AFTER = timedelta(minutes=30)
 """After so long without an answer someone who has not finished is said to have left; they may come back."""
 
-AT_IT, LEFT, FINISHED, SCREENED_OUT = "at_it", "left", "finished", "screened_out"
+AT_IT, LEFT, FINISHED, SCREENED_OUT = "at_it", "left", Stage.FINISHED.value, Stage.SCREENED_OUT.value
 STATES = {AT_IT: "at it", LEFT: "left", FINISHED: "finished", SCREENED_OUT: "screened out"}
 
 
