@@ -29,7 +29,7 @@ _STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnav
 class Number(Convertor[int]):
     """``{number:number}`` in a path: digits as we write them. Whatever else stands there is an address of nothing."""
 
-    regex = "0|[1-9][0-9]{0,8}"
+    regex = r"(?:0|[1-9][0-9]{0,8})(?!\n)"  # Starlette's own end of an address lets the end of a line pass
 
     def convert(self, value: str) -> int:
         return int(value)
