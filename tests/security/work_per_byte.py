@@ -32,7 +32,7 @@ from tests.support.small_study import study_maker
 from fairwise.web.console import login
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import setup_key
-from fairwise.web.console.study_parts import parts_of
+from fairwise.web.console.study_pages import parts_of
 from fairwise.web.protocol import MOST_HEAD_BYTES
 from fairwise.web.shared import attempts
 from fairwise.web.shared.security import MOST_BYTES

@@ -10,8 +10,7 @@ from fairwise.study.languages import available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.translations import Translation, written
 from fairwise.web.console.choices import KINDS
-from fairwise.web.console.fields import Field, Group, put
-from fairwise.web.console.part import Part
+from fairwise.web.console.fields import Field, Group, Part, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,14 @@ from fairwise.errors import InputError
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
+from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import StudyFolder
+from fairwise.study.settings import StudySettings
 from fairwise.study.texts import LONGEST
 from fairwise.web.console import preview
+from fairwise.web.console import settings_parts as topics
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.study_parts import parts_of
-from fairwise.web.console.words_parts import TextPart
+from fairwise.web.console.words_parts import TextPart, TranslationPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,8 +35,32 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from fairwise.web.console.base import Rendering
-    from fairwise.web.console.part import Part
+    from fairwise.web.console.fields import Part
     from fairwise.web.shared.host import Host
+
+
+# All parts of a study that can be edited.
+
+_OF_SETTINGS = (
+    topics.WordsPart,
+    topics.ColumnsPart,
+    topics.SwitchesPart,
+    topics.RelationsPart,
+    topics.RecruitmentPart,
+    topics.PairsPart,
+    topics.LanguagesPart,
+)
+
+
+def parts_of(home: Path) -> Mapping[str, Part]:
+    """Every part of a study by its name, as its files are now."""
+    settings = StudySettings.read(home / SETTINGS)
+    parts: list[Part] = [
+        *(TextPart(home, settings, document, code) for document in ("consent", "task") for code in settings.languages),
+        *(kind(home, settings) for kind in _OF_SETTINGS),
+        *(TranslationPart(home, settings, code) for code in settings.languages[1:]),
+    ]
+    return {part.name: part for part in parts}
 
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.

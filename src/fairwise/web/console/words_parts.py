@@ -8,8 +8,7 @@ from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import language
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.translations import Translation, draft_words, written
-from fairwise.web.console.fields import Field, Group, put
-from fairwise.web.console.part import Part
+from fairwise.web.console.fields import Field, Group, Part, put
 from fairwise.web.console.settings_parts import BUTTONS, SAID
 
 if TYPE_CHECKING:
