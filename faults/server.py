@@ -90,7 +90,9 @@ class Server:
                 await asyncio.sleep(0.05)
 
     def wish(self, fault: str, text: str = "") -> None:
-        (self._wishes / fault).write_text(text, encoding="utf-8")
+        draft = self._wishes / f"{fault}.draft"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self._wishes / fault)  # at once: the server may look at any moment
 
     def unwish(self, fault: str) -> None:
         (self._wishes / fault).unlink(missing_ok=True)
