@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ class Services:
     housekeeper: Housekeeper
 
 
-class Asking:
+class Asking(ABC):
     """What every page of a participant needs to know, and where it may lead."""
 
     def __init__(self, services: Services) -> None:
@@ -64,8 +65,8 @@ class Asking:
         self._keys, self._quotas = Keys(self._folder.secret), Quotas.of(self._settings)
         self._store, self._prefix = services.host.store, services.host.prefix
 
-    def routes(self) -> list[Route]:
-        raise NotImplementedError
+    @abstractmethod
+    def routes(self) -> list[Route]: ...
 
     def _get(self, path: str, handler: Handler, *, always: bool = False) -> Route:
         """A page; ``always`` also while the study is paused, and after it was closed."""
