@@ -72,9 +72,9 @@ load: .venv/.ready .venv-load/.ready
 	$(BIN)/uv pip sync --quiet --system-certs --python .venv-load/bin/python --require-hashes faults/requirements-load.txt
 	@touch $@
 
-# A hundred thousand bad requests, files and command lines, counted; `make test` tries the first few thousand of them.
+# A hundred and fifty thousand bad requests, files and command lines, counted; `make test` tries the first few thousand of them.
 fuzz: .venv/.ready
-	FAIRWISE_FUZZ=25 $(BIN)/pytest -n 2 tests/security -k fuzz
+	FAIRWISE_FUZZ=38 $(BIN)/pytest -n 2 tests/security -k fuzz
 
 # Every defence of docs/threat_model.md is switched off in a copy of the code, and its test must fail.
 defences: .venv/.ready
