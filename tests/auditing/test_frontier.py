@@ -79,12 +79,12 @@ def test_points_of_a_curve_are_what_single_fits_find(town: Town) -> None:
 
 def test_judgments_given_up_are_counted_and_the_most_expensive_listed(town: Town) -> None:
     etas = (0.0, 0.02, None)
-    curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_given_up=3)
+    curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_not_followed=3)
     asking = int((town.judgments.counted()["answer"] != "no_constraint").sum())
-    assert (curve["honoured"] + curve["given_up"]).tolist() == [asking] * len(etas)
-    assert curve["given_up"].iloc[0] == 0
-    for given_up, listed in zip(curve["given_up"], curve["judgments"], strict=True):
-        assert len(listed) == min(given_up, 3)
+    assert (curve["followed"] + curve["not_followed"]).tolist() == [asking] * len(etas)
+    assert curve["not_followed"].iloc[0] == 0
+    for not_followed, listed in zip(curve["not_followed"], curve["judgments"], strict=True):
+        assert len(listed) == min(not_followed, 3)
         assert all(one["violation"] > 0.1 for one in listed)
 
 

@@ -50,7 +50,7 @@ class Curves:
     sensitive_features: Any
     groups: pd.Series | None
     start: Classifiers | None
-    n_given_up: int | None
+    n_not_followed: int | None
 
     def solve(
         self, judges: list[Any], n_jobs: int, progress: Callable[[int], None], client: Any
@@ -82,7 +82,7 @@ class Curves:
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_given_up),
+                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed),
                     **self._group_rates(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
@@ -131,7 +131,7 @@ def solve_large(
     points: Points,
     settings: dict[str, Any],
     judges: Sequence[Any],
-    n_given_up: int | None,
+    n_not_followed: int | None,
     client: Any = None,
 ) -> Rows:
     """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
@@ -143,7 +143,7 @@ def solve_large(
     rows = []
     for judge, rules, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
         for point, (solution, count) in zip(points, counted, strict=True):
-            row = _row(rules, solution, point, settings, summary.n_rows, n_given_up)
+            row = _row(rules, solution, point, settings, summary.n_rows, n_not_followed)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
                     rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
@@ -158,11 +158,11 @@ def _row(
     point: tuple[float, float | None],
     settings: dict[str, Any],
     n_people: float,
-    n_given_up: int | None,
+    n_not_followed: int | None,
 ) -> dict[str, Any]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(rules, solution)
     certificate = measured.certificate(*point, settings["weighting"])
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}
-    return row if n_given_up is None else row | followed_row(measured.prices(point[0]), n_given_up)
+    return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

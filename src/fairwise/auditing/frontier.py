@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
-from fairwise.constraints.violations import GIVEN_UP, status_counts
+from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
@@ -50,7 +50,7 @@ def frontier(
     sensitive_features: Any = None,
     groups: Any = None,
     start: PairwiseFairClassifier | None = None,
-    n_given_up: int | None = None,
+    n_not_followed: int | None = None,
     client: Any = None,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -73,8 +73,8 @@ def frontier(
         A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
     start
         A model of the same people and settings, with whose classifiers the search for each curve begins.
-    n_given_up
-        Adds how many judgments are ``honoured`` and ``given_up`` at each point, and in ``judgments`` so many of the
+    n_not_followed
+        Adds how many judgments are ``followed`` and ``not_followed`` at each point, and in ``judgments`` so many of the
         latter as records, the most expensive first.
     client
         That of a dask cluster: its workers trace the curves, or share the passes over a table that is read in blocks.
@@ -108,7 +108,7 @@ def frontier(
         }
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
-        rows = solve_large(large, judgments, points, checked, judges, n_given_up, client)
+        rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
@@ -116,7 +116,7 @@ def frontier(
         *(people, outcome, judgments, checked, points, sample_weight, sensitive_features),
         groups=None if groups is None else group_labels(groups, _index(people), "groups"),
         start=None if start is None else start.classifiers_,
-        n_given_up=n_given_up,
+        n_not_followed=n_not_followed,
     )
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
     finished: dict[str, Rows] = {} if kept is None else kept.finished
@@ -136,13 +136,13 @@ def certified_row(certificate: Certificate) -> dict[str, Any]:
     return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
 
 
-def followed_row(prices: pd.DataFrame, n_given_up: int) -> dict[str, Any]:
+def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, Any]:
     """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
     counts = status_counts(prices["status"])
-    given_up = prices[prices["status"] == GIVEN_UP]
-    first = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_given_up)
+    not_followed = prices[prices["status"] == NOT_FOLLOWED]
+    first = not_followed.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_not_followed)
     listed = first[["judge", "a", "b", "answer", "violation"]].to_dict("records")
-    return {"honoured": counts["honoured"], "given_up": counts["given_up"], "judgments": listed}
+    return {"followed": counts["followed"], "not_followed": counts["not_followed"], "judgments": listed}
 
 
 class _Progress:
@@ -221,7 +221,7 @@ def _fingerprint(run: Curves, by: str) -> str:
         settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
     except PicklingError as error:
         raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
-    more = () if run.n_given_up is None else (run.n_given_up,)
+    more = () if run.n_not_followed is None else (run.n_not_followed,)
     content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
     return content.hexdigest()
 
