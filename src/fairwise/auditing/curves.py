@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,14 +52,25 @@ class Curves:
     n_not_followed: int | None
 
     def solve(
-        self, judges: list[Any], n_jobs: int, progress: Callable[[int], None], client: Any
+        self,
+        judges: list[Any],
+        n_jobs: int,
+        progress: Callable[[int], None],
+        client: Any,
+        keep: Callable[[Classifiers], None] | None = None,
     ) -> Iterator[tuple[Any, Rows]]:
-        """Each judge (None: the panel) with the curve, as they are finished."""
+        """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
+
+        def step(found: Classifiers | None) -> None:
+            if keep is not None and found is not None:
+                keep(found)
+            progress(1)
+
         start = self.start
         if start is None and self.settings["solver"] == "column-generation" and judges and judges != [None]:
             start = self._seeds()
         if client is None and (len(judges) == 1 or n_jobs == 1):
-            yield from ((judge, self._curve(judge, start, partial(progress, 1))[1]) for judge in judges)
+            yield from ((judge, self._curve(judge, start, step)[1]) for judge in judges)
             return
         # Games against the regression oracle are compiled and over before a process would have started.
         quick = self.settings["estimator"] == "linear-regression" and self.settings["solver"] == "no-regret"
@@ -73,7 +83,7 @@ class Curves:
                 yield judge, rows
 
     def _curve(
-        self, judge: Any, start: Classifiers | None, step: Callable[[], None] = lambda: None
+        self, judge: Any, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
     ) -> tuple[Any, Rows]:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Literal
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,7 @@ from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from fairwise.auditing.curves import Curves, Rows
     from fairwise.learning.estimator import PairwiseFairClassifier
@@ -66,7 +64,9 @@ def frontier(
     n_jobs
         How many curves at once. The numbers are the same for any.
     checkpoint
-        A file that keeps finished curves: called again with it and the same arguments, the run goes on.
+        A file that keeps finished curves, and of the panel's own what was found for each point: called again with it
+        and the same arguments, the run goes on where it was cut short. Judges' curves have the same numbers then, the
+        panel's the same to ``tol``.
     progress
         Called with the number of points done and in all.
     groups
@@ -90,6 +90,7 @@ def frontier(
     each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
+    from fairwise.auditing.checkpoint import Checkpoint
     from fairwise.auditing.curves import Curves, solve_large
     from fairwise.learning.inputs import group_labels
 
@@ -122,7 +123,10 @@ def frontier(
     finished: dict[str, Rows] = {} if kept is None else kept.finished
     left = [judge for judge in judges if str(judge) not in finished]
     count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    for judge, rows in run.solve(left, n_jobs, count.step, client):
+    keep = None
+    if kept is not None and by == "panel":  # of many curves, those that are finished are enough
+        run, keep = replace(run, start=kept.classifiers or run.start), kept.keep_classifiers
+    for judge, rows in run.solve(left, n_jobs, count.step, client, keep):
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)
@@ -224,62 +228,3 @@ def _fingerprint(run: Curves, by: str) -> str:
     more = () if run.n_not_followed is None else (run.n_not_followed,)
     content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
     return content.hexdigest()
-
-
-class Checkpoint:
-    """The curves finished so far of one run, on disk, so that a run killed at any moment goes on where it was.
-
-    ``fingerprint`` is what the run was asked, so that none is mixed up. One line per curve, written whole and flushed
-    to the disk before the next begins; a line that a kill cut short does not match its checksum and is done again.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self._path = Path(path)
-        self.finished: dict[str, Rows] = {}
-        try:
-            kept = self._read(fingerprint)
-            # What follows the last whole line is the beginning of one that was cut short.
-            with self._path.open("r+b" if self._path.exists() else "x+b") as file:
-                file.truncate(kept)
-            if kept == 0:
-                self._append({"run": fingerprint})
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot keep finished curves here: {error.strerror}") from error
-
-    def add(self, curve: str, rows: Rows) -> None:
-        """Keep a finished curve for good."""
-        self._append({"curve": curve, "rows": rows})
-        self.finished[curve] = rows
-
-    def _append(self, content: Mapping[str, Any]) -> None:
-        with self._path.open("ab") as file:
-            file.write(_line(content))
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _read(self, fingerprint: str) -> int:
-        """Take up the finished curves; returns the length of what can be used."""
-        if not self._path.exists():
-            return 0
-        length, header = 0, _line({"run": fingerprint})
-        for number, line in enumerate(self._path.read_bytes().splitlines(keepends=True)):
-            checksum, _, text = line.rstrip(b"\n").partition(b" ")
-            if not line.endswith(b"\n") or checksum != b"%08x" % crc32(text):
-                if number == 0 and not header.startswith(line):
-                    raise InputError(f"{self._path}: not a file of finished curves; nothing was changed.")
-                break
-            content = json.loads(text)
-            if number == 0 and content != {"run": fingerprint}:
-                raise InputError(
-                    f"{self._path} holds curves of another run: other people, judgments, settings or version. "
-                    "Delete it to begin anew, or choose another file."
-                )
-            if number:
-                self.finished[content["curve"]] = content["rows"]
-            length += len(line)
-        return length
-
-
-def _line(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content)
-    return f"{crc32(text.encode()):08x} {text}\n".encode()
