@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.report_study import complete, found, study
 
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = ["complete", "found", "panel", "study"]
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from fairwise.auditing.scores import (
     scores_in_blocks,
     two_classes,
 )
-from fairwise.auditing.violations import measure
+from fairwise.auditing.tables import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans, Interval
-    from fairwise.auditing.violations import Measured
+    from fairwise.auditing.tables import MeasuredAnswers
     from fairwise.constraints.pairs import Weighting
 
 
@@ -189,7 +189,7 @@ def audit(
     )
 
 
-def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
+def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
     table = measured.table
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
@@ -214,7 +214,7 @@ def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Int
 
 
 def _group_tables(
-    scores: pd.Series, groups: Any, outcome: Any, classes: tuple[Any, Any]
+    scores: pd.Series, groups: object, outcome: object, classes: tuple[object, object]
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
     if groups is None:
         return None, None

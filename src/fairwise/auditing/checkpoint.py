@@ -61,7 +61,7 @@ class Checkpoint:
             arrays = {name: _array_text(values) for name, values in found.state().items()}
             self._append({"kind": type(found).__name__, "classifiers": arrays})
 
-    def _append(self, content: Mapping[str, Any]) -> None:
+    def _append(self, content: Mapping[str, object]) -> None:
         with self._path.open("ab") as file:
             file.write(_line(content))
             file.flush()
@@ -93,7 +93,7 @@ class Checkpoint:
         return length
 
 
-def _line(content: Mapping[str, Any]) -> bytes:
+def _line(content: Mapping[str, object]) -> bytes:
     text = json.dumps(content)
     return f"{crc32(text.encode()):08x} {text}\n".encode()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from os import PathLike
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +13,12 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
+from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
+from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
+from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
 from fairwise.learning.large.passes import joblib_on
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import Prepared, Rules
@@ -53,10 +61,10 @@ class Curves:
 
     def solve(
         self,
-        judges: list[Any],
+        judges: list[object],
         n_jobs: int,
         progress: Callable[[int], None],
-        client: Any,
+        client: object,
         keep: Callable[[Classifiers], None] | None = None,
     ) -> Iterator[tuple[Any, Rows]]:
         """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
@@ -83,7 +91,7 @@ class Curves:
                 yield judge, rows
 
     def _curve(
-        self, judge: Any, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
+        self, judge: object, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
     ) -> tuple[Any, Rows]:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):
@@ -135,14 +143,87 @@ class Curves:
         return {f"{RATE}{group}": float(rates.get(group, np.nan)) for group in sorted(self.groups.unique(), key=str)}
 
 
+def trace(
+    people: Any,
+    outcome: Any,
+    judgments: Judgments,
+    settings: dict[str, Any],
+    points: Points,
+    judges: list[Any],
+    *,
+    n_jobs: int,
+    checkpoint: str | PathLike[str] | None,
+    progress: Callable[[int, int], None] | None,
+    sample_weight: Any,
+    sensitive_features: Any,
+    groups: Any,
+    start: PairwiseFairClassifier | None,
+    n_not_followed: int | None,
+    client: Any,
+) -> Rows:
+    """The curve of each judge (None: the panel), those that a checkpoint has read and not solved again."""
+    index = people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
+    run = Curves(
+        *(people, outcome, judgments, settings, points, sample_weight, sensitive_features),
+        groups=None if groups is None else group_labels(groups, index, "groups"),
+        start=None if start is None else start.classifiers_,
+        n_not_followed=n_not_followed,
+    )
+    of_panel = judges == [None]
+    kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, "panel" if of_panel else "judge"))
+    finished: dict[str, Rows] = {} if kept is None else kept.finished
+    left = [judge for judge in judges if str(judge) not in finished]
+    count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
+    keep = None
+    if kept is not None and of_panel:  # of many curves, those that are finished are enough
+        run, keep = replace(run, start=kept.classifiers or run.start), kept.keep_classifiers
+    for judge, rows in run.solve(left, n_jobs, count.step, client, keep):
+        finished[str(judge)] = rows
+        if kept is not None:
+            kept.add(str(judge), rows)
+    return [row for judge in judges for row in finished[str(judge)]]
+
+
+class _Progress:
+    def __init__(self, tell: Callable[[int, int], None] | None, total: int, done: int) -> None:
+        self._tell, self._total, self._done = tell, total, done
+        self.step(0)
+
+    def step(self, points: int) -> None:
+        self._done += points
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def _fingerprint(run: Curves, by: str) -> str:
+    """Of everything that the numbers depend on."""
+    content = checksum_of_tables(
+        run.people,
+        run.outcome,
+        run.judgments.counted(),
+        run.judgments.judge_attributes,
+        run.judgments.people,
+        run.sample_weight,
+        run.sensitive_features,
+        run.groups,
+    )
+    try:
+        settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
+    except PicklingError as error:
+        raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
+    more = () if run.n_not_followed is None else (run.n_not_followed,)
+    content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
+    return content.hexdigest()
+
+
 def solve_large(
     table: LargeTable,
     judgments: Judgments,
     points: Points,
-    settings: dict[str, Any],
-    judges: Sequence[Any],
+    settings: dict[str, object],
+    judges: Sequence[object],
     n_not_followed: int | None,
-    client: Any = None,
+    client: object = None,
 ) -> Rows:
     """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
     settings = {**settings, "gamma": 0.0, "eta": 1.0}

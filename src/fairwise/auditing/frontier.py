@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from importlib.metadata import version
-from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
+from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
@@ -21,7 +18,6 @@ from fairwise.learning.settings import FitSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fairwise.auditing.curves import Curves, Rows
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.certificate import Certificate
 
@@ -90,47 +86,37 @@ def frontier(
     each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
-    from fairwise.auditing.checkpoint import Checkpoint
-    from fairwise.auditing.curves import Curves, solve_large
-    from fairwise.learning.inputs import group_labels
+    from fairwise.auditing.curves import solve_large, trace
 
     checked = _checked_settings(settings)
     _check(judgments, by, n_jobs, checked)
     points = _checked_points(gammas, etas, checked)
     judges: list[Any] = [None] if by == "panel" else judgments.judges
+    in_memory = {
+        "checkpoint": checkpoint,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "sensitive_features": sensitive_features,
+        "start": start,
+    }
     large = large_table(people, outcome)
     if large is not None:
-        in_memory = {
-            "checkpoint": checkpoint,
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "sensitive_features": sensitive_features,
-            "start": start,
-        }
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
         rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
-    run = Curves(
-        *(people, outcome, judgments, checked, points, sample_weight, sensitive_features),
-        groups=None if groups is None else group_labels(groups, _index(people), "groups"),
-        start=None if start is None else start.classifiers_,
-        n_not_followed=n_not_followed,
+    curves = pd.DataFrame(
+        trace(
+            *(people, outcome, judgments, checked, points, judges),
+            n_jobs=n_jobs,
+            progress=progress,
+            n_not_followed=n_not_followed,
+            client=client,
+            **in_memory,
+        )
     )
-    kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
-    finished: dict[str, Rows] = {} if kept is None else kept.finished
-    left = [judge for judge in judges if str(judge) not in finished]
-    count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    keep = None
-    if kept is not None and by == "panel":  # of many curves, those that are finished are enough
-        run, keep = replace(run, start=kept.classifiers or run.start), kept.keep_classifiers
-    for judge, rows in run.solve(left, n_jobs, count.step, client, keep):
-        finished[str(judge)] = rows
-        if kept is not None:
-            kept.add(str(judge), rows)
-    curves = pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
     return curves.assign(**{COLUMN: str(Provenance.of(pd.DataFrame(people), outcome, judgments, checked))})
 
 
@@ -149,32 +135,19 @@ def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, Any]:
     return {"followed": counts["followed"], "not_followed": counts["not_followed"], "judgments": listed}
 
 
-class _Progress:
-    def __init__(self, tell: Callable[[int, int], None] | None, total: int, done: int) -> None:
-        self._tell, self._total, self._done = tell, total, done
-        self.step(0)
-
-    def step(self, points: int) -> None:
-        self._done += points
-        if self._tell is not None:
-            self._tell(self._done, self._total)
-
-
-def _check(judgments: Any, by: str, n_jobs: int, settings: dict[str, Any]) -> None:
+def _check(judgments: object, by: str, n_jobs: int, settings: dict[str, object]) -> None:
     if not isinstance(judgments, Judgments):
         raise InputError("judgments must be a Judgments object: wrap the table in Judgments(...).")
     if by not in ("panel", "judge"):
-        raise InputError(f"by={shown(by)} is not allowed: use 'panel' or 'judge'.")
+        raise InputError(f"by={quote(by)} is not allowed: use 'panel' or 'judge'.")
     if by == "judge" and settings["judge_budgets"] is not None:
         raise InputError("judge_budgets are about a whole panel: use them with by='panel'.")
     if n_jobs == 0:
         raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
 
 
-def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    known = PairwiseFairClassifier().get_params(deep=False)
+def _checked_settings(settings: dict[str, object]) -> dict[str, Any]:
+    known = default_settings()
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise InputError(f"frontier has no setting {unknown[0]!r}; beside its own it takes those of the estimator.")
@@ -198,33 +171,8 @@ def _checked_points(
     return points
 
 
-def _index(people: Any) -> pd.Index:
-    return people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
-
-
 def _values(name: str, given: Any) -> tuple[Any, ...]:
     try:
         return tuple(given)
     except TypeError:
-        raise InputError(f"{name}={shown(given)} is not allowed: give a list of numbers from 0 to 1.") from None
-
-
-def _fingerprint(run: Curves, by: str) -> str:
-    """Of everything that the numbers depend on."""
-    content = checksum_of_tables(
-        run.people,
-        run.outcome,
-        run.judgments.counted(),
-        run.judgments.judge_attributes,
-        run.judgments.people,
-        run.sample_weight,
-        run.sensitive_features,
-        run.groups,
-    )
-    try:
-        settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
-    except PicklingError as error:
-        raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
-    more = () if run.n_not_followed is None else (run.n_not_followed,)
-    content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
-    return content.hexdigest()
+        raise InputError(f"{name}={quote(given)} is not allowed: give a list of numbers from 0 to 1.") from None

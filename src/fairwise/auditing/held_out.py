@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.intervals import answer_means, design_weights, has_design_weights
 from fairwise.auditing.scorers import binary_classes, favorable_is_second, judged_rows, second_class_probability
 from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
+from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding
-from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -137,7 +139,7 @@ def held_out(
     seed = checks.whole("seed", seed, 0)
     known = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
-    takes = _takes_judgments(model)
+    takes = "judgments" in signature(model.fit).parameters
     own = model.get_params() if takes else {}
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
     if favorable_label is None:
@@ -204,14 +206,15 @@ def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.
 
 
 def _refit_all(
-    what: tuple[Any, Any, Any, Judgments | None], every: list[Split], more: Mapping[str, Any], client: Any
+    what: tuple[object, object, object, Judgments | None],
+    every: list[Split],
+    more: Mapping[str, object],
+    client: object,
 ) -> Iterator[Any]:
     """The model fitted to the training part of each split, in their order."""
     if client is None:
         yield from (_refit(*what, split, more) for split in every)
         return
-    from joblib import Parallel, delayed
-
     with joblib_on(client):
         yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_refit)(*what, split, more) for split in every)
 
@@ -219,7 +222,7 @@ def _refit_all(
 def _refit(
     model: Any, people: Any, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, Any]
 ) -> Any:
-    from sklearn.base import clone
+    from sklearn.base import clone  # who only audits scores does without scikit-learn
     from sklearn.utils import _safe_indexing
 
     n = len(outcome)
@@ -250,14 +253,12 @@ def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any
 
 def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:
     """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    if isinstance(model, PairwiseFairClassifier):
+    if hasattr(model, "certificate_"):
         return np.abs(labels - second_class_probability(model, people))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
 
 
-def _answer_index(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> AnswerIndex:
+def _answer_index(judgments: Judgments, rows: PairRows, people: object, n_people: int) -> AnswerIndex:
     answers = rows.answers
     sides = [pd.Index(answers[side]) for side in ("a", "b")]
     if judgments.by == "id":
@@ -291,9 +292,3 @@ def _require_both_sides(split: Split, by: By) -> None:
             raise InputError(
                 f"by={by!r}: no answer is left for the {name} part; use more judgments or another test_size"
             )
-
-
-def _takes_judgments(model: Any) -> bool:
-    from sklearn.utils.validation import has_fit_parameter
-
-    return bool(has_fit_parameter(model, "judgments"))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fairwise.auditing.violations import Measured
+    from fairwise.auditing.tables import MeasuredAnswers
     from fairwise.constraints.pairs import FloatArray, IntArray, Weighting
     from fairwise.judgments import Judgments
 
@@ -121,7 +121,7 @@ class AnswerMeans:
         return {name: 0.0 if np.isnan(value) and name != "share_followed" else value for name, value in values.items()}
 
 
-def answer_means(measured: Measured, weighting: Weighting, weight: FloatArray | None = None) -> AnswerMeans:
+def answer_means(measured: MeasuredAnswers, weighting: Weighting, weight: FloatArray | None = None) -> AnswerMeans:
     """The averages of these answers; ``weight`` instead of their own where given."""
     table = measured.table
     w = table["weight"].to_numpy(dtype=float) if weight is None else weight

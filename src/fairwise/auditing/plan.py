@@ -324,7 +324,7 @@ def _averages(studies: pd.DataFrame) -> dict[str, float]:
 
 def _error(people: pd.DataFrame, cost: Cost, said: Judgments | None) -> float:
     """Training error of the planning model, with judgments or without."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
 
     model = PairwiseFairClassifier(
         **PLANNING_MODEL, gamma=cost.gamma, eta=cost.eta, favorable_label=cost.favorable_label

@@ -70,7 +70,7 @@ def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
     return by_person.sort_values(ascending=False, kind="stable")
 
 
-def lorenz(values: Any) -> pd.DataFrame:
+def lorenz(values: object) -> pd.DataFrame:
     """How much of a total the largest values make up: ``share`` of the values, largest first, and of the ``total``.
 
     >>> lorenz([3.0, 1.0, 0.0, 0.0])["total"].tolist()
@@ -88,8 +88,8 @@ def lorenz(values: Any) -> pd.DataFrame:
 
 def removal_saving(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
     n: int = 5,
     **fit_params: Any,
@@ -124,8 +124,8 @@ def removal_saving(
 
 def error_without_dearest(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
     shares: Sequence[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
     **fit_params: Any,
@@ -140,7 +140,7 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
-def plain_error(model: PairwiseFairClassifier, people: Any, outcome: Any) -> float:
+def plain_error(model: PairwiseFairClassifier, people: object, outcome: object) -> float:
     """Least error of the same kind of model that listens to nobody.
 
     The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
@@ -177,10 +177,7 @@ def _refit_without(
 
 
 def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
-    from sklearn.base import clone  # who only audits scores does without scikit-learn
-
-    twin: PairwiseFairClassifier = clone(model)
-    return twin
+    return type(model)(**model.get_params(deep=False))  # a fit leaves its settings as they are
 
 
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
@@ -253,7 +250,7 @@ def expensive_pairs(
     return tuple(dear)
 
 
-def _answers_about(prices: pd.DataFrame, a: Any, b: Any) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
+def _answers_about(prices: pd.DataFrame, a: object, b: object) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
     """Each answer about the two as if ``a`` had stood on the left, and who gave it."""
     as_shown = prices[(prices["a"] == a) & (prices["b"] == b)]
     turned = prices[(prices["a"] == b) & (prices["b"] == a)]

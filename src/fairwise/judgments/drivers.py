@@ -27,7 +27,7 @@ class Differences:
         return Differences(self.columns, self.amounts[rows])
 
 
-def differences(judgments: Judgments, rows: Oriented, columns: Iterable[Any] | None = None) -> Differences:
+def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] | None = None) -> Differences:
     """Return for each answer |x - x'| / sd for a number, and 0 or 1 for a category.
 
     The standard deviation is over the judged people. Two missing values are equal. A missing category differs from any
@@ -123,7 +123,7 @@ class Drivers:
 def judge_drivers(
     judgments: Judgments,
     *,
-    columns: Iterable[Any] | None = None,
+    columns: Iterable[object] | None = None,
     n_folds: int = 10,
     min_answers: int = 20,
     seed: int = 0,

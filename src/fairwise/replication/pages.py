@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fairwise.replication.measures import Correlation
     from fairwise.replication.study import Study
-    from fairwise.reporting.figures.drawing import Drawing
+    from fairwise.reporting.drawing import Drawing
 
 
 SECTIONS = (

@@ -17,10 +17,16 @@ from fairwise import templates
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.reporting import words
-from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
-from fairwise.reporting.figures.judges import in_order
-from fairwise.reporting.figures.lorenz import SHARES, at_share, has_any
+from fairwise.reporting.figures import (
+    FEW_PEOPLE,
+    MOST_GROUPS,
+    SHARES,
+    at_share,
+    draw_figures,
+    has_any,
+    in_order,
+    largest_groups,
+)
 from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
@@ -29,8 +35,8 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from fairwise.reporting.figures.drawing import Drawing
-    from fairwise.reporting.findings import Findings
+    from fairwise.auditing.findings import Findings
+    from fairwise.reporting.drawing import Drawing
 
 
 # Longer tables are folded on the screen, and open on paper.

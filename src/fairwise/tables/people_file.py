@@ -76,7 +76,9 @@ class PeopleFile:
         columns = pd.DataFrame({name: self.column(name) for name in names})
         return columns.astype(object).where(columns.notna(), "(empty)").astype(str)
 
-    def features(self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()) -> Any:
+    def features(
+        self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()
+    ) -> pd.DataFrame:
         """Return the columns to learn from: all, or only some, without the outcome and those to drop."""
         for name in (*drop, *only):
             self.column(name)

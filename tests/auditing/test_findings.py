@@ -10,12 +10,12 @@ import pytest
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import followed_by_pair
+from fairwise.auditing.findings import Labels
 from fairwise.auditing.prices import expensive_pairs
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import render
-from fairwise.reporting.words import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
