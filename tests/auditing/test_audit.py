@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.constraints.pairs import Weighting
 
     Panel = Callable[..., tuple[Judgments, pd.Series]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +18,6 @@ from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_a_model_from_a_file_gives_the_same_report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, Ans
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from numpy.typing import NDArray
 
     Panel = Callable[..., tuple[Judgments, pd.Series]]

@@ -5,18 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.reporting import Findings, findings
 from fairwise.reporting.page import render
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 URLS = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
 

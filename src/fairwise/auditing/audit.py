@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,8 +27,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans, Interval

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 from numbers import Integral, Real
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Judgments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def fraction(name: str, value: object, *, ends: bool = True) -> float:

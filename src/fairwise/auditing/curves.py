@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from os import PathLike
@@ -28,8 +29,6 @@ from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.regression_game import seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier

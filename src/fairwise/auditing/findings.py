@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -30,8 +31,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from fairwise.auditing.audit import Audit
     from fairwise.auditing.held_out import HeldOut
     from fairwise.judgments import Judgments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,8 +17,6 @@ from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.certificate import Certificate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -25,8 +26,6 @@ from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.splits import By, Split

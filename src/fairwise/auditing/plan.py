@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,6 @@ from fairwise.judgments import Judgments, krippendorff_alpha, repeat_consistency
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.constraints.pairs import FloatArray
     from fairwise.study.folder import StudyFolder
 

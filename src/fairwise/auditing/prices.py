@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from fairwise.judgments import Answer
 from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
 

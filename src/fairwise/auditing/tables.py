@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from fairwise.constraints.violations import ASKS_NOTHING, FOLLOWED, excess, stat
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans, Interval

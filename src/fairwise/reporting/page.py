@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +32,6 @@ from fairwise.reporting.figures import (
 from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
     from jinja2 import Environment
 
     from fairwise.auditing.findings import Findings
