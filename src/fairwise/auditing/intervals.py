@@ -66,7 +66,7 @@ class AnswerMeans:
     mean_violation  ``w v`` if same     ``w`` if same
     mean_excess     ``w x``             ``2 w``
     fairness_loss   ``w x``             ``2 w``
-    share_followed      ``w`` if followed   ``w`` if it asks for anything
+    share_followed  ``w`` if followed   ``w`` if it asks for anything
     ==============  ==================  =============================
 
     ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its ``whole``
