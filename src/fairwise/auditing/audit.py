@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -73,8 +73,8 @@ class Audit:
     group_gaps: pd.DataFrame | None
     judgments: pd.DataFrame
     gamma: float
-    favorable_label: Any
-    classes: tuple[Any, Any]
+    favorable_label: object
+    classes: tuple[object, object]
     selection_probability: Literal["ignored", "not given"]
     weighting: Weighting
     confidence: float
@@ -91,17 +91,17 @@ class Audit:
 
 
 def audit(
-    scores: pd.Series | NDArray[Any] | Any,
+    scores: pd.Series | NDArray[np.float64] | object,
     judgments: Judgments,
     gamma: float = 0.1,
-    favorable_label: Any = None,
+    favorable_label: object = None,
     *,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
+    classes: Sequence[object] | NDArray[np.generic] | None = None,
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
     confidence: float = 0.95,
-    client: Any = None,
+    client: object = None,
 ) -> Audit:
     """Compare scores from any model with judgments.
 
@@ -245,7 +245,7 @@ def worst_pairs(by_pair: pd.DataFrame, n: int) -> list[str]:
     return [_sentence(line) for line in broken.to_dict("records")]
 
 
-def _sentence(line: Mapping[Any, Any]) -> str:
+def _sentence(line: Mapping[Hashable, Any]) -> str:
     worse, better = ("a", "b") if line["favorable_a"] < line["favorable_b"] else ("b", "a")
     gets = [f"{line[f'favorable_{side}']:.2f}" for side in (worse, better)]
     if line[str(Answer.A_AT_LEAST_B if worse == "a" else Answer.B_AT_LEAST_A)]:

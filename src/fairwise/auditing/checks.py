@@ -48,7 +48,7 @@ def some_judgments(value: object) -> Judgments:
     )
 
 
-def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments, more: str = "") -> None:
+def direction(favorable_label: Any, labels: Iterable[object], judgments: Judgments, more: str = "") -> None:
     """One of the two labels, or None while no answer is ordered."""
     given = list(labels)
     allowed = " or ".join(map(repr, given))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fairwise.learning.solvers.solution import Solution
 
     Points = list[tuple[float, float | None]]
-    Rows = list[dict[str, Any]]
+    Rows = list[dict[str, object]]
 
 _CONFIDENCE = 0.95
 
@@ -65,7 +65,7 @@ class Curves:
         progress: Callable[[int], None],
         client: object,
         keep: Callable[[Classifiers], None] | None = None,
-    ) -> Iterator[tuple[Any, Rows]]:
+    ) -> Iterator[tuple[object, Rows]]:
         """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
 
         def step(found: Classifiers | None) -> None:
@@ -91,7 +91,7 @@ class Curves:
 
     def _curve(
         self, judge: object, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
-    ) -> tuple[Any, Rows]:
+    ) -> tuple[object, Rows]:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):
             prepared = self._prepared(self.judgments if judge is None else self.judgments.select([judge]))
@@ -144,21 +144,21 @@ class Curves:
 
 def trace(
     people: Any,
-    outcome: Any,
+    outcome: object,
     judgments: Judgments,
-    settings: dict[str, Any],
+    settings: dict[str, object],
     points: Points,
-    judges: list[Any],
+    judges: list[object],
     *,
     n_jobs: int,
     checkpoint: str | PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
-    sample_weight: Any,
-    sensitive_features: Any,
-    groups: Any,
+    sample_weight: object,
+    sensitive_features: object,
+    groups: object,
     start: PairwiseFairClassifier | None,
     n_not_followed: int | None,
-    client: Any,
+    client: object,
 ) -> Rows:
     """The curve of each judge (None: the panel), those that a checkpoint has read and not solved again."""
     index = people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
@@ -249,7 +249,7 @@ def _row(
     settings: dict[str, Any],
     n_people: float,
     n_not_followed: int | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(rules, solution)
     certificate = measured.certificate(*point, settings["weighting"])

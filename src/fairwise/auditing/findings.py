@@ -14,25 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.audit import audit
+from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
 from fairwise.auditing.frontier_slice import Curve
-from fairwise.auditing.prices import (
-    ExpensivePair,
-    expensive_pairs,
-    followed_by_judge,
-    followed_by_pair,
-    lorenz,
-    plain_error,
-    price_by_person,
-)
+from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
 from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
 
 if TYPE_CHECKING:
-    from fairwise.auditing.audit import Audit
-    from fairwise.auditing.held_out import HeldOut
+    from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
@@ -245,7 +236,7 @@ def findings(
     model: PairwiseFairClassifier,
     people: Any,
     judgments: Judgments,
-    outcome: Any = None,
+    outcome: object = None,
     *,
     frontier: pd.DataFrame | None = None,
     groups: Sequence[str] | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ RATE = "false_positive_rate "
 CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
 """What a line of a frontier has of its certificate."""
 
+Value = TypeVar("Value", float, float | None)
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
 
 
@@ -45,7 +46,7 @@ def frontier(
     start: PairwiseFairClassifier | None = None,
     n_not_followed: int | None = None,
     client: Any = None,
-    **settings: Any,
+    **settings: object,
 ) -> pd.DataFrame:
     """The least error found for every gamma and eta asked for.
 
@@ -90,7 +91,7 @@ def frontier(
     checked = _checked_settings(settings)
     _check(judgments, by, n_jobs, checked)
     points = _checked_points(gammas, etas, checked)
-    judges: list[Any] = [None] if by == "panel" else judgments.judges
+    judges: list[object] = [None] if by == "panel" else judgments.judges
     in_memory = {
         "checkpoint": checkpoint,
         "sample_weight": sample_weight,
@@ -119,13 +120,13 @@ def frontier(
     return curves.assign(**{COLUMN: str(Provenance.of(pd.DataFrame(people), outcome, judgments, checked))})
 
 
-def certified_row(certificate: Certificate) -> dict[str, Any]:
+def certified_row(certificate: Certificate) -> dict[str, object]:
     """What a line of a frontier says of a model's error, violations and bound."""
     eta = np.nan if certificate.eta is None else certificate.eta
     return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
 
 
-def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, Any]:
+def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, object]:
     """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
     counts = status_counts(prices["status"])
     not_followed = prices[prices["status"] == NOT_FOLLOWED]
@@ -145,7 +146,7 @@ def _check(judgments: object, by: str, n_jobs: int, settings: dict[str, object])
         raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
 
 
-def _checked_settings(settings: dict[str, object]) -> dict[str, Any]:
+def _checked_settings(settings: dict[str, object]) -> dict[str, object]:
     known = default_settings()
     unknown = [name for name in settings if name not in known]
     if unknown:
@@ -157,7 +158,7 @@ def _checked_settings(settings: dict[str, object]) -> dict[str, Any]:
 
 
 def _checked_points(
-    gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
+    gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, object]
 ) -> list[tuple[float, float | None]]:
     points = []
     at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
@@ -170,7 +171,7 @@ def _checked_points(
     return points
 
 
-def _values(name: str, given: Any) -> tuple[Any, ...]:
+def _values(name: str, given: Sequence[Value]) -> tuple[Value, ...]:
     try:
         return tuple(given)
     except TypeError:

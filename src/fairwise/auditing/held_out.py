@@ -81,7 +81,7 @@ class HeldOut:
 def held_out(
     model: Any,
     people: Any,
-    outcome: Any,
+    outcome: object,
     judgments: Judgments,
     *,
     by: By = "pair",
@@ -89,11 +89,11 @@ def held_out(
     folds: int | None = None,
     n_repeats: int = 5,
     gamma: float | None = None,
-    favorable_label: Any = None,
-    fit_params: Mapping[str, Any] | None = None,
+    favorable_label: object = None,
+    fit_params: Mapping[str, object] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-    client: Any = None,
+    client: object = None,
 ) -> HeldOut:
     """Refit clones of a model on part of the people and judgments and measure them on the rest.
 
@@ -219,7 +219,7 @@ def _refit_all(
 
 
 def _refit(
-    model: Any, people: Any, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, Any]
+    model: object, people: object, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, object]
 ) -> Any:
     from sklearn.base import clone  # who only audits scores does without scikit-learn
     from sklearn.utils import _safe_indexing

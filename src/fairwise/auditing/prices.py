@@ -91,7 +91,7 @@ def removal_saving(
     outcome: object,
     judgments: Judgments,
     n: int = 5,
-    **fit_params: Any,
+    **fit_params: object,
 ) -> pd.DataFrame:
     """For each of the ``n`` dearest pairs: its price, and the error really saved by refitting without it.
 
@@ -127,7 +127,7 @@ def error_without_dearest(
     outcome: object,
     judgments: Judgments,
     shares: Sequence[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
-    **fit_params: Any,
+    **fit_params: object,
 ) -> pd.DataFrame:
     """Error after giving up the dearest share of the pairs in force, by refitting: ``share``, ``pairs``, ``error``."""
     ranked = followed_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
@@ -165,11 +165,11 @@ def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def _refit_without(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
-    pairs: list[Any],
-    fit_params: dict[str, Any],
+    pairs: list[tuple[object, object]],
+    fit_params: dict[str, object],
 ) -> PairwiseFairClassifier:
     kept = judgments.giving_up(pairs)
     return _clone(model).fit(people, outcome, judgments=kept, **fit_params)
@@ -206,7 +206,7 @@ class ExpensivePair:
 
     a: str
     b: str
-    features: tuple[tuple[str, Any, Any], ...]
+    features: tuple[tuple[str, object, object], ...]
     said: tuple[tuple[Answer, tuple[str, ...]], ...]
     gets_a: float
     gets_b: float

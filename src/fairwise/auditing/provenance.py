@@ -17,6 +17,7 @@ from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
+    from fairwise.tables.plain_json import JSON
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")
@@ -40,7 +41,7 @@ class Provenance:
     people: str | None
     outcome: str | None
     judgments: str | None
-    settings: dict[str, Any]
+    settings: dict[str, JSON]
 
     @classmethod
     def of(
@@ -60,7 +61,7 @@ class Provenance:
         )
 
     @classmethod
-    def read(cls, text: Any, source: str) -> Provenance:
+    def read(cls, text: str, source: str) -> Provenance:
         """Read what `str` wrote."""
         try:
             told = json.loads(text)
@@ -115,25 +116,25 @@ def _checksum(table: pd.DataFrame, *, index: bool) -> str:
     return hashlib.sha256(repr(list(map(str, frame.columns))).encode() + rows.tobytes()).hexdigest()[:_DIGITS]
 
 
-def _non_default(settings: Mapping[str, object]) -> dict[str, Any]:
+def _non_default(settings: Mapping[str, object]) -> dict[str, JSON]:
     """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
     default = _defaults()
     values = {name: _plain(value) for name, value in settings.items() if name not in _VARIED}
     return {name: value for name, value in values.items() if value != default[name]}
 
 
-def default_settings() -> dict[str, Any]:
+def default_settings() -> dict[str, object]:
     """Every setting of the estimator, with its default."""
     from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
 
     return dict(PairwiseFairClassifier().get_params(deep=False))
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> dict[str, JSON]:
     return {name: _plain(value) for name, value in default_settings().items()}
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> JSON:
     """A setting as JSON can hold it; an object is its repr where that says everything, else its checksum."""
     from sklearn.base import BaseEstimator  # a second to load, which audits do without
 

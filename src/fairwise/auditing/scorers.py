@@ -98,9 +98,9 @@ def second_class_probability(model: Any, rows: Any) -> FloatArray:
     return np.asarray(model.predict(rows) == classes[1], dtype=float)
 
 
-def binary_classes(model: object) -> list[Any]:
+def binary_classes(model: object) -> list[object]:
     """The two labels, in the model's own order."""
-    classes: list[Any] = np.asarray(getattr(model, "classes_", [])).tolist()
+    classes: list[object] = np.asarray(getattr(model, "classes_", [])).tolist()
     if len(classes) != 2:
         raise InputError(f"{type(model).__name__}: a fitted classifier with two classes is needed; it has {classes!r}")
     return classes

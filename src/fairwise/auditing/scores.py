@@ -45,7 +45,7 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
     return checked
 
 
-def two_classes(classes: object, outcome: object) -> tuple[Any, Any]:
+def two_classes(classes: object, outcome: object) -> tuple[object, object]:
     """The two labels: as given, or those of the outcome in sorted order as for a fit, or else 0 and 1."""
     if classes is not None:
         given = np.asarray(classes).tolist()
@@ -125,7 +125,7 @@ def _numbers(values: pd.Series, what: str) -> FloatArray:
     return numbers
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -146,7 +146,7 @@ def scores_in_blocks(scores: object) -> LargeTable | None:
     return table
 
 
-def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -> pd.Series[Any]:
+def judged_scores(table: LargeTable, judgments: Judgments, client: object = None) -> pd.Series[Any]:
     """The score of everyone in a judgment that counts, by id."""
     from fairwise.learning.large.first_pass import JudgedIds  # scikit-learn and the compiler take a second to load
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -94,7 +94,7 @@ class Drivers:
     effects: pd.DataFrame
     shares: pd.DataFrame
 
-    def describe(self, judge: Any) -> str:
+    def describe(self, judge: str | float) -> str:
         """Return one sentence about a judge."""
         if judge not in self.by_judge.index:
             raise InputError(f"drivers: no such judge: {judge!r}")
@@ -242,7 +242,7 @@ def _collect(judges: pd.Index, given: Differences, fits: list[_Fit]) -> Drivers:
     return Drivers(by_judge, effects, shares)
 
 
-def _top(shares: pd.Series) -> tuple[Any, ...]:
+def _top(shares: pd.Series) -> tuple[object, ...]:
     largest = shares.sort_values(ascending=False, kind="stable")
     return tuple(largest.index[(largest >= _NOTICEABLE).to_numpy()][:_NAMED])
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup, escape
@@ -82,7 +82,7 @@ def render_page(
     *,
     simulated: bool,
     package: str = "fairwise.reporting",
-    **content: Any,
+    **content: object,
 ) -> str:
     """A page of several sections, each a template of that name in ``folder`` of a package, with its heading."""
     style, script = _resource("report.css"), _resource("report.js")
@@ -141,7 +141,7 @@ def _breakable(name: object) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _records(table: pd.DataFrame) -> list[dict[str, object]]:
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,7 +96,7 @@ def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
     return frame[name]
 
 
-def label_written(text: str, labels: pd.Series, source: Source, column: str) -> Any:
+def label_written(text: str, labels: pd.Series, source: Source, column: str) -> object:
     """Return the one of the outcome's labels that is written like this."""
     known = {text_of(label): label for label in pd.Index(labels).unique().sort_values().tolist()}
     if text not in known:
