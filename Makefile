@@ -30,6 +30,7 @@ check: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/retired_names.py src
 
 # The site, without the network: docs/_build/html/index.html. A warning is an error.
 docs: .venv/.ready

@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks import compas, large_file, log_axis
 from benchmarks.row import Row, busy_seconds, table
 from fairwise import LargeTable, PairwiseFairClassifier, frontier
-from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw
+from fairwise.reporting import palette
+from fairwise.reporting.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ from benchmarks.row import table
 
 if TYPE_CHECKING:
     from benchmarks.runs import Run
-    from fairwise.reporting.figures.drawing import Drawing
+    from fairwise.reporting.drawing import Drawing
 
 _DOCS = Path(__file__).parents[1] / "docs"
 _OPENING = """# Benchmarks

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from benchmarks import log_axis
 from benchmarks.rivals import median_times_faster
-from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Tooltip, draw
+from fairwise.reporting import palette
+from fairwise.reporting.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

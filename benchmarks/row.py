@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from benchmarks.rivals import Duel
-    from fairwise.reporting.figures.drawing import Drawing
+    from fairwise.reporting.drawing import Drawing
 
 
 @dataclass(frozen=True)

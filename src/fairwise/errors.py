@@ -11,10 +11,8 @@
 A message says what was wrong, where, and what is allowed.
 """
 
-from typing import Any
 
-
-def shown(value: Any) -> str:
+def quote(value: object) -> str:
     """A value as a message shows it: 3 rather than np.int64(3)."""
     return repr(value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.report_study import complete, found, study
 
 from fairwise.judgments import Answer, Judgments
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+__all__ = ["complete", "found", "panel", "study"]
 
 
 @pytest.fixture(scope="session")

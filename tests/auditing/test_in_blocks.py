@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import dask.dataframe
 import numpy as np
@@ -14,9 +15,6 @@ from fairwise import Judgments, LargeTable, PairwiseFairClassifier, audit, front
 from fairwise.auditing import held_out
 from fairwise.errors import InputError
 from fairwise.learning.large import passes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GAMMAS = [0.0, 0.2, 0.6]
 SETTINGS: dict[str, Any] = {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 100}

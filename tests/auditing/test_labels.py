@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Panel = Callable[..., tuple[Judgments, pd.Series]]
 
 LABELS = [("bad", "good"), ("good", "reject"), (1, 2), (False, True), ("0", "1")]

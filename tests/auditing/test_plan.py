@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.study.folder import StudyFolder
 
 

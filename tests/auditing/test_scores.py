@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Said = Callable[..., Judgments]
 
 SCORES = pd.Series({1: 0.2, 2: 0.7, 3: 0.4})

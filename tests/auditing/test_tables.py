@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from fairlearn.metrics import demographic_parity_difference, equalized_odds_diff
 from fairwise.auditing import audit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.judgments import Judgments
 
     Said = Callable[..., Judgments]

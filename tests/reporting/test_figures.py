@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
+from fairwise.reporting.drawing import Mark, inline_svg
 from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.figures.drawing import Mark, inline_svg
-from fairwise.reporting.figures.palette import ROLES
+from fairwise.reporting.palette import ROLES
 
 if TYPE_CHECKING:
     from fairwise.reporting import Findings
-    from fairwise.reporting.figures.drawing import Drawing
+    from fairwise.reporting.drawing import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
 

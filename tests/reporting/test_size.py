@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ from fairwise import PairwiseFairClassifier
 from fairwise.datasets import load_compas
 from fairwise.reporting import findings, write_report
 from fairwise.simulation import simulate_panel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.slow

@@ -4,7 +4,8 @@ import contextlib
 import csv
 import io
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,6 @@ from hypothesis import strategies as st
 from fairwise.errors import InputError
 from fairwise.tables.files import read_plain, read_table
 from fairwise.tables.people_file import PeopleFile, label_written, typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PEOPLE = "id,age,town,good\n1,30,Aa,yes\n2,40,Be,no\n"
 

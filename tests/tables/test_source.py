@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from fairwise.tables import source
 from fairwise.tables.files import require_column
 from fairwise.tables.ids import some
 from fairwise.tables.source import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def test_the_nearest_is_named_as_it_is_written() -> None:

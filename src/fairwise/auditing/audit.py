@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,18 +21,16 @@ from fairwise.auditing.scores import (
     scores_in_blocks,
     two_classes,
 )
-from fairwise.auditing.violations import measure
+from fairwise.auditing.tables import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans, Interval
-    from fairwise.auditing.violations import Measured
+    from fairwise.auditing.tables import MeasuredAnswers
     from fairwise.constraints.pairs import Weighting
 
 
@@ -43,9 +42,9 @@ class Audit:
     ----------
     overall : DataFrame
         Rows value, low, high and covered; columns max_violation, mean_violation, mean_excess, fairness_loss,
-        share_kept, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about as
-        often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10) with
-        a violation or without one; the interval is then a rough guide.
+        share_followed, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about
+        as often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10)
+        with a violation or without one; the interval is then a rough guide.
     by_judge : DataFrame
         One line per judge.
     by_pair : DataFrame
@@ -56,7 +55,7 @@ class Audit:
     by_group, group_gaps : DataFrame or None
         Rates of each group of people, and the largest difference between two groups; None without ``groups``.
     judgments : DataFrame
-        One line per answer that counts: violation, excess, and status (honoured, given up or asks nothing).
+        One line per answer that counts: violation, excess, and status (followed, not followed or asks nothing).
     classes
         The two labels; scores are probabilities of the second.
     selection_probability : {"ignored", "not given"}
@@ -74,8 +73,8 @@ class Audit:
     group_gaps: pd.DataFrame | None
     judgments: pd.DataFrame
     gamma: float
-    favorable_label: Any
-    classes: tuple[Any, Any]
+    favorable_label: object
+    classes: tuple[object, object]
     selection_probability: Literal["ignored", "not given"]
     weighting: Weighting
     confidence: float
@@ -92,17 +91,17 @@ class Audit:
 
 
 def audit(
-    scores: pd.Series | NDArray[Any] | Any,
+    scores: pd.Series | NDArray[np.float64] | object,
     judgments: Judgments,
     gamma: float = 0.1,
-    favorable_label: Any = None,
+    favorable_label: object = None,
     *,
-    classes: Sequence[Any] | NDArray[Any] | None = None,
+    classes: Sequence[object] | NDArray[np.generic] | None = None,
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
     confidence: float = 0.95,
-    client: Any = None,
+    client: object = None,
 ) -> Audit:
     """Compare scores from any model with judgments.
 
@@ -116,7 +115,7 @@ def audit(
     judgments : Judgments
         What people said.
     gamma : float
-        By how much probabilities may differ against a judgment before it counts as given up.
+        By how much probabilities may differ against a judgment before it counts as not followed.
     favorable_label : optional
         The good outcome's label, 0 or 1 or one of ``classes``; needed as soon as an answer is ordered.
     classes : optional
@@ -189,7 +188,7 @@ def audit(
     )
 
 
-def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
+def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, ends: Interval) -> pd.DataFrame:
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
     table = measured.table
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
@@ -200,7 +199,7 @@ def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Int
         "pairs": int(measured.pair.max(initial=-1)) + 1,
         "people": n_people,
         "in_force": int(measured.asks.sum()),
-        "given_up": int((measured.asks & ~measured.honoured).sum()),
+        "not_followed": int((measured.asks & ~measured.followed).sum()),
         **{str(answer): int(said.get(answer, 0)) for answer in Answer},
     }
     frame = pd.DataFrame(
@@ -214,7 +213,7 @@ def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Int
 
 
 def _group_tables(
-    scores: pd.Series, groups: Any, outcome: Any, classes: tuple[Any, Any]
+    scores: pd.Series, groups: object, outcome: object, classes: tuple[object, object]
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
     if groups is None:
         return None, None
@@ -227,7 +226,7 @@ _LINES = {
     "mean_violation": "Mean violation of 'same'",
     "mean_excess": "Mean excess over gamma",
     "fairness_loss": "Fairness loss (the paper's)",
-    "share_kept": "Judgments kept within gamma",
+    "share_followed": "Judgments followed",
 }
 
 NOT_COVERED = (
@@ -246,7 +245,7 @@ def worst_pairs(by_pair: pd.DataFrame, n: int) -> list[str]:
     return [_sentence(line) for line in broken.to_dict("records")]
 
 
-def _sentence(line: Mapping[Any, Any]) -> str:
+def _sentence(line: Mapping[Hashable, Any]) -> str:
     worse, better = ("a", "b") if line["favorable_a"] < line["favorable_b"] else ("b", "a")
     gets = [f"{line[f'favorable_{side}']:.2f}" for side in (worse, better)]
     if line[str(Answer.A_AT_LEAST_B if worse == "a" else Answer.B_AT_LEAST_A)]:
@@ -260,11 +259,11 @@ def _sentence(line: Mapping[Any, Any]) -> str:
 def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
     """A few lines for reading."""
     value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
-    counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "given_up")}
+    counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "not_followed")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
     lines = [
         f"{counts['answers']} answers of {counts['judges']} judges about {about}",
-        f"{counts['in_force']} ask for something; {counts['given_up']} of these are broken by more than {gamma:g}",
+        f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]
     marked = False

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 from numbers import Integral, Real
 from reprlib import repr as shortened
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Judgments
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
-
-def fraction(name: str, value: Any, *, ends: bool = True) -> float:
+def fraction(name: str, value: object, *, ends: bool = True) -> float:
     """A number from 0 to 1; without ``ends``, strictly between."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
@@ -26,7 +24,7 @@ def fraction(name: str, value: Any, *, ends: bool = True) -> float:
     raise InputError(f"{name}={value!r} is not allowed: it must be a number {span}")
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """A whole number of at least ``least``, and at most ``most`` where that is given."""
     if isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= (most or inf):
         return int(value)
@@ -34,14 +32,14 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     raise InputError(f"{name}={shortened(value)} is not allowed: it must be a whole number of at least {least}{limit}")
 
 
-def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
+def one_of(name: str, value: object, allowed: Iterable[str]) -> None:
     """One of these words."""
     words = list(allowed)
     if not (isinstance(value, str) and value in words):
         raise InputError(f"{name}={value!r} is not allowed. Allowed: {', '.join(map(repr, words))}")
 
 
-def some_judgments(value: Any) -> Judgments:
+def some_judgments(value: object) -> Judgments:
     """Judgments, not a bare table of them."""
     if isinstance(value, Judgments):
         return value
@@ -50,7 +48,7 @@ def some_judgments(value: Any) -> Judgments:
     )
 
 
-def direction(favorable_label: Any, labels: Iterable[Any], judgments: Judgments, more: str = "") -> None:
+def direction(favorable_label: Any, labels: Iterable[object], judgments: Judgments, more: str = "") -> None:
     """One of the two labels, or None while no answer is ordered."""
     given = list(labels)
     allowed = " or ".join(map(repr, given))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from os import PathLike
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +14,12 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
+from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
+from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
+from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
 from fairwise.learning.large.passes import joblib_on
@@ -22,17 +29,16 @@ from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.regression_game import seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import Classifiers
     from fairwise.learning.preparation import Prepared, Rules
     from fairwise.learning.solvers.solution import Solution
 
     Points = list[tuple[float, float | None]]
-    Rows = list[dict[str, Any]]
+    Rows = list[dict[str, object]]
 
 _CONFIDENCE = 0.95
 
@@ -50,17 +56,28 @@ class Curves:
     sensitive_features: Any
     groups: pd.Series | None
     start: Classifiers | None
-    n_given_up: int | None
+    n_not_followed: int | None
 
     def solve(
-        self, judges: list[Any], n_jobs: int, progress: Callable[[int], None], client: Any
-    ) -> Iterator[tuple[Any, Rows]]:
-        """Each judge (None: the panel) with the curve, as they are finished."""
+        self,
+        judges: list[object],
+        n_jobs: int,
+        progress: Callable[[int], None],
+        client: object,
+        keep: Callable[[Classifiers], None] | None = None,
+    ) -> Iterator[tuple[object, Rows]]:
+        """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
+
+        def step(found: Classifiers | None) -> None:
+            if keep is not None and found is not None:
+                keep(found)
+            progress(1)
+
         start = self.start
         if start is None and self.settings["solver"] == "column-generation" and judges and judges != [None]:
             start = self._seeds()
         if client is None and (len(judges) == 1 or n_jobs == 1):
-            yield from ((judge, self._curve(judge, start, partial(progress, 1))[1]) for judge in judges)
+            yield from ((judge, self._curve(judge, start, step)[1]) for judge in judges)
             return
         # Games against the regression oracle are compiled and over before a process would have started.
         quick = self.settings["estimator"] == "linear-regression" and self.settings["solver"] == "no-regret"
@@ -73,8 +90,8 @@ class Curves:
                 yield judge, rows
 
     def _curve(
-        self, judge: Any, start: Classifiers | None, step: Callable[[], None] = lambda: None
-    ) -> tuple[Any, Rows]:
+        self, judge: object, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
+    ) -> tuple[object, Rows]:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):
             prepared = self._prepared(self.judgments if judge is None else self.judgments.select([judge]))
@@ -82,7 +99,7 @@ class Curves:
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_given_up),
+                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed),
                     **self._group_rates(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
@@ -125,14 +142,87 @@ class Curves:
         return {f"{RATE}{group}": float(rates.get(group, np.nan)) for group in sorted(self.groups.unique(), key=str)}
 
 
+def trace(
+    people: Any,
+    outcome: object,
+    judgments: Judgments,
+    settings: dict[str, object],
+    points: Points,
+    judges: list[object],
+    *,
+    n_jobs: int,
+    checkpoint: str | PathLike[str] | None,
+    progress: Callable[[int, int], None] | None,
+    sample_weight: object,
+    sensitive_features: object,
+    groups: object,
+    start: PairwiseFairClassifier | None,
+    n_not_followed: int | None,
+    client: object,
+) -> Rows:
+    """The curve of each judge (None: the panel), those that a checkpoint has read and not solved again."""
+    index = people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
+    run = Curves(
+        *(people, outcome, judgments, settings, points, sample_weight, sensitive_features),
+        groups=None if groups is None else group_labels(groups, index, "groups"),
+        start=None if start is None else start.classifiers_,
+        n_not_followed=n_not_followed,
+    )
+    of_panel = judges == [None]
+    kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, "panel" if of_panel else "judge"))
+    finished: dict[str, Rows] = {} if kept is None else kept.finished
+    left = [judge for judge in judges if str(judge) not in finished]
+    count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
+    keep = None
+    if kept is not None and of_panel:  # of many curves, those that are finished are enough
+        run, keep = replace(run, start=kept.classifiers or run.start), kept.keep_classifiers
+    for judge, rows in run.solve(left, n_jobs, count.step, client, keep):
+        finished[str(judge)] = rows
+        if kept is not None:
+            kept.add(str(judge), rows)
+    return [row for judge in judges for row in finished[str(judge)]]
+
+
+class _Progress:
+    def __init__(self, tell: Callable[[int, int], None] | None, total: int, done: int) -> None:
+        self._tell, self._total, self._done = tell, total, done
+        self.step(0)
+
+    def step(self, points: int) -> None:
+        self._done += points
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def _fingerprint(run: Curves, by: str) -> str:
+    """Of everything that the numbers depend on."""
+    content = checksum_of_tables(
+        run.people,
+        run.outcome,
+        run.judgments.counted(),
+        run.judgments.judge_attributes,
+        run.judgments.people,
+        run.sample_weight,
+        run.sensitive_features,
+        run.groups,
+    )
+    try:
+        settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
+    except PicklingError as error:
+        raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
+    more = () if run.n_not_followed is None else (run.n_not_followed,)
+    content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
+    return content.hexdigest()
+
+
 def solve_large(
     table: LargeTable,
     judgments: Judgments,
     points: Points,
-    settings: dict[str, Any],
-    judges: Sequence[Any],
-    n_given_up: int | None,
-    client: Any = None,
+    settings: dict[str, object],
+    judges: Sequence[object],
+    n_not_followed: int | None,
+    client: object = None,
 ) -> Rows:
     """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
@@ -143,7 +233,7 @@ def solve_large(
     rows = []
     for judge, rules, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
         for point, (solution, count) in zip(points, counted, strict=True):
-            row = _row(rules, solution, point, settings, summary.n_rows, n_given_up)
+            row = _row(rules, solution, point, settings, summary.n_rows, n_not_followed)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
                     rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
@@ -158,11 +248,11 @@ def _row(
     point: tuple[float, float | None],
     settings: dict[str, Any],
     n_people: float,
-    n_given_up: int | None,
-) -> dict[str, Any]:
+    n_not_followed: int | None,
+) -> dict[str, object]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(rules, solution)
     certificate = measured.certificate(*point, settings["weighting"])
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}
-    return row if n_given_up is None else row | followed_row(measured.prices(point[0]), n_given_up)
+    return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

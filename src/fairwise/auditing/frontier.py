@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-from importlib.metadata import version
-from pathlib import Path
-from pickle import PicklingError
-from typing import TYPE_CHECKING, Any, Literal
-from zlib import crc32
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
-from fairwise.constraints.violations import GIVEN_UP, status_counts
-from fairwise.errors import InputError, shown
+from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
+from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
+from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from fairwise.auditing.curves import Curves, Rows
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.certificate import Certificate
 
@@ -32,6 +25,7 @@ RATE = "false_positive_rate "
 CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
 """What a line of a frontier has of its certificate."""
 
+Value = TypeVar("Value", float, float | None)
 _GAMMAS = tuple(float(gamma) for gamma in np.linspace(0.0, 1.0, 11).round(1))
 
 
@@ -50,9 +44,9 @@ def frontier(
     sensitive_features: Any = None,
     groups: Any = None,
     start: PairwiseFairClassifier | None = None,
-    n_given_up: int | None = None,
+    n_not_followed: int | None = None,
     client: Any = None,
-    **settings: Any,
+    **settings: object,
 ) -> pd.DataFrame:
     """The least error found for every gamma and eta asked for.
 
@@ -66,15 +60,17 @@ def frontier(
     n_jobs
         How many curves at once. The numbers are the same for any.
     checkpoint
-        A file that keeps finished curves: called again with it and the same arguments, the run goes on.
+        A file that keeps finished curves, and of the panel's own what was found for each point: called again with it
+        and the same arguments, the run goes on where it was cut short. Judges' curves have the same numbers then, the
+        panel's the same to ``tol``.
     progress
         Called with the number of points done and in all.
     groups
         A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
     start
         A model of the same people and settings, with whose classifiers the search for each curve begins.
-    n_given_up
-        Adds how many judgments are ``honoured`` and ``given_up`` at each point, and in ``judgments`` so many of the
+    n_not_followed
+        Adds how many judgments are ``followed`` and ``not_followed`` at each point, and in ``judgments`` so many of the
         latter as records, the most expensive first.
     client
         That of a dask cluster: its workers trace the curves, or share the passes over a table that is read in blocks.
@@ -90,87 +86,68 @@ def frontier(
     each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
-    from fairwise.auditing.curves import Curves, solve_large
-    from fairwise.learning.inputs import group_labels
+    from fairwise.auditing.curves import solve_large, trace
 
     checked = _checked_settings(settings)
     _check(judgments, by, n_jobs, checked)
     points = _checked_points(gammas, etas, checked)
-    judges: list[Any] = [None] if by == "panel" else judgments.judges
+    judges: list[object] = [None] if by == "panel" else judgments.judges
+    in_memory = {
+        "checkpoint": checkpoint,
+        "sample_weight": sample_weight,
+        "groups": groups,
+        "sensitive_features": sensitive_features,
+        "start": start,
+    }
     large = large_table(people, outcome)
     if large is not None:
-        in_memory = {
-            "checkpoint": checkpoint,
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "sensitive_features": sensitive_features,
-            "start": start,
-        }
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
-        rows = solve_large(large, judgments, points, checked, judges, n_given_up, client)
+        rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
-    run = Curves(
-        *(people, outcome, judgments, checked, points, sample_weight, sensitive_features),
-        groups=None if groups is None else group_labels(groups, _index(people), "groups"),
-        start=None if start is None else start.classifiers_,
-        n_given_up=n_given_up,
+    curves = pd.DataFrame(
+        trace(
+            *(people, outcome, judgments, checked, points, judges),
+            n_jobs=n_jobs,
+            progress=progress,
+            n_not_followed=n_not_followed,
+            client=client,
+            **in_memory,
+        )
     )
-    kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
-    finished: dict[str, Rows] = {} if kept is None else kept.finished
-    left = [judge for judge in judges if str(judge) not in finished]
-    count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    for judge, rows in run.solve(left, n_jobs, count.step, client):
-        finished[str(judge)] = rows
-        if kept is not None:
-            kept.add(str(judge), rows)
-    curves = pd.DataFrame([row for judge in judges for row in finished[str(judge)]])
     return curves.assign(**{COLUMN: str(Provenance.of(pd.DataFrame(people), outcome, judgments, checked))})
 
 
-def certified_row(certificate: Certificate) -> dict[str, Any]:
+def certified_row(certificate: Certificate) -> dict[str, object]:
     """What a line of a frontier says of a model's error, violations and bound."""
     eta = np.nan if certificate.eta is None else certificate.eta
     return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
 
 
-def followed_row(prices: pd.DataFrame, n_given_up: int) -> dict[str, Any]:
+def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, object]:
     """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
     counts = status_counts(prices["status"])
-    given_up = prices[prices["status"] == GIVEN_UP]
-    first = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_given_up)
+    not_followed = prices[prices["status"] == NOT_FOLLOWED]
+    first = not_followed.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_not_followed)
     listed = first[["judge", "a", "b", "answer", "violation"]].to_dict("records")
-    return {"honoured": counts["honoured"], "given_up": counts["given_up"], "judgments": listed}
+    return {"followed": counts["followed"], "not_followed": counts["not_followed"], "judgments": listed}
 
 
-class _Progress:
-    def __init__(self, tell: Callable[[int, int], None] | None, total: int, done: int) -> None:
-        self._tell, self._total, self._done = tell, total, done
-        self.step(0)
-
-    def step(self, points: int) -> None:
-        self._done += points
-        if self._tell is not None:
-            self._tell(self._done, self._total)
-
-
-def _check(judgments: Any, by: str, n_jobs: int, settings: dict[str, Any]) -> None:
+def _check(judgments: object, by: str, n_jobs: int, settings: dict[str, object]) -> None:
     if not isinstance(judgments, Judgments):
         raise InputError("judgments must be a Judgments object: wrap the table in Judgments(...).")
     if by not in ("panel", "judge"):
-        raise InputError(f"by={shown(by)} is not allowed: use 'panel' or 'judge'.")
+        raise InputError(f"by={quote(by)} is not allowed: use 'panel' or 'judge'.")
     if by == "judge" and settings["judge_budgets"] is not None:
         raise InputError("judge_budgets are about a whole panel: use them with by='panel'.")
     if n_jobs == 0:
         raise InputError("n_jobs=0 is not allowed: at least one process must work, or -1 for one per core.")
 
 
-def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    known = PairwiseFairClassifier().get_params(deep=False)
+def _checked_settings(settings: dict[str, object]) -> dict[str, object]:
+    known = default_settings()
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise InputError(f"frontier has no setting {unknown[0]!r}; beside its own it takes those of the estimator.")
@@ -181,7 +158,7 @@ def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked_points(
-    gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, Any]
+    gammas: Sequence[float] | None, etas: Sequence[float | None] | None, settings: dict[str, object]
 ) -> list[tuple[float, float | None]]:
     points = []
     at_gammas = _GAMMAS if gammas is None else _values("gammas", gammas)
@@ -194,92 +171,8 @@ def _checked_points(
     return points
 
 
-def _index(people: Any) -> pd.Index:
-    return people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
-
-
-def _values(name: str, given: Any) -> tuple[Any, ...]:
+def _values(name: str, given: Sequence[Value]) -> tuple[Value, ...]:
     try:
         return tuple(given)
     except TypeError:
-        raise InputError(f"{name}={shown(given)} is not allowed: give a list of numbers from 0 to 1.") from None
-
-
-def _fingerprint(run: Curves, by: str) -> str:
-    """Of everything that the numbers depend on."""
-    content = checksum_of_tables(
-        run.people,
-        run.outcome,
-        run.judgments.counted(),
-        run.judgments.judge_attributes,
-        run.judgments.people,
-        run.sample_weight,
-        run.sensitive_features,
-        run.groups,
-    )
-    try:
-        settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
-    except PicklingError as error:
-        raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
-    more = () if run.n_given_up is None else (run.n_given_up,)
-    content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
-    return content.hexdigest()
-
-
-class Checkpoint:
-    """The curves finished so far of one run, on disk, so that a run killed at any moment goes on where it was.
-
-    ``fingerprint`` is what the run was asked, so that none is mixed up. One line per curve, written whole and flushed
-    to the disk before the next begins; a line that a kill cut short does not match its checksum and is done again.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self._path = Path(path)
-        self.finished: dict[str, Rows] = {}
-        try:
-            kept = self._read(fingerprint)
-            # What follows the last whole line is the beginning of one that was cut short.
-            with self._path.open("r+b" if self._path.exists() else "x+b") as file:
-                file.truncate(kept)
-            if kept == 0:
-                self._append({"run": fingerprint})
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot keep finished curves here: {error.strerror}") from error
-
-    def add(self, curve: str, rows: Rows) -> None:
-        """Keep a finished curve for good."""
-        self._append({"curve": curve, "rows": rows})
-        self.finished[curve] = rows
-
-    def _append(self, content: Mapping[str, Any]) -> None:
-        with self._path.open("ab") as file:
-            file.write(_line(content))
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _read(self, fingerprint: str) -> int:
-        """Take up the finished curves; returns the length of what can be used."""
-        if not self._path.exists():
-            return 0
-        length, header = 0, _line({"run": fingerprint})
-        for number, line in enumerate(self._path.read_bytes().splitlines(keepends=True)):
-            checksum, _, text = line.rstrip(b"\n").partition(b" ")
-            if not line.endswith(b"\n") or checksum != b"%08x" % crc32(text):
-                if number == 0 and not header.startswith(line):
-                    raise InputError(f"{self._path}: not a file of finished curves; nothing was changed.")
-                break
-            content = json.loads(text)
-            if number == 0 and content != {"run": fingerprint}:
-                raise InputError(
-                    f"{self._path} holds curves of another run: other people, judgments, settings or version. "
-                    "Delete it to begin anew, or choose another file."
-                )
-            if number:
-                self.finished[content["curve"]] = content["rows"]
-            length += len(line)
-        return length
-
-
-def _line(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content)
-    return f"{crc32(text.encode()):08x} {text}\n".encode()
+        raise InputError(f"{name}={quote(given)} is not allowed: give a list of numbers from 0 to 1.") from None

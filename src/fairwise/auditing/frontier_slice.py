@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -171,7 +171,7 @@ def _equal(column: pd.Series, value: float | None) -> pd.Series[bool]:
     return pd.Series(np.isclose(column, value), index=column.index)
 
 
-def _plain(value: Any) -> float | None:
+def _plain(value: float | None) -> float | None:
     return None if pd.isna(value) else float(value)
 
 

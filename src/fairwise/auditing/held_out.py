@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.intervals import answer_means, design_weights, has_design_weights
 from fairwise.auditing.scorers import binary_classes, favorable_is_second, judged_rows, second_class_probability
 from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
+from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding
-from fairwise.auditing.violations import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
@@ -23,8 +26,6 @@ from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.splits import By, Split
@@ -41,9 +42,9 @@ class HeldOut:
     Attributes
     ----------
     overall : DataFrame
-        One line per metric (error, mean_violation, mean_excess, share_kept): training and held_out averages over the
-        splits, low and high (an interval over the held-out units), covered (whether there are enough of them for that
-        interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
+        One line per metric (error, mean_violation, mean_excess, share_followed): training and held_out averages over
+        the splits, low and high (an interval over the held-out units), covered (whether there are enough of them for
+        that interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
         assumption but independent units), units and independent_units held out in one split.
     by_split : DataFrame
         Two lines per split, training and held out, with what they were measured on.
@@ -80,7 +81,7 @@ class HeldOut:
 def held_out(
     model: Any,
     people: Any,
-    outcome: Any,
+    outcome: object,
     judgments: Judgments,
     *,
     by: By = "pair",
@@ -88,11 +89,11 @@ def held_out(
     folds: int | None = None,
     n_repeats: int = 5,
     gamma: float | None = None,
-    favorable_label: Any = None,
-    fit_params: Mapping[str, Any] | None = None,
+    favorable_label: object = None,
+    fit_params: Mapping[str, object] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-    client: Any = None,
+    client: object = None,
 ) -> HeldOut:
     """Refit clones of a model on part of the people and judgments and measure them on the rest.
 
@@ -137,7 +138,7 @@ def held_out(
     seed = checks.whole("seed", seed, 0)
     known = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
-    takes = _takes_judgments(model)
+    takes = "judgments" in signature(model.fit).parameters
     own = model.get_params() if takes else {}
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
     if favorable_label is None:
@@ -204,22 +205,23 @@ def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.
 
 
 def _refit_all(
-    what: tuple[Any, Any, Any, Judgments | None], every: list[Split], more: Mapping[str, Any], client: Any
+    what: tuple[object, object, object, Judgments | None],
+    every: list[Split],
+    more: Mapping[str, object],
+    client: object,
 ) -> Iterator[Any]:
     """The model fitted to the training part of each split, in their order."""
     if client is None:
         yield from (_refit(*what, split, more) for split in every)
         return
-    from joblib import Parallel, delayed
-
     with joblib_on(client):
         yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_refit)(*what, split, more) for split in every)
 
 
 def _refit(
-    model: Any, people: Any, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, Any]
+    model: object, people: object, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, object]
 ) -> Any:
-    from sklearn.base import clone
+    from sklearn.base import clone  # who only audits scores does without scikit-learn
     from sklearn.utils import _safe_indexing
 
     n = len(outcome)
@@ -250,14 +252,12 @@ def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any
 
 def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:
     """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    if isinstance(model, PairwiseFairClassifier):
+    if hasattr(model, "certificate_"):
         return np.abs(labels - second_class_probability(model, people))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
 
 
-def _answer_index(judgments: Judgments, rows: PairRows, people: Any, n_people: int) -> AnswerIndex:
+def _answer_index(judgments: Judgments, rows: PairRows, people: object, n_people: int) -> AnswerIndex:
     answers = rows.answers
     sides = [pd.Index(answers[side]) for side in ("a", "b")]
     if judgments.by == "id":
@@ -291,9 +291,3 @@ def _require_both_sides(split: Split, by: By) -> None:
             raise InputError(
                 f"by={by!r}: no answer is left for the {name} part; use more judgments or another test_size"
             )
-
-
-def _takes_judgments(model: Any) -> bool:
-    from sklearn.utils.validation import has_fit_parameter
-
-    return bool(has_fit_parameter(model, "judgments"))

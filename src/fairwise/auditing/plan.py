@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,6 @@ from fairwise.judgments import Judgments, krippendorff_alpha, repeat_consistency
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.constraints.pairs import FloatArray
     from fairwise.study.folder import StudyFolder
 
@@ -324,7 +322,7 @@ def _averages(studies: pd.DataFrame) -> dict[str, float]:
 
 def _error(people: pd.DataFrame, cost: Cost, said: Judgments | None) -> float:
     """Training error of the planning model, with judgments or without."""
-    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
 
     model = PairwiseFairClassifier(
         **PLANNING_MODEL, gamma=cost.gamma, eta=cost.eta, favorable_label=cost.favorable_label

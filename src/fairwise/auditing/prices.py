@@ -1,7 +1,9 @@
-"""What a fit honoured and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
+"""What a fit followed and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +18,14 @@ from fairwise.judgments import Answer
 from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 
-def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
+def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
     """What a fit did with each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``.
 
-    Columns: ``pairs`` shown; answers ``honoured``, ``given_up`` and ``asks_nothing``; ``excess``, summed over the
+    Columns: ``pairs`` shown; answers ``followed``, ``not_followed`` and ``asks_nothing``; ``excess``, summed over the
     judge's pairs; ``mean_excess``, that over twice the pairs, which is what the judge's own budget bounds; ``price``.
     """
     table = _with_pairs(prices)
@@ -38,16 +38,28 @@ def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
     return lines.sort_values("price", ascending=False, kind="stable")
 
 
-def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
+def followed_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
     """What a fit did with what was said about each pair, the dearest pair first; ``prices`` is a model's ``prices_``.
 
-    Columns: answers ``honoured``, ``given_up`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the sum
-    of the ``price``.
+    Columns: answers ``followed``, ``not_followed`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the
+    sum of the ``price``.
     """
     table = _with_pairs(prices)
     grouped = table.groupby("pair", sort=False)
     sums = grouped.agg(violation=("violation", "max"), excess=("excess", "max"), price=("price", "sum"))
     return _status_counts(table, "pair").join(sums).sort_values("price", ascending=False, kind="stable")
+
+
+def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
+    """As :func:`followed_by_judge`, which was called so in version 0.1."""
+    warnings.warn("honoured_by_judge is now followed_by_judge.", FutureWarning, stacklevel=2)
+    return followed_by_judge(prices)
+
+
+def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
+    """As :func:`followed_by_pair`, which was called so in version 0.1."""
+    warnings.warn("honoured_by_pair is now followed_by_pair.", FutureWarning, stacklevel=2)
+    return followed_by_pair(prices)
 
 
 def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
@@ -57,7 +69,7 @@ def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
     return by_person.sort_values(ascending=False, kind="stable")
 
 
-def lorenz(values: Any) -> pd.DataFrame:
+def lorenz(values: object) -> pd.DataFrame:
     """How much of a total the largest values make up: ``share`` of the values, largest first, and of the ``total``.
 
     >>> lorenz([3.0, 1.0, 0.0, 0.0])["total"].tolist()
@@ -75,11 +87,11 @@ def lorenz(values: Any) -> pd.DataFrame:
 
 def removal_saving(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
     n: int = 5,
-    **fit_params: Any,
+    **fit_params: object,
 ) -> pd.DataFrame:
     """For each of the ``n`` dearest pairs: its price, and the error really saved by refitting without it.
 
@@ -90,11 +102,11 @@ def removal_saving(
     """
     bounded = model.certificate_.kind == "exact" and model.solver == "column-generation"
     gap = max(model.certificate_.gap, 0.0) if bounded else np.nan
-    dearest = honoured_by_pair(model.prices_).head(n)
+    dearest = followed_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
         refitted = _refit_without(model, people, outcome, judgments, [pair], fit_params)
-        again = honoured_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
+        again = followed_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
         new_violation = float(again[pair])
         lines.append(
             {
@@ -111,14 +123,14 @@ def removal_saving(
 
 def error_without_dearest(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
     shares: Sequence[float] = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0),
-    **fit_params: Any,
+    **fit_params: object,
 ) -> pd.DataFrame:
     """Error after giving up the dearest share of the pairs in force, by refitting: ``share``, ``pairs``, ``error``."""
-    ranked = honoured_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
+    ranked = followed_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
     lines = []
     for share in shares:
         dropped = list(ranked.index[: round(share * len(ranked))])
@@ -127,7 +139,7 @@ def error_without_dearest(
     return pd.DataFrame(lines)
 
 
-def plain_error(model: PairwiseFairClassifier, people: Any, outcome: Any) -> float:
+def plain_error(model: PairwiseFairClassifier, people: object, outcome: object) -> float:
     """Least error of the same kind of model that listens to nobody.
 
     The least, because a fit with judgments has the least that keeps them. The plain model of ``linear`` itself is
@@ -153,21 +165,18 @@ def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def _refit_without(
     model: PairwiseFairClassifier,
-    people: Any,
-    outcome: Any,
+    people: object,
+    outcome: object,
     judgments: Judgments,
-    pairs: list[Any],
-    fit_params: dict[str, Any],
+    pairs: list[tuple[object, object]],
+    fit_params: dict[str, object],
 ) -> PairwiseFairClassifier:
     kept = judgments.giving_up(pairs)
     return _clone(model).fit(people, outcome, judgments=kept, **fit_params)
 
 
 def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
-    from sklearn.base import clone  # who only audits scores does without scikit-learn
-
-    twin: PairwiseFairClassifier = clone(model)
-    return twin
+    return type(model)(**model.get_params(deep=False))  # a fit leaves its settings as they are
 
 
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
@@ -183,7 +192,7 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
 
 # A price below this is a solver's rounding.
 _NO_PRICE = 1e-6
-# Prices closer than this are one price: under a budget all pairs given up cost the same.
+# Prices closer than this are one price: within an allowance all pairs not followed cost the same.
 _ONE_PRICE = 9
 
 
@@ -197,14 +206,14 @@ class ExpensivePair:
 
     a: str
     b: str
-    features: tuple[tuple[str, Any, Any], ...]
+    features: tuple[tuple[str, object, object], ...]
     said: tuple[tuple[Answer, tuple[str, ...]], ...]
     gets_a: float
     gets_b: float
     price: float
     violation: float
     excess: float
-    given_up: bool
+    not_followed: bool
 
 
 def expensive_pairs(
@@ -234,13 +243,13 @@ def expensive_pairs(
                 price=float(line["price"]),
                 violation=float(line["violation"]),
                 excess=float(line["excess"]),
-                given_up=bool(line["given_up"]),
+                not_followed=bool(line["not_followed"]),
             )
         )
     return tuple(dear)
 
 
-def _answers_about(prices: pd.DataFrame, a: Any, b: Any) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
+def _answers_about(prices: pd.DataFrame, a: object, b: object) -> tuple[tuple[Answer, tuple[str, ...]], ...]:
     """Each answer about the two as if ``a`` had stood on the left, and who gave it."""
     as_shown = prices[(prices["a"] == a) & (prices["b"] == b)]
     turned = prices[(prices["a"] == b) & (prices["b"] == a)]

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
+    from fairwise.tables.plain_json import JSON
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")
@@ -39,11 +41,11 @@ class Provenance:
     people: str | None
     outcome: str | None
     judgments: str | None
-    settings: dict[str, Any]
+    settings: dict[str, JSON]
 
     @classmethod
     def of(
-        cls, people: pd.DataFrame | None, outcome: Any, judgments: Judgments, settings: Mapping[str, Any]
+        cls, people: pd.DataFrame | None, outcome: object, judgments: Judgments, settings: Mapping[str, object]
     ) -> Provenance:
         """``outcome`` is in the order of ``people``; a table that is read in blocks has neither."""
         label = None
@@ -59,13 +61,13 @@ class Provenance:
         )
 
     @classmethod
-    def read(cls, text: Any, source: str) -> Provenance:
+    def read(cls, text: str, source: str) -> Provenance:
         """Read what `str` wrote."""
         try:
             told = json.loads(text)
             return cls(**{name: told[name] for name in ("people", "outcome", "judgments", "settings")})
         except (TypeError, ValueError, KeyError, RecursionError):
-            raise InputError(f"{source}, column {COLUMN}: {shown(text)} is not what fairwise writes there") from None
+            raise InputError(f"{source}, column {COLUMN}: {quote(text)} is not what fairwise writes there") from None
 
     def __str__(self) -> str:
         return json.dumps(self.__dict__, sort_keys=True)
@@ -103,10 +105,8 @@ def checksum_of_tables(*tables: Any) -> hashlib._Hash:
     return content
 
 
-def checksum_of_settings(settings: Any) -> str:
+def checksum_of_settings(settings: object) -> str:
     """Not of their repr: that of an estimator leaves things out, and that of a rule is where it lies in memory."""
-    import joblib
-
     return str(joblib.hash(settings))
 
 
@@ -116,22 +116,27 @@ def _checksum(table: pd.DataFrame, *, index: bool) -> str:
     return hashlib.sha256(repr(list(map(str, frame.columns))).encode() + rows.tobytes()).hexdigest()[:_DIGITS]
 
 
-def _non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _non_default(settings: Mapping[str, object]) -> dict[str, JSON]:
     """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
     default = _defaults()
     values = {name: _plain(value) for name, value in settings.items() if name not in _VARIED}
     return {name: value for name, value in values.items() if value != default[name]}
 
 
-def _defaults() -> dict[str, Any]:
-    from fairwise.learning.estimator import PairwiseFairClassifier
+def default_settings() -> dict[str, object]:
+    """Every setting of the estimator, with its default."""
+    from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
 
-    return {name: _plain(value) for name, value in PairwiseFairClassifier().get_params(deep=False).items()}
+    return dict(PairwiseFairClassifier().get_params(deep=False))
 
 
-def _plain(value: Any) -> Any:
+def _defaults() -> dict[str, JSON]:
+    return {name: _plain(value) for name, value in default_settings().items()}
+
+
+def _plain(value: object) -> JSON:
     """A setting as JSON can hold it; an object is its repr where that says everything, else its checksum."""
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator  # a second to load, which audits do without
 
     if isinstance(value, np.generic):
         value = value.item()

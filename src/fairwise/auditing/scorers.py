@@ -32,7 +32,7 @@ class ViolationScorer:
     favorable_label: Any
     weighting: Weighting
 
-    def __call__(self, model: Any, X: Any, y: Any = None) -> float:
+    def __call__(self, model: object, X: object, y: object = None) -> float:
         """Larger is better, as scikit-learn wants it."""
         del y
         rows = self.rows
@@ -55,7 +55,7 @@ def violation_scorer(
     metric: Metric = "mean_violation",
     *,
     gamma: float = 0.1,
-    favorable_label: Any = None,
+    favorable_label: object = None,
     weighting: Weighting = "answers",
 ) -> ViolationScorer:
     """A scorer for ``cross_val_score``, ``GridSearchCV`` and the like, for any classifier of two classes.
@@ -83,7 +83,7 @@ def violation_scorer(
     return ViolationScorer(judgments, rows, metric, checks.fraction("gamma", gamma), favorable_label, weighting)
 
 
-def expected_accuracy(model: Any, X: Any, y: Any) -> float:
+def expected_accuracy(model: object, X: object, y: object) -> float:
     """A scorer for mixtures: the probability of a right label, without the noise of a single draw per person."""
     of_second = second_class_probability(model, X)
     is_second = np.asarray(y) == binary_classes(model)[1]
@@ -98,21 +98,21 @@ def second_class_probability(model: Any, rows: Any) -> FloatArray:
     return np.asarray(model.predict(rows) == classes[1], dtype=float)
 
 
-def binary_classes(model: Any) -> list[Any]:
+def binary_classes(model: object) -> list[object]:
     """The two labels, in the model's own order."""
-    classes: list[Any] = np.asarray(getattr(model, "classes_", [])).tolist()
+    classes: list[object] = np.asarray(getattr(model, "classes_", [])).tolist()
     if len(classes) != 2:
         raise InputError(f"{type(model).__name__}: a fitted classifier with two classes is needed; it has {classes!r}")
     return classes
 
 
-def favorable_is_second(favorable_label: Any, classes: list[Any], judgments: Judgments) -> bool:
+def favorable_is_second(favorable_label: object, classes: list[object], judgments: Judgments) -> bool:
     """Whether the second class is the good one; answers that are all the same do not notice."""
     checks.direction(favorable_label, classes, judgments)
     return favorable_label is None or bool(favorable_label == classes[1])
 
 
-def judged_rows(judgments: Judgments, ids: pd.Index, like: Any) -> Any:
+def judged_rows(judgments: Judgments, ids: pd.Index, like: object) -> Any:
     """The judged people's rows, with the columns of the table ``like``."""
     if judgments.people is None:
         raise InputError("judgments: made without people=, so nobody's row is known; use judgments.about(people)")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, JudgmentsError, shown
+from fairwise.errors import InputError, JudgmentsError, quote
+from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.tables.ids import PeopleIds, encode, some
 
@@ -44,7 +45,7 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
     return checked
 
 
-def two_classes(classes: Any, outcome: Any) -> tuple[Any, Any]:
+def two_classes(classes: object, outcome: object) -> tuple[object, object]:
     """The two labels: as given, or those of the outcome in sorted order as for a fit, or else 0 and 1."""
     if classes is not None:
         given = np.asarray(classes).tolist()
@@ -65,7 +66,7 @@ def two_classes(classes: Any, outcome: Any) -> tuple[Any, Any]:
     return 0, 1
 
 
-def checked_outcome(outcome: Any, ids: pd.Index, classes: tuple[Any, Any] = (0, 1)) -> FloatArray:
+def checked_outcome(outcome: object, ids: pd.Index, classes: tuple[object, object] = (0, 1)) -> FloatArray:
     """Each person's outcome: 0.0 for the first of the two classes and 1.0 for the second."""
     allowed = " and ".join(map(repr, classes))
     if not isinstance(outcome, pd.Series):
@@ -83,7 +84,7 @@ def checked_outcome(outcome: Any, ids: pd.Index, classes: tuple[Any, Any] = (0, 
     return is_second.astype(float)
 
 
-def checked_groups(groups: Any, ids: pd.Index) -> pd.DataFrame:
+def checked_groups(groups: object, ids: pd.Index) -> pd.DataFrame:
     """Each person's groups, one column per way of dividing people."""
     if isinstance(groups, pd.Series):
         groups = groups.to_frame("group" if groups.name is None else groups.name)
@@ -124,7 +125,7 @@ def _numbers(values: pd.Series, what: str) -> FloatArray:
     return numbers
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -135,7 +136,7 @@ def _more(count: int) -> str:
 SCORE = "score"
 
 
-def scores_in_blocks(scores: Any) -> LargeTable | None:
+def scores_in_blocks(scores: object) -> LargeTable | None:
     """Scores that are to be read in blocks (with a column ``score``), as such a table; None for those in memory."""
     if isinstance(scores, LargeTable):
         return scores
@@ -145,10 +146,9 @@ def scores_in_blocks(scores: Any) -> LargeTable | None:
     return table
 
 
-def judged_scores(table: LargeTable, judgments: Judgments, client: Any = None) -> pd.Series[Any]:
+def judged_scores(table: LargeTable, judgments: Judgments, client: object = None) -> pd.Series[Any]:
     """The score of everyone in a judgment that counts, by id."""
-    from fairwise.learning.large.first_pass import JudgedIds
-    from fairwise.learning.large.passes import over_spans
+    from fairwise.learning.large.first_pass import JudgedIds  # scikit-learn and the compiler take a second to load
 
     wanted = JudgedIds.of(judgments)
     work = _Look(wanted, table.outcome, table.name)
@@ -175,7 +175,7 @@ class _Look:
                 first = int(wrong[0])
                 raise InputError(
                     f"{self.name}, row {block.start + first} (counting from 0), column {self.column}: "
-                    f"{shown(block.table[self.column].iloc[first])} for person {shown(block.table.index[first])} is "
+                    f"{quote(block.table[self.column].iloc[first])} for person {quote(block.table.index[first])} is "
                     "not the probability of label 1; allowed: a number from 0 to 1"
                 )
             which, rows = self.wanted.among(block)

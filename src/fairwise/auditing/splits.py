@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -12,8 +13,6 @@ from scipy.sparse.csgraph import connected_components
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, Units, ends, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans
@@ -121,7 +120,7 @@ def _components(a: IntArray, b: IntArray, n_nodes: int) -> IntArray:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-METRICS = ("error", "mean_violation", "mean_excess", "share_kept")
+METRICS = ("error", "mean_violation", "mean_excess", "share_followed")
 _CHOSEN = [AVERAGES.index(name) for name in METRICS[1:]]
 
 

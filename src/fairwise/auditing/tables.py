@@ -1,29 +1,93 @@
-"""An audit's tables: one line per judge, per pair, per value of a judge attribute, per group of people."""
+"""An audit's tables: one line per answer, judge, pair, value of a judge attribute, or group of people."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing.intervals import AVERAGES, ratio, sums_by_unit
-from fairwise.constraints.violations import excess
+from fairwise.constraints.violations import ASKS_NOTHING, FOLLOWED, excess, status_of
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from fairwise.auditing.intervals import AnswerMeans, Interval
-    from fairwise.auditing.violations import Measured
-    from fairwise.constraints.pairs import FloatArray, IntArray
+    from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
 
     Intervals = Callable[[AnswerMeans], Interval]
 
 
-def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object]) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class MeasuredAnswers:
+    """The answers that count, each with what the scores do to it.
+
+    Attributes
+    ----------
+    rows
+        The ordered pairs in force.
+    table
+        One line per answer: judge, a, b, answer, weight, row, favorable_a, favorable_b (probabilities of the
+        favourable label), violation, excess, status.
+    favorable
+        ``(m,)`` probability of the favourable label of the people in some row.
+    pair
+        ``(N,)`` number of each answer's unordered pair, from 0.
+    judge
+        ``(N,)`` number of each answer's judge, from 0.
+    same, asks, followed
+        ``(N,)`` whether each answer is `same`, whether it asks for anything, and whether what it asks for is done.
+    gamma
+        Difference allowed on every pair.
+    """
+
+    rows: PairRows
+    table: pd.DataFrame
+    favorable: FloatArray
+    pair: IntArray
+    judge: IntArray
+    same: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
+    followed: NDArray[np.bool_]
+    gamma: float
+
+    @property
+    def row_excess(self) -> FloatArray:
+        """``(K,)`` excess of every ordered pair in force."""
+        return excess(self.rows.violations(self.favorable), self.gamma)
+
+
+def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> MeasuredAnswers:
+    """Confront the answers with ``favorable``, the probability of the favourable label of everyone in them."""
+    of_person = favorable.to_numpy(dtype=float)
+    in_rows = of_person[favorable.index.get_indexer(rows.people)]
+    table = rows.answers[["judge", "a", "b", "answer", "weight", "row"]].reset_index(drop=True)
+    answer = table["answer"].to_numpy(dtype=object)
+    for side in ("a", "b"):
+        table[f"favorable_{side}"] = of_person[favorable.index.get_indexer(pd.Index(table[side]))]
+    violation = rows.answer_violations(in_rows)
+    status = status_of(answer, violation, gamma)
+    table["violation"] = violation
+    table["excess"] = excess(violation, gamma)
+    table["status"] = status
+    return MeasuredAnswers(
+        rows=rows,
+        table=table,
+        favorable=in_rows,
+        pair=pd.factorize(rows.answer_pair)[0].astype(np.intp),
+        judge=pd.factorize(table["judge"], sort=True)[0].astype(np.intp),
+        same=np.asarray(answer == Answer.SAME, dtype=bool),
+        asks=np.asarray(status != ASKS_NOTHING, dtype=bool),
+        followed=np.asarray(status == FOLLOWED, dtype=bool),
+        gamma=gamma,
+    )
+
+
+def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[object]) -> pd.DataFrame:
     """One line per judge, also those of whose answers none counts.
 
     ``mean_excess`` is what a judge's own budget bounds: the excess over the ordered pairs they put in force, divided by
@@ -42,17 +106,17 @@ def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object])
             "answers": np.bincount(judge, minlength=n),
             "pairs": shown,
             "in_force": np.bincount(judge[measured.asks], minlength=n),
-            "honoured": np.bincount(judge[measured.honoured], minlength=n),
-            "given_up": np.bincount(judge[measured.asks & ~measured.honoured], minlength=n),
+            "followed": np.bincount(judge[measured.followed], minlength=n),
+            "not_followed": np.bincount(judge[measured.asks & ~measured.followed], minlength=n),
             "max_violation": _largest_by_unit(table["violation"].to_numpy(dtype=float), judge, n),
             "mean_violation": np.nan_to_num(means[:, AVERAGES.index("mean_violation")]),
             "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * shown.astype(float))),
-            "share_kept": means[:, AVERAGES.index("share_kept")],
+            "share_followed": means[:, AVERAGES.index("share_followed")],
         }
     )
 
 
-def pair_table(measured: Measured) -> pd.DataFrame:
+def pair_table(measured: MeasuredAnswers) -> pd.DataFrame:
     """One line per unordered pair, the worst first; a and b as in the first answer about them."""
     table, pair = measured.table, measured.pair
     n = int(pair.max(initial=-1)) + 1
@@ -73,7 +137,7 @@ def pair_table(measured: Measured) -> pd.DataFrame:
 
 
 def attribute_table(
-    measured: Measured, averages: AnswerMeans, attributes: pd.DataFrame, interval: Intervals
+    measured: MeasuredAnswers, averages: AnswerMeans, attributes: pd.DataFrame, interval: Intervals
 ) -> pd.DataFrame:
     """One line per value of each judge attribute: the audit of those judges alone. A missing value is one too."""
     lines = []
@@ -94,7 +158,7 @@ _PART = [
 
 
 def _attribute_row(
-    measured: Measured, averages: AnswerMeans, chosen: NDArray[np.bool_], interval: Intervals
+    measured: MeasuredAnswers, averages: AnswerMeans, chosen: NDArray[np.bool_], interval: Intervals
 ) -> dict[str, float | int]:
     part = averages.where(chosen)
     line: dict[str, float | int] = {
@@ -132,7 +196,7 @@ def group_tables(
     is the mean of ``p``; with outcomes ``y``, ``error`` is the mean of ``|y - p|``, ``false_positive_rate`` the mean of
     ``p`` where ``y = 0`` and ``true_positive_rate`` where ``y = 1`` (NaN where nobody is).
     """
-    from fairlearn.metrics import MetricFrame, count
+    from fairlearn.metrics import MetricFrame, count  # with scikit-learn, a second to load
 
     rates_of: dict[str, Callable[..., float]] = {"people": count, "selection_rate": lambda _, p: _mean(p)}
     if outcome is not None:

@@ -12,18 +12,15 @@ known exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import e, exp, floor, inf, isfinite, log, sqrt
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
 from fairwise.auditing import checks
 from fairwise.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _MOST = 10**18  # people, pairs or dimensions: more than a formula in floats can tell apart
 Version = Literal["stated", "corrected", "sharper"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def attribute_budgets(
     for attribute, limit_of in limits.items():
         if text_of(attribute) not in named:
             known = f"they have {some(named.values())}" if named else "they have none (judge_attributes=)"
-            raise InputError(f"judge_budgets names {shown(attribute)}, no attribute of these judges: {known}")
+            raise InputError(f"judge_budgets names {quote(attribute)}, no attribute of these judges: {known}")
         # Values are matched as they are written, like judges and ids.
         codes, values = encode(attributes[named[text_of(attribute)]])
         for value, limit in limit_of.items():
             if text_of(value) not in values:
                 raise InputError(
-                    f"judge_budgets names {shown(attribute)} {shown(value)}, but no judge has it: "
+                    f"judge_budgets names {quote(attribute)} {quote(value)}, but no judge has it: "
                     f"there are {some(values)}"
                 )
             theirs = codes == values.tolist().index(text_of(value))

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -124,7 +123,7 @@ def _people(rows: Oriented, pair: Ints) -> dict[str, pd.Index]:
     return {"a": rows.people.take(first), "b": rows.people.take(second)}
 
 
-def _parts(values: list[Any], begins: NDArray[np.bool_]) -> list[tuple[Any, ...]]:
+def _parts(values: list[object], begins: NDArray[np.bool_]) -> list[tuple[object, ...]]:
     """Return the values in parts, given where each part begins."""
     edges = [*np.flatnonzero(begins).tolist(), len(values)]
     return [tuple(values[low:high]) for low, high in pairwise(edges)]

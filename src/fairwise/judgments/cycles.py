@@ -290,7 +290,7 @@ class _Graph:
             yield Link(a, b, "same as" if same else "at least as well as", those)
 
 
-def _parts(index: pd.Index, codes: Ints, part: Ints, n_parts: int) -> Iterator[tuple[Any, ...]]:
+def _parts(index: pd.Index, codes: Ints, part: Ints, n_parts: int) -> Iterator[tuple[object, ...]]:
     """Yield the labels of each part's codes; ``part`` is sorted."""
     labels = index.take(codes).tolist()
     starts = np.searchsorted(part, np.arange(n_parts + 1)).tolist()

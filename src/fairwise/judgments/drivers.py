@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ class Differences:
         return Differences(self.columns, self.amounts[rows])
 
 
-def differences(judgments: Judgments, rows: Oriented, columns: Iterable[Any] | None = None) -> Differences:
+def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] | None = None) -> Differences:
     """Return for each answer |x - x'| / sd for a number, and 0 or 1 for a category.
 
     The standard deviation is over the judged people. Two missing values are equal. A missing category differs from any
@@ -94,7 +94,7 @@ class Drivers:
     effects: pd.DataFrame
     shares: pd.DataFrame
 
-    def describe(self, judge: Any) -> str:
+    def describe(self, judge: str | float) -> str:
         """Return one sentence about a judge."""
         if judge not in self.by_judge.index:
             raise InputError(f"drivers: no such judge: {judge!r}")
@@ -123,7 +123,7 @@ class Drivers:
 def judge_drivers(
     judgments: Judgments,
     *,
-    columns: Iterable[Any] | None = None,
+    columns: Iterable[object] | None = None,
     n_folds: int = 10,
     min_answers: int = 20,
     seed: int = 0,
@@ -242,7 +242,7 @@ def _collect(judges: pd.Index, given: Differences, fits: list[_Fit]) -> Drivers:
     return Drivers(by_judge, effects, shares)
 
 
-def _top(shares: pd.Series) -> tuple[Any, ...]:
+def _top(shares: pd.Series) -> tuple[object, ...]:
     largest = shares.sort_values(ascending=False, kind="stable")
     return tuple(largest.index[(largest >= _NOTICEABLE).to_numpy()][:_NAMED])
 

@@ -152,7 +152,7 @@ class Judgments:
         ids: pd.Index = pd.Index(sides(self._counted_rows()).unique())
         return ids
 
-    def people_rows(self, ids: Iterable[Any]) -> People:
+    def people_rows(self, ids: Iterable[object]) -> People:
         """Return the rows of `people` for these ids (or positions), in this order."""
         if self._checked.people is None or self._checked.people_ids is None:
             raise JudgmentsError("judgments: made without people=, so nobody's row is known")
@@ -162,7 +162,7 @@ class Judgments:
             raise JudgmentsError(f"judgments: not about these people: {some(wanted[rows < 0])}")
         return rows_of(self._checked.people, rows)
 
-    def select(self, judges: Iterable[Any]) -> Self:
+    def select(self, judges: Iterable[object]) -> Self:
         """Return the judgments of these judges only."""
         wanted = {text_of(judge) for judge in judges}
         codes, texts = encode(self._checked.frame["judge"])
@@ -171,11 +171,11 @@ class Judgments:
             raise JudgmentsError(f"judgments: no such judges: {some(sorted(unknown))}; there are {some(self.judges)}")
         return type(self)(self._checked.only(np.isin(texts, list(wanted))[codes]))
 
-    def giving_up(self, pairs: Iterable[tuple[Any, Any]]) -> Self:
+    def giving_up(self, pairs: Iterable[tuple[object, object]]) -> Self:
         """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
-        given_up = {frozenset(pair) for pair in pairs}
+        not_followed = {frozenset(pair) for pair in pairs}
         frame = self.frame
-        among = [frozenset(pair) in given_up for pair in zip(frame["a"], frame["b"], strict=True)]
+        among = [frozenset(pair) in not_followed for pair in zip(frame["a"], frame["b"], strict=True)]
         frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
         return type(self)(replace(self._checked, frame=frame))
 

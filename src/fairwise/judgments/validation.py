@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError, shown
+from fairwise.errors import JudgmentsError, quote
 from fairwise.judgments import columns
 from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
 from fairwise.tables.source import Source
@@ -137,8 +137,8 @@ def _check_unique(
     more = f" ({int(again.sum()) - 1} more such rows)" if again.sum() > 1 else ""
     row = table.iloc[second]
     raise JudgmentsError(
-        f"{source.where(second)}: judge {shown(given['judge'].iloc[second])} already answered about "
-        f"{shown(row['a'])} and {shown(row['b'])} in round {row['round']}, design {row['design']}, at "
+        f"{source.where(second)}: judge {quote(given['judge'].iloc[second])} already answered about "
+        f"{quote(row['a'])} and {quote(row['b'])} in round {row['round']}, design {row['design']}, at "
         f"{source.place(first)}; allowed: one row per judge, pair (in either order), round and design{more}"
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
@@ -155,7 +155,7 @@ def numbers_of(series: Column) -> FloatArray:
     if len(infinite):
         where = series.index[infinite[0]]
         raise InputError(
-            f"Column {series.name!r} is infinity for person {shown(where)}. Numbers must be finite, or missing."
+            f"Column {series.name!r} is infinity for person {quote(where)}. Numbers must be finite, or missing."
         )
     return values
 
@@ -167,7 +167,7 @@ def _refuse_inexact(series: Column, values: FloatArray) -> None:
     for position in np.flatnonzero(np.isfinite(values) & (np.abs(values) >= LARGEST_EXACT)).tolist():
         given = series.iloc[position]
         if isinstance(given, Integral) and int(given) != int(values[position]):
-            where = shown(series.index[position])
+            where = quote(series.index[position])
             raise InputError(f"Column {series.name!r} is {given} for person {where}. {TOO_FINE}")
 
 
@@ -228,7 +228,7 @@ def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> Non
     if len(endless):
         who, value = series.index[endless[0]], values[endless[0]]
         raise InputError(
-            f"Column {column.name!r} is {value:g} for person {shown(who)}, too far from the training people to be "
+            f"Column {column.name!r} is {value:g} for person {quote(who)}, too far from the training people to be "
             "measured in units of their spread."
         )
 
@@ -261,7 +261,7 @@ def _encode_categories(column: CategoryColumn, series: Column, out: FloatArray, 
     value = "a missing value" if missing[first] else repr(text[first])
     if strict:
         raise InputError(
-            f"Judged person {shown(series.index[first])} has {value} in column {column.name!r}, which no training "
+            f"Judged person {quote(series.index[first])} has {value} in column {column.name!r}, which no training "
             f"row has (known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). "
             "Nothing can be learned about it: add such people to the training table, group the category, or leave "
             "the judgment out."

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from fairwise.errors import InputError, JudgmentsError, shown
+from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
 from fairwise.learning.settings import favorable_of
@@ -95,7 +95,7 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
     if isinstance(y, pd.Series):
         if y.isna().any():
             raise InputError(
-                f"The outcome is missing (NaN) for person {shown(y.index[y.isna()][0])}. Every person needs one."
+                f"The outcome is missing (NaN) for person {quote(y.index[y.isna()][0])}. Every person needs one."
             )
         if _is_reordered(y.index, table.index):
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
@@ -220,8 +220,8 @@ def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None
     matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
     if not any(matches):
         raise InputError(
-            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_either(classes)}."
-            + (_NUMBERED.format(shown(favorable_label)) if numbered else "")
+            f"favorable_label={quote(favorable_label)} is not one of the outcomes: give {_either(classes)}."
+            + (_NUMBERED.format(quote(favorable_label)) if numbered else "")
         )
     return matches.index(True)
 
@@ -276,8 +276,8 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
         if changed.any():
             who = here[changed][0]
             raise JudgmentsError(
-                f"Judged person {shown(who)} is {shown(carried[who])} in column {column!r} of the people that the "
-                f"judgments carry, but {shown(given[who])} in X. {_INSIDE}"
+                f"Judged person {quote(who)} is {quote(carried[who])} in column {column!r} of the people that the "
+                f"judgments carry, but {quote(given[who])} in X. {_INSIDE}"
             )
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.constraints.pairs import PairRows
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import append, merge_equal
@@ -135,7 +135,7 @@ def seed_of(random_state: Any) -> int:
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:
-        raise InputError(f"random_state={shown(random_state)} is not allowed: {error}") from None
+        raise InputError(f"random_state={quote(random_state)} is not allowed: {error}") from None
 
 
 def budgets_of(settings: FitSettings, pairs: PairRows, attributes: pd.DataFrame) -> list[Budget]:

@@ -8,7 +8,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import Weighting
@@ -30,7 +30,7 @@ class Options:
 
     def check(self, name: str, value: Any) -> None:
         if not (isinstance(value, str) and value in self.allowed):
-            raise InputError(f"{name}={shown(value)} is not allowed. Allowed: {_listed(self.allowed)}{self.more}.")
+            raise InputError(f"{name}={quote(value)} is not allowed. Allowed: {_listed(self.allowed)}{self.more}.")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Number:
             and value <= self.high
             and (self.whole or value < inf)
         ):
-            raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
+            raise InputError(f"{name}={quote(value)} is not allowed: it must be a {self.words}.")
 
 
 def share(more: str = "", *, optional: bool = False) -> Number:
@@ -164,18 +164,18 @@ def _check_label_values(value: Any, favorable_label: Any) -> None:
     values = list(value.values()) if isinstance(value, Mapping) else []
     if not (len(values) == 2 and all(map(_is_real, values)) and set(values) == {0, 1}):
         raise InputError(
-            f"label_values={shown(value)} is not allowed: give 1 to the good one of the two labels and 0 to the other, "
+            f"label_values={quote(value)} is not allowed: give 1 to the good one of the two labels and 0 to the other, "
             "such as {'deny': 0, 'release': 1}."
         )
     try:
         sorted(value)
     except TypeError:
         raise InputError(
-            f"label_values={shown(value)} names labels of different kinds, such as a number and text."
+            f"label_values={quote(value)} names labels of different kinds, such as a number and text."
         ) from None
     if favorable_label is not None and value.get(favorable_label) != 1:
         raise InputError(
-            f"favorable_label={shown(favorable_label)} is not the label to which label_values gives 1: leave one out."
+            f"favorable_label={quote(favorable_label)} is not the label to which label_values gives 1: leave one out."
         )
 
 
@@ -186,12 +186,12 @@ def _check_budgets(value: Any) -> None:
     limits: dict[str, Any] = {}
     for name, limit in (value if isinstance(value, Mapping) else {"every judge": value}).items():
         if isinstance(limit, Mapping):
-            limits |= {f"{shown(name)} {shown(group)}": own for group, own in limit.items()}
+            limits |= {f"{quote(name)} {quote(group)}": own for group, own in limit.items()}
         else:
-            limits[shown(name)] = limit
+            limits[quote(name)] = limit
     for whose, limit in limits.items():
         if not (_is_real(limit) and 0 <= limit <= 1):
             raise InputError(
-                f"judge_budgets: {shown(limit)} for {whose} is not allowed: give a number from 0 to 1, or such a "
+                f"judge_budgets: {quote(limit)} for {whose} is not allowed: give a number from 0 to 1, or such a "
                 "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )

@@ -8,8 +8,8 @@ import numpy as np
 
 from fairwise.replication import measures
 from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS
-from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.drawing import Drawing, Tooltip, annotate, draw
+from fairwise.reporting import palette
+from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
 
 if TYPE_CHECKING:

@@ -5,30 +5,37 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from fairwise import templates
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.reporting import words
-from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.figures.groups import FEW_PEOPLE, MOST_GROUPS, largest_groups
-from fairwise.reporting.figures.judges import in_order
-from fairwise.reporting.figures.lorenz import SHARES, at_share, has_any
+from fairwise.reporting.figures import (
+    FEW_PEOPLE,
+    MOST_GROUPS,
+    SHARES,
+    at_share,
+    draw_figures,
+    has_any,
+    in_order,
+    largest_groups,
+)
 from fairwise.rounding import share_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
+    from jinja2 import Environment
 
-    from fairwise.reporting.figures.drawing import Drawing
-    from fairwise.reporting.findings import Findings
+    from fairwise.auditing.findings import Findings
+    from fairwise.reporting.drawing import Drawing
 
 
 # Longer tables are folded on the screen, and open on paper.
@@ -75,7 +82,7 @@ def render_page(
     *,
     simulated: bool,
     package: str = "fairwise.reporting",
-    **content: Any,
+    **content: object,
 ) -> str:
     """A page of several sections, each a template of that name in ``folder`` of a package, with its heading."""
     style, script = _resource("report.css"), _resource("report.js")
@@ -101,11 +108,7 @@ def content_security_policy(style: str, script: str) -> str:
 
 
 def _environment(package: str) -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("fairwise.reporting")]),
-        autoescape=True,  # names of judges, people and columns are anybody's text
-        undefined=StrictUndefined,
-    )
+    environment = templates.environment(package, "fairwise.reporting", trim=False)
     environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
         "answer": words.answer_words,
@@ -138,7 +141,7 @@ def _breakable(name: object) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _records(table: pd.DataFrame) -> list[dict[str, object]]:
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
 
 import pandas as pd
 
-from fairwise.errors import InputError
 from fairwise.judgments import Answer, agreement
 from fairwise.rounding import digits_beside, rounded, share_difference
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from decimal import Decimal
-
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -100,7 +93,7 @@ def setting(value: float | None) -> str:
     return "none" if _missing(value) else f"{value:g}"
 
 
-def listed(names: Sequence[Any], most: int = 5) -> str:
+def listed(names: Sequence[object], most: int = 5) -> str:
     """Some names, and how many more there are."""
     some, more = [str(name) for name in names[:most]], len(names) - most
     if more > 0:
@@ -153,34 +146,3 @@ def _minus(number: str) -> str:
 
 def _missing(number: float | None) -> bool:
     return number is None or math.isnan(number)
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Words for the two outcomes; ``favorable`` is the position of the good one, None where nobody ordered a pair."""
-
-    words: tuple[str, str]
-    favorable: int | None
-
-    @classmethod
-    def of(cls, model: PairwiseFairClassifier, words: Mapping[Any, str] | None) -> Labels:
-        classes = list(model.classes_)
-        given = {} if words is None else dict(words)
-        unknown = [label for label in given if label not in classes]
-        if unknown:
-            raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
-        # A number says nothing without a word beside it; text speaks for itself.
-        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
-        first, second = (str(given.get(label, own[label])) for label in classes)
-        favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
-        return cls((first, second), favorable)
-
-    @property
-    def treated(self) -> str:
-        """The outcome whose probability is compared: the good one, or label 1 where no direction is needed."""
-        return self.words[1 if self.favorable is None else self.favorable]
-
-    @property
-    def positive(self) -> str:
-        """The outcome that rates of groups are about, whichever is good."""
-        return self.words[1]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,7 +75,9 @@ class PeopleFile:
         columns = pd.DataFrame({name: self.column(name) for name in names})
         return columns.astype(object).where(columns.notna(), "(empty)").astype(str)
 
-    def features(self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()) -> Any:
+    def features(
+        self, *, outcome: str | None = None, drop: Sequence[str] = (), only: Sequence[str] = ()
+    ) -> pd.DataFrame:
         """Return the columns to learn from: all, or only some, without the outcome and those to drop."""
         for name in (*drop, *only):
             self.column(name)
@@ -95,7 +96,7 @@ def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
     return frame[name]
 
 
-def label_written(text: str, labels: pd.Series, source: Source, column: str) -> Any:
+def label_written(text: str, labels: pd.Series, source: Source, column: str) -> object:
     """Return the one of the outcome's labels that is written like this."""
     known = {text_of(label): label for label in pd.Index(labels).unique().sort_values().tolist()}
     if text not in known:

@@ -2,11 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+"""What `json` reads and writes."""
 
 
-def json_text(value: Any, *, indent: int = 2) -> str:
+def json_text(value: object, *, indent: int = 2) -> str:
     """Return JSON in which a number that is none is null, and a table is a list of its rows.
 
     >>> print(json_text({"gap": float("nan"), "rounds": 3}))
@@ -18,7 +21,7 @@ def json_text(value: Any, *, indent: int = 2) -> str:
     return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> JSON:
     """Return the value as lists, dicts, text and finite numbers."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         value = value.to_dict("records")

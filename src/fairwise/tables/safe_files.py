@@ -6,12 +6,9 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+from pathlib import Path
 
 _log = logging.getLogger("fairwise")
 PRIVATE = 0o600

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
 from fairwise.tables.ids import text_of
@@ -94,7 +94,7 @@ class Sums:
         cells = list(dict.fromkeys([*self.by_cell, *other.by_cell]))
         labels = list(dict.fromkeys(label for label, _ in cells))
         if len(labels) > 2:
-            listed = ", ".join(shown(label) for label in labels[:5])
+            listed = ", ".join(quote(label) for label in labels[:5])
             raise InputError(f"Only two outcomes are supported; the table has {listed} (the last in {where}).")
         _refuse_many_categories(keys, names)
         mine, theirs = self._widen(keys), other._widen(keys)
@@ -191,7 +191,7 @@ def group_codes(groups: Column, known: Sequence[str]) -> IntArray:
 def _group_texts(groups: Column) -> pd.Series[str]:
     missing = groups.isna().to_numpy()
     if missing.any():
-        raise InputError(f"groups are missing for person {shown(groups.index[missing][0])}.")
+        raise InputError(f"groups are missing for person {quote(groups.index[missing][0])}.")
     codes, values = pd.factorize(groups)  # 1 and 1.0 are one group
     return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
@@ -224,11 +224,11 @@ def _labels(outcome: Column) -> tuple[IntArray, list[Any]]:
     missing = outcome.isna().to_numpy()
     if missing.any():
         raise InputError(
-            f"The outcome is missing for person {shown(outcome.index[missing][0])}. Every person needs one."
+            f"The outcome is missing for person {quote(outcome.index[missing][0])}. Every person needs one."
         )
     codes, labels = pd.factorize(outcome)
     if len(labels) > 2:
-        listed = ", ".join(shown(label) for label in list(labels)[:5])
+        listed = ", ".join(quote(label) for label in list(labels)[:5])
         raise InputError(f"Only two outcomes are supported; column {outcome.name!r} has {listed}.")
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 from fairwise.learning.large import passes
 from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, default_client
 from fairwise.tables.files import require_column
@@ -66,7 +66,7 @@ class LargeTable:
                 )
         for what, names in (("columns", columns), ("drop", drop)):
             if isinstance(names, str) or (names is not None and len(set(names)) < len(names)):
-                raise InputError(f"{what}={shown(names)}: give a list of columns, each once.")
+                raise InputError(f"{what}={quote(names)}: give a list of columns, each once.")
         self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
         self._only, self._drop = None if columns is None else tuple(columns), tuple(drop)
         self._lengths: list[int] | None = None
@@ -170,7 +170,7 @@ class LargeTable:
             return (pd.read_pickle(path) for path in paths)  # noqa: S301  (written by us a moment ago)
         given = self.source() if callable(self.source) else self.source
         if not isinstance(given, Iterable):
-            raise InputError(f"People cannot be read from {shown(self.source)}.")
+            raise InputError(f"People cannot be read from {quote(self.source)}.")
         return iter(given)
 
     @cached_property
@@ -186,7 +186,7 @@ class LargeTable:
             names = list(passes.checked(first).columns)
         for name in names:
             if not isinstance(name, str):
-                raise InputError(f"{self.name}: columns must be named by text, not {shown(name)}.")
+                raise InputError(f"{self.name}: columns must be named by text, not {quote(name)}.")
         return names
 
     @cached_property

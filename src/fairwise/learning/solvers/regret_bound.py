@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, inf, log, sqrt
 from reprlib import repr as shortened
 
-from fairwise.errors import InputError, shown
+from fairwise.errors import InputError, quote
 
 _MOST = 1e100  # rounds, and any other number of a plan: far beyond what can be played, and its square is a number
 
@@ -66,7 +66,7 @@ def promise(
         if nu is None:
             raise InputError("Give n_rounds or nu.")
         if per_root_round / nu > sqrt(_MOST):
-            raise InputError(f"nu={shown(nu)} is not allowed: it would need more than {_MOST:g} rounds.")
+            raise InputError(f"nu={quote(nu)} is not allowed: it would need more than {_MOST:g} rounds.")
         n_rounds = max(1, ceil((per_root_round / nu) ** 2))
     nu = per_root_round / sqrt(n_rounds)
     return Promise(

@@ -1,10 +1,11 @@
-"""Everything a report says, gathered as data: the statistics are those of `auditing` and `judgments`."""
+"""Everything a report says, gathered as data: about the panel, the model, its frontier and its prices."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,18 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
+from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
 from fairwise.auditing.frontier_slice import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
 from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
-from fairwise.reporting.words import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from fairwise.auditing import Audit, HeldOut
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
@@ -133,6 +131,37 @@ class HeldOutError:
         return cls(line["held_out"], line["training"], line["low"], line["high"], splits)
 
 
+@dataclass(frozen=True)
+class Labels:
+    """Words for the two outcomes; ``favorable`` is the position of the good one, None where nobody ordered a pair."""
+
+    words: tuple[str, str]
+    favorable: int | None
+
+    @classmethod
+    def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
+        classes = list(model.classes_)
+        given = {} if words is None else dict(words)
+        unknown = [label for label in given if label not in classes]
+        if unknown:
+            raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
+        # A number says nothing without a word beside it; text speaks for itself.
+        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
+        first, second = (str(given.get(label, own[label])) for label in classes)
+        favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
+        return cls((first, second), favorable)
+
+    @property
+    def treated(self) -> str:
+        """The outcome whose probability is compared: the good one, or label 1 where no direction is needed."""
+        return self.words[1 if self.favorable is None else self.favorable]
+
+    @property
+    def positive(self) -> str:
+        """The outcome that rates of groups are about, whichever is good."""
+        return self.words[1]
+
+
 TITLE = "What people said is fair, and a model that respects it"
 KEY = ["judge", "a", "b", "answer"]
 
@@ -207,7 +236,7 @@ def findings(
     model: PairwiseFairClassifier,
     people: Any,
     judgments: Judgments,
-    outcome: Any = None,
+    outcome: object = None,
     *,
     frontier: pd.DataFrame | None = None,
     groups: Sequence[str] | None = None,
@@ -276,7 +305,7 @@ def findings(
         outcome=None if by_groups is None else labelled,
     )
     prices = model.prices_
-    pairs = honoured_by_pair(prices)
+    pairs = followed_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = _shown_columns(model, table, outcome)
@@ -296,7 +325,7 @@ def findings(
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
-        price_by_judge=honoured_by_judge(prices),
+        price_by_judge=followed_by_judge(prices),
         price_by_person=price_by_person(prices),
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),
@@ -315,7 +344,7 @@ def _check_same_judgments(model: PairwiseFairClassifier, judgments: Judgments) -
         )
 
 
-def _as_in_the_fit(model: PairwiseFairClassifier, people: Any) -> Any:
+def _as_in_the_fit(model: PairwiseFairClassifier, people: object) -> Any:
     """The columns of the fit alone: groups may be compared by columns that the model never sees."""
     used = getattr(model, "feature_names_in_", None)
     if used is None or not isinstance(people, pd.DataFrame):
@@ -326,7 +355,7 @@ def _as_in_the_fit(model: PairwiseFairClassifier, people: Any) -> Any:
     return people[list(used)]
 
 
-def _as_numbers(outcome: Any, people: pd.DataFrame, model: PairwiseFairClassifier) -> pd.Series[int]:
+def _as_numbers(outcome: object, people: pd.DataFrame, model: PairwiseFairClassifier) -> pd.Series[int]:
     """0 and 1 by person, in the order of people; a Series is matched by id."""
     series = outcome if isinstance(outcome, pd.Series) else pd.Series(outcome, index=people.index)
     if not series.index.equals(people.index):
@@ -341,7 +370,7 @@ def _as_numbers(outcome: Any, people: pd.DataFrame, model: PairwiseFairClassifie
     return numbers
 
 
-def _group_columns(people: pd.DataFrame, groups: Sequence[str] | None, outcome: Any) -> pd.DataFrame | None:
+def _group_columns(people: pd.DataFrame, groups: Sequence[str] | None, outcome: object) -> pd.DataFrame | None:
     if not groups or outcome is None:
         return None
     missing = [name for name in groups if name not in people.columns]
@@ -351,7 +380,7 @@ def _group_columns(people: pd.DataFrame, groups: Sequence[str] | None, outcome: 
     return known.where(known.notna(), "not known")
 
 
-def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: Any) -> list[str]:
+def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: object) -> list[str]:
     """What the model was told about people, and never what happened to them."""
     used = getattr(model, "feature_names_in_", people.columns)
     hidden = getattr(outcome, "name", None)

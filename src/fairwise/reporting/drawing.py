@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from fairwise.reporting.figures import palette
-from fairwise.reporting.figures.palette import PAPER, ROLES
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from fairwise.reporting import palette
+from fairwise.reporting.palette import PAPER, ROLES
 from fairwise.reporting.words import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
-
 
 # In points, which are pixels of the drawing. Narrow, so that type stays readable on a phone.
 WIDTH = 440
@@ -85,10 +87,6 @@ def draw(
     paint: Callable[[Figure], list[Tooltip]],
 ) -> Drawing:
     """Let ``paint`` fill a figure and say which of its points carry values."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
     if simulated:
         title, description = f"{title} (simulated people)", f"Simulated people: no real person was asked. {description}"
     style: Any = _STYLE | {"svg.hashsalt": name}  # ids that depend on the figure alone
@@ -231,7 +229,5 @@ def share_axis(axis: Axis) -> None:
 
 def percent_axis(axis: Axis) -> None:
     """Label shares as per cent, at few places."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 3):g} %"))
