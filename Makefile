@@ -110,7 +110,7 @@ $(OTHER)/.ready: requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(OTHER)
 	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(OTHER)/bin/uv pip install --quiet --system-certs --python $(OTHER)/bin/python --only-binary :all: \
-	    --constraint requirements-dev.lock --requirement pyproject.toml --extra dev --extra bots
+	    --constraint requirements-dev.lock --requirement pyproject.toml --extra dev --extra all
 	$(OTHER)/bin/uv pip install --quiet --python $(OTHER)/bin/python --no-deps --no-build-isolation --editable .
 	$(OTHER)/bin/python -m fairwise.learning.compile
 	@touch $@
@@ -118,9 +118,10 @@ $(OTHER)/.ready: requirements-dev.lock pyproject.toml
 # Resolve the versions anew. Hashes are kept, addresses are not.
 lock: .venv/.installed
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
-	    --no-emit-find-links --no-annotate --python-version 3.11 pyproject.toml -o requirements.lock
+	    --no-emit-find-links --no-annotate --python-version 3.11 --extra study --extra scale \
+	    pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --system-certs --universal --generate-hashes --no-header --no-emit-index-url \
-	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra bots --extra trees \
+	    --no-emit-find-links --no-annotate --python-version 3.11 --extra dev --extra all --extra trees \
 	    --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:

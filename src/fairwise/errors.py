@@ -6,6 +6,7 @@
     ├── InputError (also ValueError)        what was given cannot be used
     │   ├── JudgmentsError                  a judgments table: file, line, value, what is allowed
     │   └── ModelFileError                  a saved model that cannot or must not be opened
+    ├── MissingExtraError (also ImportError) a part that was not installed, with the words to install it
     └── SolverError (also RuntimeError)     the solver failed on input that looked fine
 
 A message says what was wrong, where, and what is allowed.
@@ -31,6 +32,10 @@ class JudgmentsError(InputError):
 
 class ModelFileError(InputError):
     """A saved model that cannot or must not be opened."""
+
+
+class MissingExtraError(FairwiseError, ImportError):
+    """A part of the package that was not installed; the message says how to install it."""
 
 
 class SolverError(FairwiseError, RuntimeError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,14 +34,3 @@ def test_wrong_usage(home: Path, run: Callable[..., Result]) -> None:
     for words in (["--count", 0], ["--speed", "slow"], ["--concurrency", 0], ["--seed", -1]):
         run("bots", home, *words, code=2)
     run("bots", home.parent / "nothing", code=1)
-
-
-def test_without_the_extra_it_says_what_to_install(
-    home: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("browser", "panel"):
-        monkeypatch.delitem(sys.modules, f"fairwise.bots.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    for words in (["bots", home], ["demo", "--out", home.parent / "demo", "--no-serve"]):
-        assert "pip install 'fairwise[bots]'" in run(*words, code=1).stderr
-    assert not (home.parent / "demo").exists()

@@ -1,4 +1,4 @@
-"""`fairwise demo --no-serve`: everything it names is there, and nothing is left running."""
+"""`fairwise demo`: everything it names is there, and nothing is left running."""
 
 from __future__ import annotations
 
@@ -26,10 +26,14 @@ def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: 
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = busy.getsockname()[1]  # taken, so that another one is used
-        said = run("demo", "--no-serve", "--out", home, "--port", port, "--gamma", 0.2).stdout
-    assert "3 simulated people went through the study's pages, from consent to receipt: 150 answers" in said
+        # Nobody is at a terminal, so that it ends by itself.
+        said = run("demo", "--out", home, "--port", port, "--gamma", 0.2).stdout
+    assert "3 simulated people, each with one of 5 principles" in said
+    assert "All 3 went through the study's pages, from consent to receipt: 150 answers" in said
     assert "no real people are asked" in said
     assert "Krippendorff's alpha" in said
+    assert re.search(r"Following what 3 simulated people asked for costs -?\d+\.\d more wrong decisions in 100", said)
+    assert f"Serve it with         fairwise serve {home}" in said
     report = re.search(r"The report +(\S+)", said)
     assert report is not None
     assert report[1] == str(home / "jobs" / "1" / "report.html")

@@ -5,13 +5,10 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Self
 
+import httpx2
+
 from fairwise.bots.page import Form, Page
 from fairwise.errors import InputError
-
-try:
-    import httpx2
-except ModuleNotFoundError as missing:  # an extra: what serves a study has no client of its own
-    raise InputError("simulated participants need the package httpx2: pip install 'fairwise[bots]'") from missing
 
 if TYPE_CHECKING:
     import ssl

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import webbrowser
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
 
 _PEOPLE = 43
-_DESIGN = {"anchors": 8, "repeats": 4, "checks": 2}
 _NAME = "demo"
 _PATIENCE = 60.0
-_SHOWN = ("sex", "age", "race", "priors_count", "juv_fel_count", "juv_misd_count", "juv_other_count", "c_charge_degree")
+_BAR = 40
 
 
 def demo(
@@ -45,7 +45,9 @@ def demo(
     eta: Annotated[str, typer.Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
     seed: Annotated[int, typer.Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
-    """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report; then keep serving.
+    """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report.
+
+    In a terminal the study is then served until Ctrl-C; where nobody could press it, the demo ends by itself.
 
     Example:
 
@@ -69,39 +71,43 @@ def demo(
         seconds = time.perf_counter() - begun
         heading("What there is now")
         echo(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
-        if no_serve:
-            echo(f"The study             {home}  (serve it with: fairwise serve {home})")
+        if no_serve or not _someone_is_there():
+            echo(f"The study             {home}")
+            echo(f"Serve it with         fairwise serve {home}")
+            echo(f"The console           /admin of the served study; log in as {_NAME} with the password {password}")
             return
         _submit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo with its frontier"})
         echo(f"The study             {address}/")
         echo(f"The console           {address}/admin")
         echo(f"                      log in as {_NAME} with the password {password}")
         echo("A second fit, with the frontier around the first, is under way: look at it in the console.")
-        note("\nCtrl-C stops the server.")
-        _wait_for_the_end()
+        _serve_on(address)
+
+
+def _someone_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _serve_on(address: str) -> None:
+    """Offer the console in a browser, and wait for Ctrl-C."""
+    try:
+        if typer.confirm("\nOpen the console in a browser?", default=False, err=True):
+            webbrowser.open(f"{address}/admin")
+        note("Ctrl-C stops the server.")
+        while True:
+            time.sleep(3600)
+    except (KeyboardInterrupt, typer.Abort):
+        note("Stopped.")
 
 
 def _make_study(home: Path, seed: int) -> StudyFolder:
-    from fairwise.datasets import load_compas
-    from fairwise.study.new_study import new_study
-    from fairwise.tables.people_file import PeopleFile
+    from fairwise.study.sample import make_sample
 
-    people, outcome = load_compas()
-    with spinner("Making the study"), tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "compas.csv"
-        people.assign(two_year_recid=outcome).to_csv(file, index_label="id")
-        choices = {
-            "title": "Fair decisions before trial (demo)",
-            "treated_well": "to be released until the trial",
-            "pairs": 50,
-            "seed": seed,
-            "simulated": True,
-            "design": _DESIGN,
-        }
-        study = new_study(home, PeopleFile.read(file, "id"), _SHOWN, choices, outcome="two_year_recid")
+    with spinner("Making the study"):
+        study = make_sample(home, seed=seed)
     heading("1. A study")
-    echo(f"{len(people)} people of the bundled COMPAS data; every participant compares 50 pairs of them.")
-    echo(f"Made {home}")
+    echo("5,829 people of the bundled COMPAS data: whom should a court release until the trial?")
+    echo(f"Every participant compares {study.settings.pairs} pairs of them. Made {home}")
     return study
 
 
@@ -186,15 +192,18 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.panel import play
-    from fairwise.simulation import draw_respondents
+    from fairwise.simulation import PRINCIPLES, draw_panel
 
     heading("2. Simulated people (no real people are asked)")
-    respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
+    respondents = draw_panel(_PEOPLE, seed=seed)
+    echo(f"{_PEOPLE} simulated people, each with one of {len(PRINCIPLES)} principles about people's records:")
+    for kind, principle in PRINCIPLES.items():
+        echo(f"{sum(respondent.kind == kind for respondent in respondents):>4}  {principle.statement}")
     with progress_bar("Simulated answers") as progress:
         site = checked_address(address)
         played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
     echo(
-        f"{len(played.receipts)} simulated people went through the study's pages, from consent to receipt: "
+        f"All {len(played.receipts)} went through the study's pages, from consent to receipt: "
         f"{played.answers} answers in {played.seconds:.0f} s."
     )
 
@@ -247,16 +256,17 @@ def _print_fit(home: Path, job: Job) -> None:
 
     summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
     certificate = summary["certificate"]
-    echo(f"Error without any judgments      {summary['error_without_judgments']:.4f}")
-    echo(f"Error that respects them         {certificate['error']:.4f}")
+    plain, error = 100 * summary["error_without_judgments"], 100 * certificate["error"]
+    echo("Wrong decisions in 100")
+    for name, rate in (("without any answers", plain), ("following them", error)):
+        echo(f"  {name:<20} {'█' * round(_BAR * rate / max(plain, error))} {rate:.1f}")
+    proof = ""
     if certificate["lower_bound"] is not None:
-        echo(f"No mixture of such trees is below {certificate['lower_bound']:.4f} (proved)")
-    echo(f"Judgments followed               {summary['followed']} of {summary['followed'] + summary['not_followed']}")
-
-
-def _wait_for_the_end() -> None:
-    try:
-        while True:
-            time.sleep(3600)
-    except KeyboardInterrupt:
-        note("Stopped.")
+        bound = 100 * certificate["lower_bound"]
+        proof = f"; proved: no mixture of such trees that follows them as well has fewer than {bound:.1f}"
+    echo(
+        f"Following what {summary['judges']} simulated people asked for costs {error - plain:.1f} more wrong decisions "
+        f"in 100 ({error:.1f} instead of {plain:.1f}){proof}."
+    )
+    followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]
+    echo(f"Of {asked} answers that ask for something {followed} are followed.")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import FairwiseError
+from fairwise.extras import require
 from fairwise.jobs.local_worker import LocalWorker
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.store import jobs
@@ -131,6 +132,7 @@ class Runner:
     def _workers(self, folder: JobFolder) -> AbstractContextManager[Workers]:
         if self._address is None:
             return LocalWorker(folder.unfinished, equal=self._equal)
+        require("scale", "A cluster of dask's")
         from fairwise.jobs.dask_cluster import DaskCluster
 
         return DaskCluster(self._address)

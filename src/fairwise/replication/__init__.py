@@ -1,5 +1,9 @@
 """Section 5 of the paper, done again: with a simulated panel, or with real answers."""
 
+from fairwise.extras import require
+
+require("report", "The paper's study")
+
 from fairwise.replication.pages import compare, write_markdown, write_study
 from fairwise.replication.study import Study, run_study
 

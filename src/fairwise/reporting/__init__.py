@@ -6,6 +6,8 @@ Names are loaded when they are first used: a command that only counts in words n
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fairwise.extras import require
+
 if TYPE_CHECKING:
     from fairwise.auditing.findings import Findings, findings
     from fairwise.reporting.page import write_report
@@ -22,6 +24,8 @@ _HOME = {
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "write_report":
+        require("report", "A report")
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -3,10 +3,12 @@
 from fairwise.simulation.kinds import KINDS, Roles
 from fairwise.simulation.panel import draw_pairs, draw_respondents, simulate_panel
 from fairwise.simulation.preferences import Closeness, Discount, FirstNoticeable, Merit, Step
+from fairwise.simulation.principles import PRINCIPLES, draw_panel
 from fairwise.simulation.respondent import Respondent
 
 __all__ = [
     "KINDS",
+    "PRINCIPLES",
     "Closeness",
     "Discount",
     "FirstNoticeable",
@@ -15,6 +17,7 @@ __all__ = [
     "Roles",
     "Step",
     "draw_pairs",
+    "draw_panel",
     "draw_respondents",
     "simulate_panel",
 ]

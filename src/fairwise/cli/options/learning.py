@@ -12,6 +12,7 @@ from fairwise.cli.options.parsing import BudgetOption, GroupRule, budget, fracti
 from fairwise.cli.terminal import note
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
+from fairwise.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,6 +218,7 @@ def dask_client(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
+    require("scale", "--dask")
     from distributed import Client
 
     warn_without_tls(address)

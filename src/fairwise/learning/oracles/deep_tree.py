@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.extras import require
 from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.tree import TreeOracle, whole_number
 
@@ -106,8 +107,7 @@ def _grown(node: Any) -> Grown:
 
 
 def _package() -> Any:
-    try:
-        import pystreed  # optional, and slow to import
-    except ImportError as missing:
-        raise InputError("trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'") from missing
+    require("trees", "A tree beyond depth 4")
+    import pystreed  # an extra, and slow to import
+
     return pystreed

@@ -1,0 +1,5 @@
+"""``python -m fairwise``: the command line."""
+
+from fairwise.cli import main
+
+main()

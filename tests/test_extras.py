@@ -1,0 +1,93 @@
+"""What ``pip install fairwise`` brings is enough to learn and to audit; whatever else is missing is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fairwise import extras
+from fairwise.errors import MissingExtraError
+
+ROOT = Path(__file__).parents[1]
+HIDE = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {hidden!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name: None if name in {hidden!r} else found(name)
+"""
+
+
+def without_extras(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code where nothing is installed but what the learner needs."""
+    # typer brings pydantic and rich brings markdown_it, whoever asks for them
+    hidden = {module for modules in extras.EXTRAS.values() for module in modules} - {"pydantic", "markdown_it"}
+    program = HIDE.format(hidden=sorted(hidden)) + code
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_learning_and_auditing_need_no_extra(tmp_path: Path) -> None:
+    table, judgments, model = ROOT / "examples/hiring.csv", ROOT / "examples/hiring_judgments.csv", tmp_path / "m.skops"
+    fit = [
+        "fit",
+        "--people",
+        table,
+        "--judgments",
+        judgments,
+        "--outcome",
+        "hired_and_stayed",
+        "--id",
+        "id",
+        "--max-depth",
+        "1",
+        "--favorable-label",
+        "1",
+        "--out",
+        model,
+    ]
+    run = without_extras(
+        "import fairwise, fairwise.auditing, fairwise.datasets, fairwise.simulation, fairwise.integrations\n"
+        "from fairwise import *\n"
+        "from fairwise.cli import main\n"
+        f"sys.argv = ['fairwise', *{[str(word) for word in fit]!r}]\n"
+        "main()"
+    )
+    assert run.returncode == 0, run.stderr
+    assert model.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [("serve here", "study"), ("reproduce", "report"), ("bots here", "bots"), ("demo", "bots")],
+)
+def test_a_command_names_the_extra_that_it_needs(words: str, extra: str) -> None:
+    run = without_extras(f"from fairwise.cli import main\nsys.argv = ['fairwise', *{words.split()!r}]\nmain()")
+    assert run.returncode == 1
+    assert run.stderr.startswith("fairwise: ")
+    assert f"pip install 'fairwise[{extra}]'" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_the_message_counts_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "EXTRAS", {"some": ("sys", "no_such_a", "no_such_b", "no_such_c")})
+    with pytest.raises(MissingExtraError, match=r"A thing needs the extra some \(no_such_a, no_such_b and 1 more"):
+        extras.require("some", "A thing")
+    monkeypatch.setattr(extras, "EXTRAS", {"some": ("sys",)})
+    extras.require("some", "A thing")
+
+
+def test_every_extra_is_offered() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras.EXTRAS) | {"all", "dev"} == set(offered["optional-dependencies"])
+    assert len(offered["dependencies"]) <= 15
