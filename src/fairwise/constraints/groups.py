@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ import pandas as pd
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fairwise.constraints.pairs import FloatArray, IntArray
 
 

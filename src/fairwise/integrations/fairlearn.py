@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, JudgmentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.judgments import Judgments
 
 

@@ -8,21 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.problem import Points
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-
-    KeyArray = NDArray[np.uint64]
-
-
+KeyArray = NDArray[np.uint64]
 _CHUNK = 1 << 16
 
 

@@ -7,17 +7,13 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import FloatArray
-
-    Column = pd.Series[Any]
+from fairwise.learning.oracles.base import FloatArray
 
 MAX_CATEGORIES = 1000
 LARGEST_EXACT = 2**53
@@ -123,7 +119,7 @@ class TableEncoder:
         )
 
 
-def is_number(series: Column) -> bool:
+def is_number(series: pd.Series) -> bool:
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         raise InputError(
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
@@ -138,12 +134,12 @@ def is_number(series: Column) -> bool:
     return pd.api.types.is_numeric_dtype(series)
 
 
-def _all_numbers(series: Column) -> bool:
+def _all_numbers(series: pd.Series) -> bool:
     """Whether every value is a number, be they of several types."""
     return all(isinstance(value, Real | Decimal) for value in series[series.notna()])
 
 
-def numbers_of(series: Column) -> FloatArray:
+def numbers_of(series: pd.Series) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     try:
@@ -160,7 +156,7 @@ def numbers_of(series: Column) -> FloatArray:
     return values
 
 
-def _refuse_inexact(series: Column, values: FloatArray) -> None:
+def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     if series.dtype != object and not pd.api.types.is_integer_dtype(series):
         return
@@ -207,7 +203,7 @@ def scale_of(name: str, spread: float, largest: float) -> float:
     return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
-def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> None:
+def _encode_number(column: NumberColumn, series: pd.Series, out: FloatArray) -> None:
     try:
         values = numbers_of(series)
     except (TypeError, ValueError) as error:
@@ -233,7 +229,7 @@ def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> Non
         )
 
 
-def _learn_categories(name: str, series: Column) -> CategoryColumn:
+def _learn_categories(name: str, series: pd.Series) -> CategoryColumn:
     known = series[series.notna()].astype(str)
     categories = tuple(sorted(known.unique()))
     if len(categories) > MAX_CATEGORIES:
@@ -244,7 +240,7 @@ def _learn_categories(name: str, series: Column) -> CategoryColumn:
     return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
 
 
-def _encode_categories(column: CategoryColumn, series: Column, out: FloatArray, *, strict: bool) -> None:
+def _encode_categories(column: CategoryColumn, series: pd.Series, out: FloatArray, *, strict: bool) -> None:
     missing = series.isna().to_numpy()
     text = series.astype(str).to_numpy()
     codes = pd.Index(column.categories, dtype=object).get_indexer(pd.Index(text, dtype=object))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -10,18 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fairwise.errors import InputError
 from fairwise.learning.large.passes import joblib_on
-from fairwise.learning.large.table import large_table
+from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from distributed import Client
 
     from fairwise.constraints.pairs import Weighting
     from fairwise.judgments import Judgments
-    from fairwise.learning.large.table import LargeTable
 
 
 class PairwiseFairClassifier(FittedMixture):

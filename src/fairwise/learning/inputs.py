@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
@@ -13,17 +15,11 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
-from fairwise.learning.settings import favorable_of
+from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.settings import FitSettings, favorable_of
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-    from fairwise.learning.settings import FitSettings
 
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "

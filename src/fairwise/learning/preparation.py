@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
+from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, shown
@@ -17,15 +17,12 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.problem import Problem
+from fairwise.learning.oracles.base import IntArray, Oracle
+from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from fairwise.constraints.budgets import Budget
-    from fairwise.learning.oracles.base import IntArray, Oracle
-    from fairwise.learning.problem import Points
 
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.solvers.column_generation import Pool
 from fairwise.learning.solvers.no_regret import plan_of, solve_no_regret
 from fairwise.learning.solvers.regression_game import join
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
 
 _WARM = 8  # good known classifiers that the search for the least cost starts from

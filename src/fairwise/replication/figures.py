@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairwise.replication import measures
-from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS
+from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
 from fairwise.reporting.figures import palette
 from fairwise.reporting.figures.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from fairwise.replication.study import Study
 
 
 _VIOLATION = "Largest violation of a pair"

@@ -12,11 +12,10 @@ from scipy.special import ndtri
 
 from fairwise.auditing.frontier import RATE
 from fairwise.equal_nan import EqualNan
-from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION
+from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
-    from fairwise.replication.study import Study
 
 
 ABOUT_16 = (14, 18)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -16,16 +18,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fairwise.replication import measures
 from fairwise.replication.figures import draw_figures, draw_main_figures
-from fairwise.replication.study import AT_GAMMA, GAMMAS, LONG, METHODS, N_ETAS, PANEL_METHODS, PAPER_BOUND, REGRESSION
+from fairwise.replication.study import (
+    AT_GAMMA,
+    GAMMAS,
+    LONG,
+    METHODS,
+    N_ETAS,
+    PANEL_METHODS,
+    PAPER_BOUND,
+    REGRESSION,
+    Study,
+)
 from fairwise.reporting import words
 from fairwise.reporting.page import csv_text, render_page, write_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from os import PathLike
-
     from fairwise.replication.measures import Correlation
-    from fairwise.replication.study import Study
     from fairwise.reporting.figures.drawing import Drawing
 
 

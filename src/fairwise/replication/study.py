@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,13 +19,9 @@ from fairwise.learning.preparation import make_oracle, prepare
 from fairwise.replication.dynamics import play_and_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from fairwise.judgments import Judgments
 
-    Progress = Callable[[str, int, int], None]
-
-
+Progress = Callable[[str, int, int], None]
 PAPER_ROUNDS, PAPER_BOUND = 1_000, 1.0
 AT_GAMMA = 0.3  # where the paper compares subjects
 BOUNDS = (0.3, 1.0, 10.0)

@@ -10,23 +10,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairwise.errors import InputError
-from fairwise.learning.large.passes import over_spans
+from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
-from fairwise.learning.oracles.linear_classifiers import cell_totals
+from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.oracles.linear_classifiers import LinearClassifiers, cell_totals
 from fairwise.learning.row_kernels import add_breakpoints
 
 if TYPE_CHECKING:
     from distributed import Client
-    from numpy.typing import NDArray
 
     from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.large.first_pass import TableSummary
-    from fairwise.learning.large.passes import Block, Span
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ Between the two passes games need only the judged people, and errors are counted
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.large.counts import count
-from fairwise.learning.large.first_pass import read_summary
+from fairwise.learning.large.counts import Counts, count
+from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import large_oracle, large_problem
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
@@ -25,19 +26,14 @@ from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.dispatch import solve
 from fairwise.learning.solvers.no_regret import plan_of
-from fairwise.learning.solvers.regression_game import join, play_game
+from fairwise.learning.solvers.regression_game import Game, join, play_game
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from distributed import Client
 
-    from fairwise.learning.large.counts import Counts
-    from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
-    from fairwise.learning.solvers.regression_game import Game
 
 _LINEAR = ("linear-regression", "linear")
 

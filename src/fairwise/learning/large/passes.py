@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,8 +23,6 @@ import pyarrow.parquet as pq
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from distributed import Client
 
 

@@ -5,6 +5,7 @@ They read the table again for every classifier they look at; costs are those of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,22 +14,17 @@ import numpy as np
 import pandas as pd
 
 from fairwise.constraints.groups import GroupRows, parity_moments
-from fairwise.learning.large.counts import count, histogram
-from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
+from fairwise.learning.large.counts import Histogram, count, histogram
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
+from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle, RegressionTerms
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.problem import Points, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from distributed import Client
 
-    from fairwise.learning.large.counts import Histogram
     from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, RowValues
-    from fairwise.learning.oracles.linear import RegressionTerms
     from fairwise.learning.preparation import Rules
 
 

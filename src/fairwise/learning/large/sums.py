@@ -7,8 +7,9 @@ these, so the encoded Gram matrix follows from the raw one (``first_pass``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,14 +17,8 @@ import pandas as pd
 from fairwise.errors import InputError, shown
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.ids import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.encoding import Column
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-
 
 _TILE = 4096  # rows whose raw features fit into a processor's own cache
 NUMBER, CATEGORY, MISSING = "number", "category", "missing"
@@ -126,7 +121,7 @@ class Sums:
 
 
 def block_sums(
-    start: int, table: pd.DataFrame, outcome: Column, groups: Column | None, centres: Sequence[float]
+    start: int, table: pd.DataFrame, outcome: pd.Series, groups: pd.Series | None, centres: Sequence[float]
 ) -> Sums:
     """Sums over one block of rows; ``centres`` is roughly the least number of each column, for precision only."""
     n = len(table)
@@ -182,13 +177,13 @@ def centres_of(table: pd.DataFrame) -> list[float]:
     return found
 
 
-def group_codes(groups: Column, known: Sequence[str]) -> IntArray:
+def group_codes(groups: pd.Series, known: Sequence[str]) -> IntArray:
     """Each row's group as a number."""
     texts = pd.Index(_group_texts(groups).to_numpy(dtype=object))
     return np.asarray(pd.Index(np.array(known, dtype=object)).get_indexer(texts))
 
 
-def _group_texts(groups: Column) -> pd.Series[str]:
+def _group_texts(groups: pd.Series) -> pd.Series[str]:
     missing = groups.isna().to_numpy()
     if missing.any():
         raise InputError(f"groups are missing for person {shown(groups.index[missing][0])}.")
@@ -196,7 +191,7 @@ def _group_texts(groups: Column) -> pd.Series[str]:
     return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
 
-def _read(series: Column) -> tuple[NumberSums, Any]:
+def _read(series: pd.Series) -> tuple[NumberSums, Any]:
     """A column's sums, and its values: numbers, or codes and categories."""
     if is_number(series):
         values = numbers_of(series)
@@ -211,7 +206,7 @@ def _read(series: Column) -> tuple[NumberSums, Any]:
     return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
 
 
-def _cells(outcome: Column, groups: Column | None) -> tuple[IntArray, list[tuple[Any, str]]]:
+def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list[tuple[Any, str]]]:
     """In which cell each row is, and outcome and group of each cell."""
     label, labels = _labels(outcome)
     if groups is None:
@@ -220,7 +215,7 @@ def _cells(outcome: Column, groups: Column | None) -> tuple[IntArray, list[tuple
     return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
 
 
-def _labels(outcome: Column) -> tuple[IntArray, list[Any]]:
+def _labels(outcome: pd.Series) -> tuple[IntArray, list[Any]]:
     missing = outcome.isna().to_numpy()
     if missing.any():
         raise InputError(

@@ -18,13 +18,11 @@ import pyarrow.types as kinds
 
 from fairwise.errors import InputError, shown
 from fairwise.learning.large import passes
-from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, default_client
+from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, Span, default_client
 from fairwise.tables.files import require_column
 
 if TYPE_CHECKING:
     from distributed import Client
-
-    from fairwise.learning.large.passes import Span
 
 
 _BLOCKS = 4  # small parts of a file are read together until they have so many blocks

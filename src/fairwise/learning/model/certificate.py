@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,14 +10,11 @@ import numpy as np
 
 from fairwise.constraints.violations import excess
 from fairwise.equal_nan import EqualNan
-from fairwise.learning.solvers.solution import Stopped  # noqa: TC001 - a field's type, which is looked at when running
+from fairwise.learning.oracles.base import FloatArray
+from fairwise.learning.solvers.solution import Solution, Stopped  # noqa: TC001 - a field's type, read when running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairwise.constraints.pairs import PairRows, Weighting
-    from fairwise.learning.oracles.base import FloatArray
-    from fairwise.learning.solvers.solution import Solution
 
 
 _ROUNDING = 1e-9

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from fairwise.constraints.violations import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
 from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.solvers.solution import FEASIBLE
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from fairwise.constraints.pairs import PairRows
     from fairwise.learning.model.certificate import Certificate
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
     from fairwise.learning.problem import Problem
 
 

@@ -9,10 +9,12 @@ business. So all of them are looked at once, after loading.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import BSpline, _bsplines
 from scipy.sparse import issparse, sparray, spmatrix
 from sklearn.compose import ColumnTransformer
@@ -26,13 +28,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import TREE_LEAF, Tree
 from sklearn.utils.validation import check_array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import IntArray
-
+from fairwise.learning.oracles.base import IntArray
 
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 _BITS = 256  # of a set of categories

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from math import isfinite, isnan
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,9 +35,6 @@ from fairwise.tables import parquet
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from os import PathLike
-
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     Model = TypeVar("Model", bound=PairwiseFairClassifier)

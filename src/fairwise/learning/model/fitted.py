@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,17 +25,12 @@ from fairwise.learning.model.deterministic import (
     fewest_classifiers,
 )
 from fairwise.learning.model.mixture import Measurement, Mixture
+from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.settings import share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from os import PathLike
-
-    from numpy.typing import NDArray
-
     from fairwise.constraints.pairs import Weighting
     from fairwise.learning.model.certificate import Certificate
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.preparation import Rules
     from fairwise.learning.problem import Problem
     from fairwise.learning.solvers.solution import Solution

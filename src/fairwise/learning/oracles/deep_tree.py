@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.tree import TreeOracle, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.oracles.tree_classifiers import Grown, TreeClassifiers
 
 _DEEPEST = 8

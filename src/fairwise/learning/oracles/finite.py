@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import ArrayClassifiers, Oracle
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+from fairwise.learning.oracles.base import ArrayClassifiers, Classifiers, FloatArray, IntArray, LabelArray, Oracle
 
 
 @dataclass(frozen=True, eq=False)

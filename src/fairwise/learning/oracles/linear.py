@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.learning.oracles.base import Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.oracles.linear_kernels import descend, single_levels
 
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.problem import Problem
 
 

@@ -7,20 +7,14 @@ the bound its sign is certain; the few others are added again in the exact way, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairwise.learning.oracles.base import ArrayClassifiers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray, LabelArray
-
+from fairwise.learning.oracles.base import ArrayClassifiers, FloatArray, IntArray, LabelArray
 
 FEW = 8  # so few classifiers are as well scored exactly
 _AT_ONCE = 128  # classifiers scored together

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,11 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from fairwise.learning.oracles.base import Oracle
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
-
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle
 
 _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
 _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds

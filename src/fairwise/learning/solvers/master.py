@@ -17,23 +17,21 @@ many, and come back when another solution makes it negative. What is solved is e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import highspy
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from fairwise.errors import SolverError
+from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
 from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
     from fairwise.learning.problem import Problem
 
 

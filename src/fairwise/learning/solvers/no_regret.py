@@ -9,13 +9,15 @@ may be in the hundreds. So there slack and tau are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.solvers.regression_game import join, play_game
-from fairwise.learning.solvers.regret_bound import promise
+from fairwise.learning.solvers.regret_bound import Promise, promise
 from fairwise.learning.solvers.solution import (
     Multipliers,
     RoundAverages,
@@ -26,12 +28,8 @@ from fairwise.learning.solvers.solution import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.oracles.linear import RegressionTerms
     from fairwise.learning.problem import Problem
-    from fairwise.learning.solvers.regret_bound import Promise
 
 
 _MAX_ROUNDS = 10**7

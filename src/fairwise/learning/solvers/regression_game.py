@@ -6,24 +6,22 @@ classifier played. So the table may be in memory or be read in blocks; the games
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.constraints.pairs import adjoint_differences
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from fairwise.learning.solvers.regression_kernels import play
-from fairwise.learning.solvers.regret_bound import promise
+from fairwise.learning.solvers.regret_bound import Promise, promise
 from fairwise.learning.solvers.solution import Multipliers, RoundAverages, Solution, budget_limits, lagrangian_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.oracles.linear import RegressionTerms
     from fairwise.learning.problem import Problem
-    from fairwise.learning.solvers.regret_bound import Promise
 
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)
 

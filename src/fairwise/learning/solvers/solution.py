@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
