@@ -13,6 +13,7 @@ from fairwise.errors import InputError, shown
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import Weighting
 
+
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
@@ -195,3 +196,22 @@ def _check_budgets(value: Any) -> None:
                 f"judge_budgets: {shown(limit)} for {whose} is not allowed: give a number from 0 to 1, or such a "
                 "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )
+
+
+# The short names of statistical rules, as users write them on the command line and choose them in the console.
+
+PARITIES = {
+    "dp": "DemographicParity",
+    "tpr": "TruePositiveRateParity",
+    "fpr": "FalsePositiveRateParity",
+    "eo": "EqualizedOdds",
+    "error": "ErrorRateParity",
+}
+"""Each with the name of fairlearn's moment."""
+
+
+def parity(name: str, bound: float) -> Any:
+    """Return fairlearn's moment of this short name: no group further than ``bound`` from everyone."""
+    from fairlearn import reductions
+
+    return getattr(reductions, PARITIES[name])(difference_bound=bound)

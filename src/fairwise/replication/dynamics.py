@@ -22,8 +22,7 @@ import numpy as np
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.solvers.column_generation import Pool
-from fairwise.learning.solvers.no_regret import plan_of, solve_no_regret
-from fairwise.learning.solvers.regression_game import join
+from fairwise.learning.solvers.no_regret import join, plan_of, solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.simulation.preferences import (
+from fairwise.simulation.respondent import (
     ALWAYS,
     NEVER,
     Closeness,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_preferences
-from fairwise.simulation.preferences import listed
-from fairwise.simulation.respondent import SCALES, Respondent, Scale
+from fairwise.simulation.respondent import SCALES, Respondent, Scale, listed
 
 Pairs: TypeAlias = Sequence[tuple[Any, Any]]
 

@@ -20,7 +20,7 @@ from fairwise.constraints.groups import GroupRows
 from fairwise.learning.large import passes
 from fairwise.learning.large.counts import histogram
 from fairwise.learning.large.first_pass import read_summary
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import LinearClassifiers
 
 GAMMA, BOUND = 0.1, 0.03
 FPR = FalsePositiveRateParity(difference_bound=BOUND)

@@ -16,7 +16,7 @@ from fairwise.errors import InputError
 from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
 from fairwise.learning.oracles.base import FloatArray, IntArray
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers, cell_totals
+from fairwise.learning.oracles.linear import LinearClassifiers, cell_totals
 from fairwise.learning.row_kernels import add_breakpoints
 
 if TYPE_CHECKING:

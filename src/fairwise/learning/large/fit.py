@@ -25,15 +25,14 @@ from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.dispatch import solve
-from fairwise.learning.solvers.no_regret import plan_of
-from fairwise.learning.solvers.regression_game import Game, join, play_game
+from fairwise.learning.solvers.no_regret import Game, join, plan_of, play_game
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+    from fairwise.learning.oracles.linear import LinearClassifiers
 
 _LINEAR = ("linear-regression", "linear")
 

@@ -16,8 +16,7 @@ import pandas as pd
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.learning.large.counts import Histogram, count, histogram
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle, RegressionTerms
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.problem import Points, Problem
 
 if TYPE_CHECKING:

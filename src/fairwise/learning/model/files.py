@@ -28,7 +28,7 @@ from fairwise.learning.model.certificate import Certificate
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.file_checks import check_members, parts_of, require, trusted_types
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
 from fairwise.tables import parquet
