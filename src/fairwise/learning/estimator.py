@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from fairwise.constraints.pairs import Weighting
     from fairwise.judgments import Judgments
+    from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -90,16 +90,16 @@ class PairwiseFairClassifier(FittedMixture):
 
     def __init__(
         self,
-        estimator: Any = "linear",
+        estimator: object = "linear",
         *,
         max_depth: int = 2,
         max_thresholds: int | None = None,
         gamma: float = 0.1,
         eta: float | None = 0.0,
-        favorable_label: Any = None,
-        label_values: Mapping[Any, float] | None = None,
-        group_constraints: Any = None,
-        judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None = None,
+        favorable_label: object = None,
+        label_values: LabelValues | None = None,
+        group_constraints: object = None,
+        judge_budgets: JudgeBudgets | None = None,
         weighting: Weighting = "answers",
         solver: str = "column-generation",
         n_rounds: int = 1000,
@@ -109,7 +109,7 @@ class PairwiseFairClassifier(FittedMixture):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.estimator = estimator
         self.max_depth = max_depth
@@ -133,12 +133,12 @@ class PairwiseFairClassifier(FittedMixture):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: object,
+        y: object,
         *,
         judgments: Judgments | None = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
+        sample_weight: object = None,
+        sensitive_features: object = None,
         client: Client | None = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
@@ -174,11 +174,11 @@ class PairwiseFairClassifier(FittedMixture):
 
     def _fit_large(
         self,
-        params: dict[str, Any],
+        params: Params,
         table: LargeTable,
-        judgments: Any,
-        weight: Any,
-        sensitive: Any,
+        judgments: Judgments | None,
+        weight: object,
+        sensitive: object,
         client: Client | None,
     ) -> None:
         from fairwise.learning.large.fit import fit_in_blocks  # compiled code, slow to load

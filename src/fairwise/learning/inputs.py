@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
@@ -15,8 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
-from fairwise.learning.oracles.base import FloatArray, IntArray
-from fairwise.learning.settings import FitSettings, favorable_of
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
+from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
@@ -32,12 +30,12 @@ _NUMBERED = (
 )
 
 
-def encodes_itself(estimator: Any) -> bool:
+def encodes_itself(estimator: object) -> bool:
     """Whether the estimator wants the people's own columns: a Pipeline does its own preprocessing."""
     return isinstance(estimator, Pipeline)
 
 
-def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
+def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     """A DataFrame as it is; anything else as a matrix of (finite) numbers, its columns numbered."""
     if isinstance(X, pd.DataFrame):
         if len(X) == 0 or X.shape[1] == 0:
@@ -50,7 +48,7 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
         if len({type(name) is str for name in X.columns}) > 1:
             raise InputError(f"The columns' names are of mixed types: {list(X.columns)[:8]}. Make them all text.")
         return X
-    if getattr(X, "dtype", None) is not None and X.dtype.kind in "OSU" and not _all_numbers(X):
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "OSU" and not _all_numbers(X):
         raise InputError("A plain array must hold numbers. Give a DataFrame to have categories and text encoded.")
     try:
         given = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
@@ -70,19 +68,20 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
     return pd.DataFrame(matrix, copy=False)
 
 
-def _refuse_inexact(given: NDArray[Any], matrix: FloatArray) -> None:
+def _refuse_inexact(given: ClassArray, matrix: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     for row, column in np.argwhere(np.abs(matrix) >= LARGEST_EXACT):
         if int(matrix[row, column]) != int(given[row, column]):
             raise InputError(f"Input X is {given[row, column]} in row {row}, column {column}. {TOO_FINE}")
 
 
-def _all_numbers(values: Any) -> bool:
+def _all_numbers(values: object) -> bool:
     """Whether an object or text array holds nothing but numbers (text is not numbers, whatever it spells)."""
-    return values.dtype.kind == "O" and not any(isinstance(value, str) for value in np.ravel(values))
+    array = np.asarray(values)
+    return array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.ravel())
 
 
-def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
+def binary_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
     """Labels as 0 and 1, and the two classes they stand for, in sorted order."""
     if y is None:
         raise InputError(
@@ -116,7 +115,7 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
     return codes, classes
 
 
-def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+def _classes(labels: ClassArray) -> tuple[ClassArray, IntArray]:
     try:
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -132,7 +131,7 @@ def _is_reordered(index: pd.Index, other: pd.Index) -> bool:
     return len(index) == len(other) and not index.equals(other) and bool(index.isin(other).all())
 
 
-def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
+def person_weights(sample_weight: object, table: pd.DataFrame) -> FloatArray:
     """Non-negative weights, at least one above 0; all 1 where none are given.
 
     Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
@@ -155,7 +154,7 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     return weights if abs(exponent) < _HUGE else np.ldexp(weights, -exponent)
 
 
-def _refuse_endless(sample_weight: Any) -> None:
+def _refuse_endless(sample_weight: object) -> None:
     """Name the first weight that is no finite number; what is no number at all is told by scikit-learn's check."""
     weights = np.asarray(sample_weight)
     if weights.ndim != 1 or weights.dtype.kind != "f":
@@ -165,14 +164,14 @@ def _refuse_endless(sample_weight: Any) -> None:
         raise InputError(f"sample_weight is {what} for row {row}: give every person a number of 0 or more.")
 
 
-def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[Any]:
+def sensitive_groups(sensitive_features: object, table: pd.DataFrame) -> pd.Series:
     """One group label per person, for rules about groups."""
     if sensitive_features is None:
         raise InputError("group_constraints need to know the groups: give sensitive_features= to fit.")
     return group_labels(sensitive_features, table.index, "sensitive_features")
 
 
-def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
+def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series:
     """One group label per person; several columns become one label for their combination."""
     frame = pd.DataFrame(given)
     if len(frame) != len(people):
@@ -186,7 +185,7 @@ def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
     return pd.Series(groups.to_numpy(), index=people)
 
 
-def favorable_sign(settings: FitSettings, classes: NDArray[Any], judgments: Judgments | None) -> float:
+def favorable_sign(settings: FitSettings, classes: ClassArray, judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
     favorable = favorable_class(settings.favorable_label, settings.label_values, classes)
     if favorable is None and judgments is not None and judgments.has_ordered:
@@ -197,7 +196,7 @@ def favorable_sign(settings: FitSettings, classes: NDArray[Any], judgments: Judg
     return -1.0 if favorable == 0 else 1.0
 
 
-def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None, classes: NDArray[Any]) -> int | None:
+def favorable_class(favorable_label: Any, label_values: LabelValues | None, classes: ClassArray) -> int | None:
     """Position of the good one among the two classes, in their sorted order; None where nothing says so.
 
     Some of scikit-learn (``cross_val_predict``, ``VotingClassifier`` …) numbers the labels 0 and 1 in sorted order
@@ -222,16 +221,16 @@ def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None
     return matches.index(True)
 
 
-def _either(classes: NDArray[Any]) -> str:
+def _either(classes: ClassArray) -> str:
     return " or ".join(repr(value) for value in classes.tolist())
 
 
-def _both(classes: NDArray[Any]) -> str:
+def _both(classes: ClassArray) -> str:
     return " and ".join(repr(value) for value in classes.tolist())
 
 
 def judged_table(
-    judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
+    judgments: Judgments, X: object, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
 ) -> pd.DataFrame:
     """The rows of these judged people, with the columns of the training table."""
     if isinstance(X, pd.DataFrame):
@@ -277,7 +276,7 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
             )
 
 
-def require_judgments(judgments: Any) -> Judgments | None:
+def require_judgments(judgments: object) -> Judgments | None:
     if judgments is None or isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, pd.DataFrame):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from sklearn.utils import check_random_state
@@ -17,13 +16,9 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.oracles.base import IntArray, Oracle
+from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings, Params
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -35,9 +30,9 @@ class Rules:
     settings: FitSettings
     problem: Problem
     pairs: PairRows
-    judged_rows: Any
+    judged_rows: Rows
     encoder: TableEncoder | None
-    classes: NDArray[Any]
+    classes: ClassArray
     seed: int
 
 
@@ -51,12 +46,12 @@ class Prepared(Rules):
 
 
 def prepare(
-    params: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    params: Params,
+    X: object,
+    y: object,
     judgments: Judgments | None = None,
-    sample_weight: Any = None,
-    sensitive_features: Any = None,
+    sample_weight: object = None,
+    sensitive_features: object = None,
 ) -> Prepared:
     """Check everything and build the problem; the first thing that cannot be used is told as an error."""
     settings = FitSettings.of(params)
@@ -82,8 +77,8 @@ def prepare(
 
     estimator = settings.estimator
     encoder = None
-    rows: Any = table
-    judged_rows: Any = judged
+    rows: Rows = table
+    judged_rows: Rows = judged
     if not raw:
         encoder = TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
@@ -125,7 +120,7 @@ def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed:
             return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: object) -> int:
     """None means 0: the same people get the same draws, unless someone asks for others."""
     if random_state is None:
         return 0

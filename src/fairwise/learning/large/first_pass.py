@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
 from fairwise.learning.large.passes import Block, Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
-from fairwise.learning.oracles.base import FloatArray, IntArray
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.tables.ids import encode, some, text_of
 
@@ -43,7 +42,7 @@ class TableSummary:
     moments: FloatArray
     """``Z.T c`` with ``c = (1 - 2 y) / n``, ``(1 + d,)``."""
 
-    classes: NDArray[Any]
+    classes: ClassArray
     share_of_second: float
     judged: pd.DataFrame
     """The rows of everyone in a judgment that counts, indexed by the judgments' own ids."""

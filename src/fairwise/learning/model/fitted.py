@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +24,7 @@ from fairwise.learning.model.deterministic import (
     fewest_classifiers,
 )
 from fairwise.learning.model.mixture import Measurement, Mixture
-from fairwise.learning.oracles.base import Classifiers, FloatArray
+from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray
 from fairwise.learning.settings import share
 
 if TYPE_CHECKING:
@@ -68,11 +67,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> ClassArray:
         """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
         rows = self._rows(X)
         drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
-        labels: NDArray[Any] = self.classes_[drawn.astype(np.intp)]
+        labels: ClassArray = self.classes_[drawn.astype(np.intp)]
         return labels
 
     @property
