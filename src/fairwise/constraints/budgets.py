@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting
 
 
+Limits = Mapping[Any, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Budget:
     """``shares @ slack[rows] <= limit``; with ``limit == 0`` no slack is allowed on these rows."""
@@ -33,7 +36,7 @@ def panel_budget(rows: PairRows, eta: float, weighting: Weighting) -> Budget:
     return Budget("panel", counted, shares[counted], eta)
 
 
-def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[Budget]:
+def judge_budgets(rows: PairRows, limits: float | Limits) -> list[Budget]:
     """One budget per judge: excess over their own pairs in force, divided by twice the pairs shown to them.
 
     ``limits`` is one number for all, or a number for each judge named (the others then have no budget).
@@ -57,7 +60,7 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
 
 
 def attribute_budgets(
-    rows: PairRows, attributes: pd.DataFrame, limits: Mapping[Any, Mapping[Any, float]], weighting: Weighting
+    rows: PairRows, attributes: pd.DataFrame, limits: Mapping[Any, Limits], weighting: Weighting
 ) -> list[Budget]:
     """One budget per attribute and value named, such as ``{"relation": {"affected": 0.0}}``.
 

@@ -6,14 +6,17 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
+    from fairlearn.reductions import UtilityParity
+
     from fairwise.constraints.pairs import FloatArray, IntArray
 
 
@@ -34,10 +37,10 @@ class GroupRows:
     @classmethod
     def from_moments(
         cls,
-        moments: Sequence[Any],
+        moments: Sequence[UtilityParity],
         table: pd.DataFrame,
         labels: IntArray,
-        sensitive_features: Any,
+        sensitive_features: ArrayLike | None,
         weights: FloatArray | None = None,
         *,
         point: IntArray | None = None,
@@ -87,7 +90,9 @@ class GroupRows:
         return np.minimum(self.matrix, 0.0).sum(axis=1), np.maximum(self.matrix, 0.0).sum(axis=1)
 
 
-def _load(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_features: Any) -> Any:
+def _load(
+    moment: UtilityParity, table: pd.DataFrame, outcome: pd.Series, sensitive_features: pd.Series
+) -> UtilityParity:
     loaded = copy.deepcopy(moment)
     with warnings.catch_warnings():  # fairlearn's own, about pandas' next version; nothing a user could do
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -95,15 +100,15 @@ def _load(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_f
     return loaded
 
 
-def _name(moment: Any, key: Sequence[Any]) -> str:
+def _name(moment: UtilityParity, key: Sequence[object]) -> str:
     return f"{type(moment).__name__} {' '.join(str(part) for part in key)}"
 
 
-def parity_moments(moments: Any) -> list[Any]:
+def parity_moments(moments: object) -> list[UtilityParity]:
     """A list of fairlearn's parity moments; anything else is refused with what is allowed."""
     if moments is None:
         return []
-    from fairlearn.reductions import UtilityParity
+    from fairlearn.reductions import UtilityParity  # slow to load, and few ask for it
 
     listed = list(moments) if isinstance(moments, list | tuple) else [moments]
     for moment in listed:

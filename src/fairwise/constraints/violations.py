@@ -47,7 +47,9 @@ def is_followed(violation: float | NDArray[np.float64], gamma: float) -> Any:
     return violation <= gamma + PRECISION
 
 
-def status_of(answer: NDArray[Any], violation: NDArray[np.float64], gamma: float) -> pd.Categorical[str]:
+def status_of(
+    answer: NDArray[np.object_] | NDArray[np.str_], violation: NDArray[np.float64], gamma: float
+) -> pd.Categorical[str]:
     """One of `STATUS` for each answer."""
     asks = np.asarray(answer != Answer.NO_CONSTRAINT, dtype=bool)
     codes = np.where(asks, np.where(is_followed(violation, gamma), 0, 1), 2)

@@ -211,7 +211,7 @@ def _encode_number(column: NumberColumn, series: pd.Series, out: FloatArray) -> 
             raise
         raise InputError(f"Column {column.name!r} was numbers in training, but now holds text: {error}") from None
     if len(values) >= _MANY_ROWS:
-        from fairwise.learning.row_kernels import scaled
+        from fairwise.learning.row_kernels import scaled  # numba takes most of a second to load
 
         scaled(values, column.fill, column.shift, column.scale, out)
     else:

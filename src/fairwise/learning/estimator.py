@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +16,7 @@ from fairwise.learning.preparation import prepare
 
 if TYPE_CHECKING:
     from distributed import Client
+    from sklearn.utils import Tags
 
     from fairwise.constraints.pairs import Weighting
     from fairwise.judgments import Judgments
@@ -190,7 +191,7 @@ class PairwiseFairClassifier(FittedMixture):
         self._set_solution(pd.DataFrame(columns=list(table.features)), rules, solution)
         self._forget()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.string = True

@@ -28,7 +28,7 @@ DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
 @dataclass(frozen=True)
-class Options:
+class AllowedWords:
     """One of some words."""
 
     allowed: tuple[str, ...]
@@ -40,7 +40,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Number:
+class AllowedNumber:
     """A number that is not a bool, from ``low`` (or above it, if ``low`` is left out) to ``high``; perhaps None."""
 
     words: str
@@ -63,23 +63,23 @@ class Number:
             raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
 
 
-def share(more: str = "", *, optional: bool = False) -> Number:
-    return Number(f"number from 0 to 1{more}", high=1.0, optional=optional)
+def share(more: str = "", *, optional: bool = False) -> AllowedNumber:
+    return AllowedNumber(f"number from 0 to 1{more}", high=1.0, optional=optional)
 
 
-def _positive(high: float = inf, *, optional: bool = False) -> Number:
+def _positive(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     limit = "" if high == inf else f" and at most {high:g}"
-    return Number(f"number above 0{limit}", high=high, above_low=True, optional=optional)
+    return AllowedNumber(f"number above 0{limit}", high=high, above_low=True, optional=optional)
 
 
-def _count(high: float = inf, *, optional: bool = False) -> Number:
+def _count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     span = "of at least 1" if high == inf else f"from 1 to {high}"
-    return Number(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
+    return AllowedNumber(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
 
 
-_ALLOWED: dict[str, Options | Number] = {
-    "solver": Options(SOLVERS),
-    "weighting": Options(WEIGHTINGS),
+_ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
+    "solver": AllowedWords(SOLVERS),
+    "weighting": AllowedWords(WEIGHTINGS),
     "gamma": share(),
     "eta": share(" or None for no panel budget", optional=True),
     "max_depth": _count(MAX_DEPTH),
@@ -138,7 +138,7 @@ class FitSettings:
 
 def _check_estimator(estimator: object) -> None:
     if isinstance(estimator, str):
-        Options(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
+        AllowedWords(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
         return
     from sklearn.base import is_classifier  # an audit knows these settings and loads no scikit-learn
 
@@ -217,6 +217,6 @@ PARITIES = {
 
 def parity(name: str, bound: float) -> Any:
     """Return fairlearn's moment of this short name: no group further than ``bound`` from everyone."""
-    from fairlearn import reductions
+    from fairlearn import reductions  # slow to load, and few ask for it
 
     return getattr(reductions, PARITIES[name])(difference_bound=bound)

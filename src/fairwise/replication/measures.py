@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fairwise.auditing.frontier import RATE
@@ -169,7 +170,7 @@ def beside_the_paper(study: Study, method: str) -> pd.DataFrame:
     return points.assign(excess=points["paper"] - points[method])
 
 
-def error_at(study: Study, method: str, judges: pd.Series, violations: pd.Series) -> np.ndarray[Any, Any]:
+def error_at(study: Study, method: str, judges: pd.Series, violations: pd.Series) -> NDArray[np.float64]:
     """Error of a method for each of these judges, when that much violation is allowed.
 
     Curves of column generation are convex, so a chord between two points is attained by mixing their models.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,11 @@ from fairwise.replication.dynamics import play_and_measure
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
 
+Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
+GameSettings = tuple[float, int, float]
+"""Gamma, rounds, and the bound on lambda."""
+
 PAPER_ROUNDS, PAPER_BOUND = 1_000, 1.0
 AT_GAMMA = 0.3  # where the paper compares subjects
 BOUNDS = (0.3, 1.0, 10.0)
@@ -40,9 +44,9 @@ class Case:
     people: pd.DataFrame
     outcome: pd.Series
     judgments: Judgments
-    favorable_label: Any
+    favorable_label: object
 
-    def games(self, judge: Any, estimator: str, settings: Sequence[tuple[float, int, float]]) -> list[dict[str, Any]]:
+    def games(self, judge: Hashable, estimator: str, settings: Sequence[GameSettings]) -> list[dict[str, object]]:
         """Play one judge's games at each (gamma, rounds, bound on lambda), on one thread."""
         with threadpool_limits(1):
             params = PairwiseFairClassifier(estimator, favorable_label=self.favorable_label).get_params(deep=False)
@@ -82,7 +86,7 @@ def subject_games(
     settings = list(dict.fromkeys([*paper, *at_03]))
     short = [n_rounds for n_rounds in rounds if n_rounds <= CONTROL_ROUNDS] or [PAPER_ROUNDS]
     controls = [(AT_GAMMA, n_rounds, PAPER_BOUND) for n_rounds in short]
-    tasks: list[tuple[Any, str, list[tuple[float, int, float]]]] = [
+    tasks: list[tuple[Hashable, str, list[GameSettings]]] = [
         (judge, estimator, controls) for estimator in CONTROLS for judge in spread_subjects(case.judgments)
     ]
     tasks += [(judge, REGRESSION, settings) for judge in case.judgments.judges]
@@ -95,7 +99,7 @@ def panel_games(
 ) -> pd.DataFrame:
     """The whole panel at gamma = 0 and each eta, for each number of rounds and bounds; the longest for equal ones."""
 
-    def curve(n_rounds: int, lambda_bound: float, tau_bound: float) -> Any:
+    def curve(n_rounds: int, lambda_bound: float, tau_bound: float) -> pd.DataFrame:
         found = frontier(
             case.people,
             case.outcome,
@@ -114,11 +118,11 @@ def panel_games(
 
     each = sorted({PAPER_ROUNDS, *rounds})
     tasks = [task for task in product(each, BOUNDS, BOUNDS) if task[0] <= LONG or task[1] == task[2]]
-    found: list[pd.DataFrame] = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
+    found = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
     return pd.concat(found, ignore_index=True)
 
 
-def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[Any]:
+def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[Hashable]:
     """A few subjects, evenly spread over the order of their numbers of constraints; those without any are left out."""
     counts = judgments.counts().drop(columns="no_constraint").sum(axis="columns")
     ordered = counts[counts > 0].sort_values(kind="stable").index
@@ -128,12 +132,12 @@ def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[
 
 def _side_by_side(
     part: str,
-    work: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
+    work: Callable[..., Result],
+    tasks: Sequence[tuple[object, ...]],
     n_jobs: int,
     progress: Progress,
     prefer: Literal["threads", "processes"],
-) -> list[Any]:
+) -> list[Result]:
     """Results in the order of the tasks."""
     results = []
     progress(part, 0, len(tasks))
@@ -176,7 +180,7 @@ class Study:
     outcome: pd.Series
     judgments: Judgments
     groups: pd.Series | None
-    favorable_label: Any
+    favorable_label: object
     simulated: bool
     curves: pd.DataFrame
     panel: pd.DataFrame
@@ -184,7 +188,7 @@ class Study:
     """Least error each method found without any judgment."""
 
     trajectories: pd.DataFrame
-    subject: Any
+    subject: Hashable
     games: pd.DataFrame
     panel_games: pd.DataFrame
 
@@ -194,12 +198,12 @@ def run_study(
     outcome: pd.Series,
     judgments: Judgments,
     *,
-    favorable_label: Any = None,
+    favorable_label: object = None,
     groups: pd.Series | None = None,
     simulated: bool,
     rounds: Sequence[int] = ROUNDS,
     n_jobs: int = 2,
-    progress: Callable[[str, int, int], None] = lambda _task, _done, _all: None,
+    progress: Progress = lambda _task, _done, _all: None,
 ) -> Study:
     """Compute everything; ``progress`` gets the name of the part, how much of it is done, and how much there is.
 
@@ -251,7 +255,7 @@ def _plain_model(people: pd.DataFrame, outcome: pd.Series, method: str) -> Pairw
     return PairwiseFairClassifier(**METHODS[method]).fit(people, outcome)
 
 
-def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments: Judgments, favorable: Any) -> float:
+def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments: Judgments, favorable: object) -> float:
     """Of a plain model at gamma = 0: beyond it, eta asks for nothing."""
     scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
     label = None if favorable is None else int(favorable == model.classes_[1])
@@ -259,13 +263,14 @@ def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments:
     return float(overall["mean_excess"]["value"])
 
 
-def _typical_subject(judgments: Judgments) -> Any:
+def _typical_subject(judgments: Judgments) -> Hashable:
     """The subject with the median number of constraints."""
     constraints = judgments.counts().drop(columns="no_constraint").sum(axis="columns").sort_values(kind="stable")
-    return constraints.index[len(constraints) // 2]
+    subject: Hashable = constraints.index[len(constraints) // 2]
+    return subject
 
 
-def _trajectories(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments, favorable: Any) -> pd.DataFrame:
+def _trajectories(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments, favorable: object) -> pd.DataFrame:
 
     found = []
     for gamma in TRAJECTORY_GAMMAS:

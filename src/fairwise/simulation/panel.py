@@ -1,7 +1,6 @@
 """A panel of simulated people, the pairs they are shown, and their judgments."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,7 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_preferences
-from fairwise.simulation.respondent import SCALES, Respondent, Scale, listed
-
-Pairs: TypeAlias = Sequence[tuple[Any, Any]]
+from fairwise.simulation.respondent import SCALES, Pairs, Respondent, Scale, listed
 
 _PAIRS_SEEN = 2_000
 
@@ -215,7 +212,9 @@ class PairPool:
         return differing
 
 
-def draw_pairs(people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0) -> list[list[tuple[Any, Any]]]:
+def draw_pairs(
+    people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0
+) -> list[list[tuple[Hashable, Hashable]]]:
     """Return pairs of ids for each judge: uniform among people with different records, each judge's own."""
     pool = PairPool(people)
     drawn = (pool.draw(n_pairs, np.random.default_rng([seed, judge])) for judge in range(n_judges))

@@ -211,6 +211,7 @@ def _wish(column: str, points: Points) -> str:
     return f"{'more' if points > 0 else 'less'} {column}"
 
 
+Pairs: TypeAlias = Sequence[tuple[Any, Any]]
 Scale: TypeAlias = Literal["two", "four"]
 SCALES: dict[Scale, tuple[Answer, ...]] = {"two": (Answer.SAME, Answer.NO_CONSTRAINT), "four": tuple(Answer)}
 
@@ -273,7 +274,7 @@ class Respondent:
     def answers(
         self,
         people: pd.DataFrame,
-        pairs: Sequence[tuple[Any, Any]],
+        pairs: Pairs,
         rng: np.random.Generator,
         *,
         scale: Scale = "four",

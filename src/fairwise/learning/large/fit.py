@@ -5,9 +5,9 @@ Between the two passes games need only the judged people, and errors are counted
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from fairwise.learning.large.problem import large_oracle, large_problem
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.settings import FitSettings
+from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.solvers.dispatch import solve
 from fairwise.learning.solvers.no_regret import Game, join, plan_of, play_game
 from fairwise.learning.solvers.solution import Solution
@@ -38,7 +38,7 @@ _LINEAR = ("linear-regression", "linear")
 
 
 def fit_in_blocks(
-    params: Mapping[str, Any], table: LargeTable, judgments: Judgments | None, client: Client | None = None
+    params: Params, table: LargeTable, judgments: Judgments | None, client: Client | None = None
 ) -> tuple[Rules, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
@@ -53,7 +53,7 @@ def fit_in_blocks(
     return replace(rules, problem=problem), solution, summary.n_rows
 
 
-def check_large_settings(params: Mapping[str, Any], table: LargeTable, *, two_passes: bool = False) -> FitSettings:
+def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool = False) -> FitSettings:
     """Refuse what cannot be learned from sums and histograms over the rows, or not in two passes."""
     settings = FitSettings.of(params)
     moments = parity_moments(settings.group_constraints)
@@ -142,7 +142,7 @@ def count_games(
 ) -> list[list[tuple[Solution, Counts]]]:
     """The second pass, one for everything that was played: solutions, each with the counts of its mixture."""
     parts = [own.classifiers for own in played]
-    everyone: Any = join([part for own in parts for part in own])
+    everyone = join([part for own in parts for part in own])
     counts = count(table, summary, everyone, client)
     ends = np.cumsum([0, *(sum(len(part) for part in own) for own in parts)])
     return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(played)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,10 @@ _TILE = 4096  # rows whose raw features fit into a processor's own cache
 NUMBER, CATEGORY, MISSING = "number", "category", "missing"
 Key = tuple[int, str, str]
 """Position of the column, one of the three above, and the category."""
+
+Label: TypeAlias = Any
+Cell = tuple[Label, str]
+"""An outcome as the table has it, and a group ("" where there are none)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,10 @@ class NumberSums:
         return NumberSums(known, self.n_missing + other.n_missing, least, greatest, float(high), float(low))
 
 
+ColumnRead = tuple[NumberSums, Any]
+"""A column's sums, and its values: numbers, or codes and categories."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Sums over rows ``start`` to ``start + n_rows``.
@@ -66,10 +74,10 @@ class Sums:
     columns: list[NumberSums]
     keys: list[Key]
     gram: FloatArray
-    by_cell: dict[tuple[Any, str], FloatArray]
+    by_cell: dict[Cell, FloatArray]
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label]:
         """The outcomes that occur, in the order of their first rows."""
         return list(dict.fromkeys(label for label, _ in self.by_cell))
 
@@ -146,7 +154,7 @@ def block_sums(
     return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
-def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
+def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
     """The raw features of some rows, 1 first, with columns of zeros up to ``width``."""
     matrix = np.zeros((tile.stop - tile.start, width))
     matrix[:, 0] = 1.0
@@ -191,8 +199,7 @@ def _group_texts(groups: pd.Series) -> pd.Series[str]:
     return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
 
-def _read(series: pd.Series) -> tuple[NumberSums, Any]:
-    """A column's sums, and its values: numbers, or codes and categories."""
+def _read(series: pd.Series) -> ColumnRead:
     if is_number(series):
         values = numbers_of(series)
         n_missing, *sums = row_kernels.column_sums(values)
@@ -206,7 +213,7 @@ def _read(series: pd.Series) -> tuple[NumberSums, Any]:
     return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
 
 
-def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list[tuple[Any, str]]]:
+def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list[Cell]]:
     """In which cell each row is, and outcome and group of each cell."""
     label, labels = _labels(outcome)
     if groups is None:
@@ -215,7 +222,7 @@ def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list
     return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
 
 
-def _labels(outcome: pd.Series) -> tuple[IntArray, list[Any]]:
+def _labels(outcome: pd.Series) -> tuple[IntArray, list[Label]]:
     missing = outcome.isna().to_numpy()
     if missing.any():
         raise InputError(
@@ -228,7 +235,7 @@ def _labels(outcome: pd.Series) -> tuple[IntArray, list[Any]]:
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
-def _refuse_many_categories(keys: list[Key], names: Sequence[Any]) -> None:
+def _refuse_many_categories(keys: list[Key], names: Sequence[object]) -> None:
     count: dict[int, int] = {}
     for position, kind, _ in keys:
         count[position] = count.get(position, 0) + (kind == CATEGORY)

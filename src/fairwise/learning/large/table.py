@@ -13,6 +13,7 @@ from weakref import finalize
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
@@ -196,7 +197,7 @@ class LargeTable:
         return files
 
     @cached_property
-    def _schema(self) -> Any:
+    def _schema(self) -> pa.Schema:
         return _open(self._files[0]).schema_arrow
 
     @cached_property
@@ -235,11 +236,11 @@ class LargeTable:
         return whole
 
     @property
-    def _index_written(self) -> list[Any]:
+    def _index_written(self) -> list[object]:
         return _index_columns(self._schema)
 
 
-def large_table(people: Any, outcome: Any) -> LargeTable | None:
+def large_table(people: object, outcome: Any) -> LargeTable | None:
     """People given in a form that is read in blocks, as such a table; None for tables in memory."""
     if isinstance(people, LargeTable):
         if outcome is not None and not (isinstance(outcome, str) and outcome == people.outcome):
@@ -248,21 +249,21 @@ def large_table(people: Any, outcome: Any) -> LargeTable | None:
     return LargeTable(people, outcome=outcome) if is_in_parts(people) else None
 
 
-def is_in_parts(people: Any) -> bool:
+def is_in_parts(people: object) -> bool:
     """Whether this is a form in which people are read in blocks."""
     in_chunks = isinstance(people, list | tuple) and bool(people) and isinstance(people[0], pd.DataFrame)
     return in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable)
 
 
-def is_dask(source: Any) -> bool:
+def is_dask(source: object) -> bool:
     return type(source).__module__.partition(".")[0] == "dask" and hasattr(source, "map_partitions")
 
 
-def _index_columns(schema: Any) -> list[Any]:
+def _index_columns(schema: pa.Schema) -> list[object]:
     return list((schema.pandas_metadata or {}).get("index_columns", ()))
 
 
-def _range_written(file: Any) -> range | None:
+def _range_written(file: pq.ParquetFile) -> range | None:
     """Ids that are numbers in a row, as pandas wrote them down beside the rows of this file."""
     match _index_columns(file.schema_arrow):
         case [{"kind": "range", "start": start, "step": step}]:
@@ -270,7 +271,7 @@ def _range_written(file: Any) -> range | None:
     return None
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:
@@ -279,7 +280,7 @@ def _open(path: Path) -> Any:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
-def _tidy(chunk: Any, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
+def _tidy(chunk: pd.DataFrame, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
     """Its columns as asked for, indexed by id."""
     for column in columns if id_column is None else (*columns, id_column):
         require_column(column, [str(known) for known in passes.checked(chunk).columns], name)

@@ -14,7 +14,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline, _bsplines
 from scipy.sparse import issparse, sparray, spmatrix
 from sklearn.compose import ColumnTransformer
@@ -114,12 +114,12 @@ def trusted_types(kind: str) -> frozenset[str]:
     return FAIRLEARN | SCIKIT_LEARN if kind == "scikit-learn" else FAIRLEARN
 
 
-def require(condition: Any, sentence: str) -> None:
+def require(condition: object, sentence: str) -> None:
     if not condition:
         raise ValueError(sentence)
 
 
-def check_members(members: Any) -> None:
+def check_members(members: object) -> None:
     """Raise a ValueError for the first part, however deep inside, that compiled code could stumble over."""
     for part in parts_of(members):
         for kind, check in _CHECKS:
@@ -127,9 +127,9 @@ def check_members(members: Any) -> None:
                 check(part)
 
 
-def parts_of(whole: Any) -> Iterator[Any]:
+def parts_of(whole: object) -> Iterator[object]:
     """Every object that can be reached from here, once; code is not looked into."""
-    seen: dict[int, Any] = {}  # kept, so that no other object gets the number of one that is gone
+    seen: dict[int, object] = {}  # kept, so that no other object gets the number of one that is gone
     waiting = [whole]
     while waiting:
         part = waiting.pop()
@@ -142,13 +142,13 @@ def parts_of(whole: Any) -> Iterator[Any]:
         waiting += gc.get_referents(part)
 
 
-def _check_children(where: IntArray, children: list[NDArray[Any]], n_nodes: int, what: str) -> None:
+def _check_children(where: IntArray, children: list[IntArray], n_nodes: int, what: str) -> None:
     """Children come after their parents, as scikit-learn writes them: so all are there, and no path is endless."""
     for child in children:
         require(((child > where) & (child < n_nodes)).all(), f"{what} has a child that is no node, or an endless path")
 
 
-def _within(values: Any, n: int) -> bool:
+def _within(values: ArrayLike, n: int) -> bool:
     """Whether all are whole numbers from 0 to n - 1."""
     given = np.asarray(values)
     return given.dtype.kind in "iu" and bool(((given >= 0) & (given < n)).all())
@@ -212,7 +212,7 @@ def _check_histogram_boosting(model: BaseHistGradientBoosting) -> None:
             _check_predictor(vars(tree), categorical)
 
 
-def _check_encoded_columns(encoder: Any, n_columns: int) -> None:
+def _check_encoded_columns(encoder: ColumnTransformer | None, n_columns: int) -> None:
     """What boosted trees put before themselves turns as many columns into as many."""
     if encoder is None:
         return
@@ -328,7 +328,7 @@ def _check_spline(spline: BSpline) -> None:
     spline.__dict__.update(fresh.__dict__)
 
 
-def _check_sparse(matrix: Any) -> None:
+def _check_sparse(matrix: object) -> None:
     if hasattr(matrix, "check_format"):  # csr and csc, the only ones that are opened unasked
         matrix.check_format(full_check=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -23,9 +22,9 @@ from fairwise.learning.model.deterministic import (
     broken_rules,
     fewest_classifiers,
 )
-from fairwise.learning.model.mixture import Measurement, Mixture
-from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray
-from fairwise.learning.settings import share
+from fairwise.learning.model.mixture import Columns, Measurement, Mixture
+from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
+from fairwise.learning.settings import LabelValues, share
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import Weighting
@@ -48,11 +47,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     gamma: float
     eta: float | None
-    favorable_label: Any
-    label_values: Mapping[Any, float] | None
+    favorable_label: object
+    label_values: LabelValues | None
     weighting: Weighting
 
-    def _set_solution(self, X: Any, prepared: Rules, solution: Solution) -> Self:
+    def _set_solution(self, X: object, prepared: Rules, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
@@ -62,12 +61,12 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: object) -> FloatArray:
         """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: Any) -> ClassArray:
+    def predict(self, X: object) -> ClassArray:
         """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
         rows = self._rows(X)
         drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
@@ -75,7 +74,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return labels
 
     @property
-    def favorable_label_(self) -> Any:
+    def favorable_label_(self) -> object:
         """The good one of ``classes_``; None where nothing says so."""
         classes = self._fitted("classes_")
         place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
@@ -199,7 +198,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         measured, gamma = self._measured(), float(self.gamma)
         self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
         prices = measured.prices(gamma)
-        self._prices: dict[str, list[Any]] | None = {str(name): prices[name].tolist() for name in prices.columns}
+        self._prices: Columns | None = {str(name): prices[name].tolist() for name in prices.columns}
         self._trajectory = training.solution.trajectory
         self._group_rules = self._measured_rules()
         return self
@@ -208,7 +207,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         training = self._after_fit()
         return Measurement(training.prepared, training.solution, self._probability(training.prepared.judged_rows))
 
-    def _measured_rules(self) -> dict[str, list[Any]]:
+    def _measured_rules(self) -> Columns:
         problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
         if problem.groups is None:
             return {"rule": [], "value": [], "limit": [], "price": []}
@@ -232,7 +231,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         twin._training = self._training
         return twin
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: object) -> Rows:
         check_is_fitted(self)
         if is_in_parts(X):
             raise InputError(
@@ -243,7 +242,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return table if self._encoder is None else self._encoder.encode(table)
 
-    def _probability(self, rows: Any) -> FloatArray:
+    def _probability(self, rows: Rows) -> FloatArray:
         probability = self._mixture.probabilities(rows)
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -103,9 +104,9 @@ def _grown(node: Any) -> Grown:
     return int(node.feature), _grown(node.right_child), _grown(node.left_child)
 
 
-def _package() -> Any:
+def _package() -> ModuleType:
     try:
         import pystreed  # optional, and slow to import
     except ImportError as missing:
         raise InputError("trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'") from missing
-    return pystreed
+    return cast("ModuleType", pystreed)

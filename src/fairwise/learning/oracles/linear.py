@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import ArrayClassifiers, Classifiers, FloatArray, IntArray, LabelArray, Oracle
 
@@ -110,7 +112,7 @@ def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterato
         yield some, (*exact, single, weights, bound, tile)
 
 
-def _kernels() -> Any:
+def _kernels() -> ModuleType:
     from fairwise.learning.oracles import linear_kernels  # numba takes most of a second to load
 
     return linear_kernels
@@ -282,8 +284,6 @@ def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost:
 
     ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
     """
-    from sklearn.linear_model import LogisticRegression
-
     share = multiplicity / multiplicity.sum()
     weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
     counted = np.flatnonzero(weight > _ROUNDING)

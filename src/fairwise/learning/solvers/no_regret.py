@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from fairwise.learning.solvers.solution import (
 if TYPE_CHECKING:
     from fairwise.learning.problem import Problem
 
+Kind = TypeVar("Kind", bound=Classifiers)
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)  # of the games that column generation starts from
 _MAX_ROUNDS = 10**7
 
@@ -124,7 +125,7 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     return join([play_game(problem, terms, plan).classifiers for plan in plans])
 
 
-def join(members: Sequence[Classifiers]) -> Classifiers:
+def join(members: Sequence[Kind]) -> Kind:
     """All of them in one collection, joined in halves so that no array is copied more than a few times."""
     if len(members) == 1:
         return members[0]
