@@ -45,8 +45,8 @@ def judge_budgets(rows: PairRows, limits: float | Limits) -> list[Budget]:
     n_shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
     own_rows = pd.Series(rows.entry_row).groupby(codes[rows.entry_answer]).unique()
     # Judges are matched as they are written, like ids: 1 and "1" are one judge.
-    given = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
-    limit_of = {str(judge): float(limit) for judge, limit in given.items()}
+    limit_by_judge = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
+    limit_of = {str(judge): float(limit) for judge, limit in limit_by_judge.items()}
     unknown = set(limit_of) - {str(judge) for judge in judges}
     if unknown:
         raise InputError(f"judge_budgets names {min(unknown)!r}, who gave no answer that counts")

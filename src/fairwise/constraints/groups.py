@@ -82,7 +82,7 @@ class GroupRows:
                 rows.append(upper * slopes[0] - lower * slopes[1])
                 constant = upper * (more @ at_zero) - lower * (less @ at_zero)
                 limits.append(float(bound[sign, of_event, of_group] - constant))
-                names.append(_name(moment, (sign, of_event, of_group)))
+                names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
         return cls(names, np.array(rows), np.array(limits))
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
@@ -98,10 +98,6 @@ def _load(
         warnings.simplefilter("ignore", DeprecationWarning)
         loaded.load_data(table, outcome, sensitive_features=sensitive_features)
     return loaded
-
-
-def _name(moment: UtilityParity, key: Sequence[object]) -> str:
-    return f"{type(moment).__name__} {' '.join(str(part) for part in key)}"
 
 
 def parity_moments(moments: object) -> list[UtilityParity]:

@@ -68,14 +68,13 @@ class TableEncoder:
     @classmethod
     def learn(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> Self:
         """Learn categories, shifts and scales; with ``scaled=False`` numbers keep their own units."""
-        columns: list[NumberColumn | CategoryColumn] = []
-        for name in table.columns:
-            series = table[name]
+
+        def learn(name: str, series: pd.Series) -> NumberColumn | CategoryColumn:
             if is_number(series):
-                columns.append(_learn_number(str(name), numbers_of(series), weights, scaled=scaled))
-            else:
-                columns.append(_learn_categories(str(name), series))
-        return cls(tuple(columns))
+                return _learn_number(name, numbers_of(series), weights, scaled=scaled)
+            return _learn_categories(name, series)
+
+        return cls(tuple(learn(str(name), series) for name, series in table.items()))
 
     @property
     def outputs(self) -> list[str]:
@@ -127,16 +126,13 @@ def is_number(series: pd.Series) -> bool:
         )
     if series.dtype == object:
         kind = pd.api.types.infer_dtype(series, skipna=True)
-        if kind in _NUMBERS_AS_OBJECTS or (kind.startswith("mixed") and _all_numbers(series)):
+        if kind in _NUMBERS_AS_OBJECTS:
             return True
+        if kind.startswith("mixed") and all(isinstance(value, Real | Decimal) for value in series[series.notna()]):
+            return True  # numbers of several types
     if pd.api.types.is_complex_dtype(series):
         raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
     return pd.api.types.is_numeric_dtype(series)
-
-
-def _all_numbers(series: pd.Series) -> bool:
-    """Whether every value is a number, be they of several types."""
-    return all(isinstance(value, Real | Decimal) for value in series[series.notna()])
 
 
 def numbers_of(series: pd.Series) -> FloatArray:
@@ -161,10 +157,10 @@ def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
     if series.dtype != object and not pd.api.types.is_integer_dtype(series):
         return
     for position in np.flatnonzero(np.isfinite(values) & (np.abs(values) >= LARGEST_EXACT)).tolist():
-        given = series.iloc[position]
-        if isinstance(given, Integral) and int(given) != int(values[position]):
+        value = series.iloc[position]
+        if isinstance(value, Integral) and int(value) != int(values[position]):
             where = shown(series.index[position])
-            raise InputError(f"Column {series.name!r} is {given} for person {where}. {TOO_FINE}")
+            raise InputError(f"Column {series.name!r} is {value} for person {where}. {TOO_FINE}")
 
 
 def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled: bool) -> NumberColumn:
@@ -182,18 +178,14 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     shift, scale = 0.0, 1.0
     if scaled:
         shift, most = float(values.min()), float(values.max())
-        _refuse_too_wide(name, shift, most)
+        if not np.isfinite(most / 2 - shift / 2) or most / 2 - shift / 2 > _LARGEST / 2:
+            raise InputError(
+                f"Column {name!r} holds numbers too large to be scaled: the difference of {shift:.1e} and {most:.1e} "
+                "is no float. Give it in larger units."
+            )
         spread = float(np.ldexp(np.sqrt(np.average((units - mean) ** 2, weights=weights)), exponent))
         scale = scale_of(name, max(spread, _SMALLEST) if shift < most else 0.0, max(abs(shift), abs(most)))
     return NumberColumn(name, shift, scale, float(np.ldexp(mean, exponent)), marks_missing)
-
-
-def _refuse_too_wide(name: str, least: float, most: float) -> None:
-    if not np.isfinite(most / 2 - least / 2) or most / 2 - least / 2 > _LARGEST / 2:
-        raise InputError(
-            f"Column {name!r} holds numbers too large to be scaled: the difference of {least:.1e} and {most:.1e} is no "
-            "float. Give it in larger units."
-        )
 
 
 def scale_of(name: str, spread: float, largest: float) -> float:

@@ -184,12 +184,12 @@ class PairwiseFairClassifier(FittedMixture):
     ) -> None:
         from fairwise.learning.large.fit import fit_in_blocks  # compiled code, slow to load
 
-        for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
-            if given is not None:
+        for name, value in (("sample_weight", weight), ("sensitive_features", sensitive)):
+            if value is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
         rules, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
         self._set_solution(pd.DataFrame(columns=list(table.features)), rules, solution)
-        self._forget()
+        self._training = None  # nobody is in memory to simplify the model on
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
@@ -28,11 +27,6 @@ _NUMBERED = (
     " If your own labels were numbered on the way here, as by cross_val_predict or VotingClassifier, name both: "
     "label_values={{{}: 1, the other: 0}}."
 )
-
-
-def encodes_itself(estimator: object) -> bool:
-    """Whether the estimator wants the people's own columns: a Pipeline does its own preprocessing."""
-    return isinstance(estimator, Pipeline)
 
 
 def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
@@ -164,19 +158,14 @@ def _refuse_endless(sample_weight: object) -> None:
         raise InputError(f"sample_weight is {what} for row {row}: give every person a number of 0 or more.")
 
 
-def sensitive_groups(sensitive_features: object, table: pd.DataFrame) -> pd.Series:
-    """One group label per person, for rules about groups."""
-    if sensitive_features is None:
-        raise InputError("group_constraints need to know the groups: give sensitive_features= to fit.")
-    return group_labels(sensitive_features, table.index, "sensitive_features")
-
-
-def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series:
+def group_labels(labels: Any, people: pd.Index, what: str) -> pd.Series:
     """One group label per person; several columns become one label for their combination."""
-    frame = pd.DataFrame(given)
+    if labels is None:
+        raise InputError(f"group_constraints need to know the groups: give {what}= to fit.")
+    frame = pd.DataFrame(labels)
     if len(frame) != len(people):
         raise InputError(f"There are {len(people)} people but {len(frame)} {what}.")
-    if isinstance(given, pd.Series | pd.DataFrame) and not frame.index.equals(people):
+    if isinstance(labels, pd.Series | pd.DataFrame) and not frame.index.equals(people):
         raise InputError(f"{what} list the people in another order than X: use .loc[people.index].")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
@@ -191,7 +180,7 @@ def favorable_sign(settings: FitSettings, classes: ClassArray, judgments: Judgme
     if favorable is None and judgments is not None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
-            f"one: give favorable_label={_either(classes)}."
+            f"one: give favorable_label={_listed(classes, 'or')}."
         )
     return -1.0 if favorable == 0 else 1.0
 
@@ -208,25 +197,21 @@ def favorable_class(favorable_label: Any, label_values: LabelValues | None, clas
         if numbered or labels == classes.tolist():
             return labels.index(good)
         raise InputError(
-            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_both(classes)}."
+            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_listed(classes, 'and')}."
         )
     if favorable_label is None:
         return None
     matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
     if not any(matches):
         raise InputError(
-            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_either(classes)}."
+            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_listed(classes, 'or')}."
             + (_NUMBERED.format(shown(favorable_label)) if numbered else "")
         )
     return matches.index(True)
 
 
-def _either(classes: ClassArray) -> str:
-    return " or ".join(repr(value) for value in classes.tolist())
-
-
-def _both(classes: ClassArray) -> str:
-    return " and ".join(repr(value) for value in classes.tolist())
+def _listed(classes: ClassArray, word: str) -> str:
+    return f" {word} ".join(map(repr, classes.tolist()))
 
 
 def judged_table(
@@ -234,15 +219,15 @@ def judged_table(
 ) -> pd.DataFrame:
     """The rows of these judged people, with the columns of the training table."""
     if isinstance(X, pd.DataFrame):
-        known = judgments if judgments.people is not None else judgments.about(X)
+        judgments_of_people = judgments if judgments.people is not None else judgments.about(X)
     else:
         if judgments.by == "id":
             raise JudgmentsError(
                 "The judgments name people by id, but X is a plain array, whose rows have none. Give the people as a "
                 f'DataFrame indexed by id, or make Judgments(…, by="position"). {_INSIDE}'
             )
-        known = judgments if judgments.people is not None else judgments.about(table.to_numpy())
-    rows = known.people_rows(ids)
+        judgments_of_people = judgments if judgments.people is not None else judgments.about(table.to_numpy())
+    rows = judgments_of_people.people_rows(ids)
     if not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(rows, index=ids)
         if rows.shape[1] != table.shape[1]:
@@ -256,7 +241,7 @@ def judged_table(
         if len(broken):
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
     rows = rows[list(table.columns)]
-    if isinstance(X, pd.DataFrame) and known.by == "id":
+    if isinstance(X, pd.DataFrame) and judgments_of_people.by == "id":
         refuse_changed(rows, table)
     return rows
 
@@ -266,13 +251,13 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
     here = rows.index[rows.index.isin(table.index)] if table.index.is_unique else rows.index[:0]
     for column in table.columns if len(here) else []:
         carried = rows.loc[here, column].astype(object)
-        given = table.loc[here, column].astype(object)
-        changed = ((carried != given) & ~(carried.isna() & given.isna())).to_numpy(dtype=bool)
+        in_table = table.loc[here, column].astype(object)
+        changed = ((carried != in_table) & ~(carried.isna() & in_table.isna())).to_numpy(dtype=bool)
         if changed.any():
             who = here[changed][0]
             raise JudgmentsError(
                 f"Judged person {shown(who)} is {shown(carried[who])} in column {column!r} of the people that the "
-                f"judgments carry, but {shown(given[who])} in X. {_INSIDE}"
+                f"judgments carry, but {shown(in_table[who])} in X. {_INSIDE}"
             )
 
 

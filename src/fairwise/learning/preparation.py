@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
@@ -57,16 +58,16 @@ def prepare(
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
     moments = parity_moments(settings.group_constraints)
-    raw = inputs.encodes_itself(settings.estimator)
+    raw = isinstance(settings.estimator, Pipeline)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
     labels, classes = inputs.binary_labels(y, table)
     weights = inputs.person_weights(sample_weight, table)
-    sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
+    sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
     sign = inputs.favorable_sign(settings, classes, judgments)
     seed = seed_of(settings.random_state)
 
-    said = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(said)
+    answered = judgments or Judgments(NOBODY)
+    pairs = PairRows.from_judgments(answered)
     judged = table.iloc[:0]
     if judgments is not None:
         judged = inputs.judged_table(judgments, X, table, pairs.people, finite=not raw)
@@ -85,15 +86,13 @@ def prepare(
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
     groups = None
     if moments:
-        n_points = len(placed.points.error_cost)
-        groups = GroupRows.from_moments(
-            moments, table, labels, sensitive, weights, point=placed.people, n_points=n_points
-        )
+        size = len(placed.points.error_cost)
+        groups = GroupRows.from_moments(moments, table, labels, sensitive, weights, point=placed.people, n_points=size)
     problem = Problem.build(
         placed.points,
         placed.judged,
         pairs,
-        budgets_of(settings, pairs, said.judge_attributes),
+        budgets_of(settings, pairs, answered.judge_attributes),
         sign=sign,
         gamma=float(settings.gamma),
         groups=groups,

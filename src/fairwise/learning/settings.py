@@ -22,6 +22,15 @@ Params = Mapping[str, Any]
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
+PARITIES = {
+    "dp": "DemographicParity",
+    "tpr": "TruePositiveRateParity",
+    "fpr": "FalsePositiveRateParity",
+    "eo": "EqualizedOdds",
+    "error": "ErrorRateParity",
+}
+"""The short names of statistical rules, as users write them, each with the name of fairlearn's moment."""
+
 MAX_DEPTH = 5
 MAX_MULTIPLIER = 1e9  # of a bound on multipliers: beyond, errors drown in the prices of pairs
 DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
@@ -201,18 +210,6 @@ def _check_budgets(value: JudgeBudgets | None) -> None:
                 f"judge_budgets: {shown(part)} for {whose} is not allowed: give a number from 0 to 1, or such a "
                 "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )
-
-
-# The short names of statistical rules, as users write them on the command line and choose them in the console.
-
-PARITIES = {
-    "dp": "DemographicParity",
-    "tpr": "TruePositiveRateParity",
-    "fpr": "FalsePositiveRateParity",
-    "eo": "EqualizedOdds",
-    "error": "ErrorRateParity",
-}
-"""Each with the name of fairlearn's moment."""
 
 
 def parity(name: str, bound: float) -> Any:

@@ -129,9 +129,9 @@ def least_known_cost(problem: Problem, search: Oracle, at: Multipliers, pool: Po
     """Of the pool, of both constants, and of what ``search`` finds from there: ``err(h) + lambda @ values(h)``."""
     known = pool.costs(at)
     warm = pool.classifiers.take(np.argsort(known, kind="stable")[:_WARM])
-    found = search.best_response(problem.cost(at.rows), warm)
+    response = search.best_response(problem.cost(at.rows), warm)
     constants = [_cost(problem, search.constants().take(np.array([which])), at.rows) for which in (0, 1)]
-    return min(float(known.min()), _cost(problem, found, at.rows), *constants)
+    return min(float(known.min()), _cost(problem, response, at.rows), *constants)
 
 
 def _cost(problem: Problem, classifier: Classifiers, multipliers: FloatArray) -> float:

@@ -33,11 +33,11 @@ _DASHED = (0, (4, 3))
 
 def draw_figures(study: Study) -> dict[str, Drawing]:
     """Every figure by its name; the heat maps only where there are groups."""
-    found = [trajectory_figure(study), *(scatter_figure(study, column) for column in ("constraints", "opposing"))]
+    drawings = [trajectory_figure(study), *(scatter_figure(study, column) for column in ("constraints", "opposing"))]
     if study.groups is not None:
-        found += [rates_figure(study, method) for method in METHOD_NAMES]
-    found += [pareto_figure(study, method) for method in METHOD_NAMES if method not in _SIDE_BY_SIDE]
-    return {drawing.name: drawing for drawing in found} | draw_main_figures(study)
+        drawings += [rates_figure(study, method) for method in METHOD_NAMES]
+    drawings += [pareto_figure(study, method) for method in METHOD_NAMES if method not in _SIDE_BY_SIDE]
+    return {drawing.name: drawing for drawing in drawings} | draw_main_figures(study)
 
 
 def draw_main_figures(study: Study) -> dict[str, Drawing]:
@@ -122,20 +122,21 @@ def scatter_figure(study: Study, column: str) -> Drawing:
     """(c) and (d): a subject's number of constraints, or of opposing ones, against their error at gamma = 0.3."""
     table = measures.subjects(study)
     words = {"constraints": "constraints", "opposing": "constraints between people whose true labels differ"}[column]
-    found = {method: _correlation(table, method, column) for method in _SIDE_BY_SIDE}
+    of = {method: table[table["method"] == method] for method in _SIDE_BY_SIDE}
+    correlations = {method: measures.correlation(own[column], own["error"]) for method, own in of.items()}
 
     def paint(figure: Figure) -> list[Tooltip]:
         points: list[Tooltip] = []
         axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
         for at, method in zip(axes, _SIDE_BY_SIDE, strict=True):
-            points += _scatter(at, table[table["method"] == method], column)
-            at.set_title(f"{_SHORT[method]}\nr = {found[method].r:.2f}", color=palette.MUTED)
-            at.set_xlabel(f"{'Opposing constraints' if column == 'opposing' else 'Constraints'}")
+            points += _scatter(at, of[method], column)
+            at.set_title(f"{_SHORT[method]}\nr = {correlations[method].r:.2f}", color=palette.MUTED)
+            at.set_xlabel("Opposing constraints" if column == "opposing" else "Constraints")
         axes[0].set_ylabel(f"Error at γ = {AT_GAMMA}")
         return points
 
     described = " and ".join(
-        f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f}) by {METHOD_NAMES[method]}" for method, r in found.items()
+        f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f}) by {METHOD_NAMES[method]}" for method, r in correlations.items()
     )
     letter = "c" if column == "constraints" else "d"
     return draw(
@@ -146,11 +147,6 @@ def scatter_figure(study: Study, column: str) -> Drawing:
         simulated=study.simulated,
         paint=paint,
     )
-
-
-def _correlation(table: pd.DataFrame, method: str, column: str) -> measures.Correlation:
-    mine = table[table["method"] == method]
-    return measures.correlation(mine[column], mine["error"])
 
 
 def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Tooltip]:
@@ -209,8 +205,8 @@ def _cell(axes: Axes, x: int, y: int, row: Mapping[Hashable, Any]) -> Tooltip:
     text = decimal(r)
     words = text + ("\nfew people" if row["few"] else "")
     axes.text(x, y, words, ha="center", va="center", fontsize=10, color=palette.INK)
-    behind = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
-    return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {behind}")
+    counts = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
+    return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {counts}")
 
 
 def _short(group: object) -> str:

@@ -175,8 +175,8 @@ def _panel(study: Study, method: str) -> str:
     return f"not reached{where} (lowest error {curve['error'].min():.3f})" if np.isnan(at) else f"{at:.2f}{where}"
 
 
-def _correlation(found: Correlation) -> str:
-    return _NONE if np.isnan(found.r) else f"{found.r:.2f} ({found.low:.2f} to {found.high:.2f})"
+def _correlation(r: Correlation) -> str:
+    return _NONE if np.isnan(r.r) else f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f})"
 
 
 def render_markdown(

@@ -90,8 +90,8 @@ def subject_games(
         (judge, estimator, controls) for estimator in CONTROLS for judge in spread_subjects(case.judgments)
     ]
     tasks += [(judge, REGRESSION, settings) for judge in case.judgments.judges]
-    found = _side_by_side("games of each subject", case.games, tasks, n_jobs, progress, prefer="processes")
-    return pd.DataFrame([row for rows in found for row in rows])
+    results = _side_by_side("games of each subject", case.games, tasks, n_jobs, progress, prefer="processes")
+    return pd.DataFrame([row for rows in results for row in rows])
 
 
 def panel_games(
@@ -100,7 +100,7 @@ def panel_games(
     """The whole panel at gamma = 0 and each eta, for each number of rounds and bounds; the longest for equal ones."""
 
     def curve(n_rounds: int, lambda_bound: float, tau_bound: float) -> pd.DataFrame:
-        found = frontier(
+        curve = frontier(
             case.people,
             case.outcome,
             case.judgments,
@@ -113,13 +113,13 @@ def panel_games(
             lambda_bound=lambda_bound,
             tau_bound=tau_bound,
         )
-        found = found[["eta", "error", "mean_violation", "mean_excess", "max_violation"]]
-        return found.assign(rounds=n_rounds, lambda_bound=lambda_bound, tau_bound=tau_bound)
+        curve = curve[["eta", "error", "mean_violation", "mean_excess", "max_violation"]]
+        return curve.assign(rounds=n_rounds, lambda_bound=lambda_bound, tau_bound=tau_bound)
 
     each = sorted({PAPER_ROUNDS, *rounds})
     tasks = [task for task in product(each, BOUNDS, BOUNDS) if task[0] <= LONG or task[1] == task[2]]
-    found = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
-    return pd.concat(found, ignore_index=True)
+    curves = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
+    return pd.concat(curves, ignore_index=True)
 
 
 def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[Hashable]:
@@ -213,7 +213,7 @@ def run_study(
         raise InputError("no answer asks for anything: every one is no_constraint, so there is nothing to respect")
 
     def curves(method: str, part: str, **asked: Any) -> pd.DataFrame:
-        found = frontier(
+        curve = frontier(
             people,
             outcome,
             judgments,
@@ -223,10 +223,10 @@ def run_study(
             **METHODS[method],
             **asked,
         )
-        return found.assign(method=method)
+        return curve.assign(method=method)
 
     subjects = [curves(method, "each subject", gammas=GAMMAS, by="judge", groups=groups) for method in METHODS]
-    plain = {method: _plain_model(people, outcome, method) for method in METHODS}
+    plain = {method: PairwiseFairClassifier(**own).fit(people, outcome) for method, own in METHODS.items()}
     etas = {
         method: np.linspace(0.0, _mean_excess(plain[method], people, judgments, favorable_label), N_ETAS).tolist()
         for method in PANEL_METHODS
@@ -251,10 +251,6 @@ def run_study(
     )
 
 
-def _plain_model(people: pd.DataFrame, outcome: pd.Series, method: str) -> PairwiseFairClassifier:
-    return PairwiseFairClassifier(**METHODS[method]).fit(people, outcome)
-
-
 def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments: Judgments, favorable: object) -> float:
     """Of a plain model at gamma = 0: beyond it, eta asks for nothing."""
     scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
@@ -271,10 +267,9 @@ def _typical_subject(judgments: Judgments) -> Hashable:
 
 
 def _trajectories(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments, favorable: object) -> pd.DataFrame:
-
-    found = []
+    trajectories = []
     for gamma in TRAJECTORY_GAMMAS:
         model = PairwiseFairClassifier(gamma=gamma, eta=0.0, favorable_label=favorable, **METHODS["paper"])
         rounds = model.fit(people, outcome, judgments=judgments).trajectory_
-        found.append(rounds.reset_index()[["round", "error", "max_violation"]].assign(gamma=gamma))
-    return pd.concat(found, ignore_index=True)
+        trajectories.append(rounds.reset_index()[["round", "error", "max_violation"]].assign(gamma=gamma))
+    return pd.concat(trajectories, ignore_index=True)

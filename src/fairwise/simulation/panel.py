@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_preferences
+from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_respondent
 from fairwise.simulation.respondent import SCALES, Pairs, Respondent, Scale, listed
 
 _PAIRS_SEEN = 2_000
@@ -64,13 +64,13 @@ def simulate_panel(
     names = [respondent.name for respondent in respondents]
     if len(set(names)) < len(names):
         raise InputError("respondents: each needs a name of their own")
-    shown = _pairs_for(people, names, n_pairs, seed, pairs)
+    pairs_of = _pairs_for(people, names, n_pairs, seed, pairs)
     rows = [
         (judge.name, a, b, answer)
         for number, judge in enumerate(respondents)
         for (a, b), answer in zip(
-            shown[judge.name],
-            judge.answers(people, shown[judge.name], np.random.default_rng([seed, number, 1]), scale=answers),
+            pairs_of[judge.name],
+            judge.answers(people, pairs_of[judge.name], np.random.default_rng([seed, number, 1]), scale=answers),
             strict=True,
         )
     ]
@@ -111,23 +111,10 @@ def draw_respondents(
     chosen = _mix(setting, n, rng) if kinds is None else _in_turn(setting, n, kinds)
     shares = _same_shares([KINDS[name] for name in chosen], rng)
     width = max(2, len(str(n)))
-    drawn = []
-    for number, (name, share) in enumerate(zip(chosen, shares, strict=True), start=1):
-        kind = KINDS[name]
-        preferences = draw_preferences(setting, kind, share, rng)
-        drawn.append(
-            Respondent(
-                name=f"simulated-{number:0{width}}",
-                closeness=preferences.closeness,
-                order=preferences.order,
-                discount=preferences.discount,
-                noise=kind.noise,
-                fatigue=kind.fatigue,
-                position_bias=kind.position_bias,
-                kind=name,
-            )
-        )
-    return drawn
+    return [
+        draw_respondent(f"simulated-{number:0{width}}", setting, kind, share, rng)
+        for number, (kind, share) in enumerate(zip(chosen, shares, strict=True), start=1)
+    ]
 
 
 def _mix(setting: Setting, n: int, rng: np.random.Generator) -> list[str]:

@@ -136,8 +136,8 @@ class Closeness:
         equal = [name for name in self.columns if name in self.categories and self.weights[name] > self.threshold]
         if numbers:
             limits = listed(f"{self.threshold / self.weights[name]:.3g} of {name}" for name in numbers)
-            together = " together" if self.combine == "sum" else " each"
-            yield f"within {limits}{together if len(numbers) > 1 else ''}"
+            note = " together" if self.combine == "sum" else " each"
+            yield f"within {limits}{note if len(numbers) > 1 else ''}"
         if equal:
             yield f"with equal {listed(equal)}"
         for name in self.columns:
@@ -284,17 +284,17 @@ class Respondent:
         if scale not in SCALES:
             raise InputError(f"scale={scale!r}; allowed: {' or '.join(map(repr, SCALES))}")
         left, right = (_rows(people, [pair[side] for pair in pairs]) for side in (0, 1))
-        said = self.opinions(left, right)
+        answers = self.opinions(left, right)
         # Three numbers for every pair, used or not, so that one person's habits do not move another's luck.
-        luck = rng.random((3, len(said)))
-        unsure = said == Answer.NO_CONSTRAINT
-        said = np.where(unsure & (luck[0] < self.position_bias), _cell(Answer.A_AT_LEAST_B), said)
+        luck = rng.random((3, len(answers)))
+        unsure = answers == Answer.NO_CONSTRAINT
+        answers = np.where(unsure & (luck[0] < self.position_bias), _cell(Answer.A_AT_LEAST_B), answers)
         if scale == "two":
-            said = np.where(said == Answer.SAME, said, _cell(Answer.NO_CONSTRAINT))
-        careless = luck[1] < self.noise + self.fatigue * (already + np.arange(len(said)))
+            answers = np.where(answers == Answer.SAME, answers, _cell(Answer.NO_CONSTRAINT))
+        careless = luck[1] < self.noise + self.fatigue * (already + np.arange(len(answers)))
         allowed = SCALES[scale]
         picks = np.array([*allowed], dtype=object)[(luck[2] * len(allowed)).astype(np.intp)]
-        return list(np.where(careless, picks, said))
+        return list(np.where(careless, picks, answers))
 
     def describe(self) -> str:
         """Return who this is in one sentence."""

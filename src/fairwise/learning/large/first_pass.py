@@ -77,14 +77,14 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     centres = centres_of(first.table[names])
     work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
     total: Sums | None = None
-    found: list[JudgedRows] = []
+    judged_rows: list[JudgedRows] = []
     for results in over_spans(table.spans(client), work, client):
         for sums, who in results:
             total = sums if total is None else total.plus(sums, names)
-            found.append(who)
+            judged_rows.append(who)
     if total is None:
         raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
-    return _summary(table, total, judged_ids.collect(found, first.table[names], table.name), first.table[names])
+    return _summary(table, total, judged_ids.collect(judged_rows, first.table[names], table.name), first.table[names])
 
 
 def _read_span(
@@ -136,10 +136,10 @@ class JudgedIds:
         rows = np.flatnonzero(place >= 0)
         return place[rows].astype(np.intp), rows
 
-    def collect(self, found: Sequence[JudgedRows], like: pd.DataFrame, name: str) -> pd.DataFrame:
+    def collect(self, batches: Sequence[JudgedRows], like: pd.DataFrame, name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""
-        which = np.concatenate([part for part, _, _ in found])
-        rows = np.concatenate([part for _, part, _ in found])
+        which = np.concatenate([part for part, _, _ in batches])
+        rows = np.concatenate([part for _, part, _ in batches])
         order = np.argsort(which, kind="stable")
         which, rows = which[order], rows[order]
         twice = np.flatnonzero(which[1:] == which[:-1])
@@ -153,7 +153,7 @@ class JudgedIds:
         missing = np.setdiff1d(np.arange(len(self.ids)), which)
         if len(missing):
             raise JudgmentsError(f"{name}: judged people who are not in the table: {some(self.ids[missing])}")
-        parts = [table for _, _, table in found if len(table)]
+        parts = [table for _, _, table in batches if len(table)]
         people = pd.concat(parts) if parts else like.iloc[:0]
         return people.iloc[order].set_axis(self.ids)
 

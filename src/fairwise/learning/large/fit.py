@@ -74,8 +74,8 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
 
 def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> Rules:
     """The rules of these judgments, about people who were found in the first pass."""
-    said = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(said)
+    answered = judgments or Judgments(NOBODY)
+    pairs = PairRows.from_judgments(answered)
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
     if judgments is not None and judgments.people is not None and judgments.by == "id":
         carried = pd.DataFrame(judgments.people_rows(pairs.people))
@@ -89,7 +89,7 @@ def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments
         points,
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
-        budgets_of(settings, pairs, said.judge_attributes),
+        budgets_of(settings, pairs, answered.judge_attributes),
         sign=inputs.favorable_sign(settings, summary.classes, judgments),
         gamma=float(settings.gamma),
     )
@@ -115,14 +115,14 @@ class PlayedGames:
         plain = float(counts.of(0, 1).errors()[0])
         if not self.games:
             return [(Solution.of_one(p, self.plain, plain, RegressionOracle), counts) for p in self.problems]
-        found, start = [], 1
+        solutions, start = [], 1
         for game in self.games:
             reply = start + len(game.classifiers)
             mixture, error_of_reply = counts.of(start, reply), float(counts.of(reply, reply + 1).errors()[0])
             name = RegressionOracle.hypothesis_class
-            found.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
+            solutions.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
             start = reply + 1
-        return found
+        return solutions
 
 
 def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> PlayedGames:
@@ -138,11 +138,11 @@ def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> Pl
 
 
 def count_games(
-    table: LargeTable, summary: TableSummary, played: Sequence[PlayedGames], client: Client | None = None
+    table: LargeTable, summary: TableSummary, games: Sequence[PlayedGames], client: Client | None = None
 ) -> list[list[tuple[Solution, Counts]]]:
     """The second pass, one for everything that was played: solutions, each with the counts of its mixture."""
-    parts = [own.classifiers for own in played]
+    parts = [own.classifiers for own in games]
     everyone = join([part for own in parts for part in own])
     counts = count(table, summary, everyone, client)
     ends = np.cumsum([0, *(sum(len(part) for part in own) for own in parts)])
-    return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(played)]
+    return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(games)]

@@ -172,12 +172,12 @@ def breakpoints(classifier: LinearClassifiers, rows: FloatArray) -> FloatArray:
 def _quantiles(values: FloatArray, number: int) -> FloatArray:
     """``(columns, number)`` of those that are there; NaN in a column of none."""
     levels = (np.arange(number) + 0.5) / number
-    found = np.full((values.shape[1], number), np.nan)
+    result = np.full((values.shape[1], number), np.nan)
     for j, column in enumerate(values.T):
         known = column[np.isfinite(column)]
         if len(known):
-            found[j] = np.quantile(known, levels)
-    return found
+            result[j] = np.quantile(known, levels)
+    return result
 
 
 def _with_one(rows: FloatArray) -> FloatArray:

@@ -178,11 +178,11 @@ def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: i
 
 def centres_of(table: pd.DataFrame) -> list[float]:
     """The least number of each column, 0 where there is none."""
-    found = []
+    centres = []
     for position in range(table.shape[1]):
         sums, _ = _read(table.iloc[:, position])
-        found.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
-    return found
+        centres.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
+    return centres
 
 
 def group_codes(groups: pd.Series, known: Sequence[str]) -> IntArray:

@@ -266,7 +266,7 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
     """
     errors, values = problem.evaluate(mixture.classifiers)
     floor = np.concatenate([np.zeros(problem.n_pairs), problem.row_limits[problem.n_pairs :]])
-    found = linprog(
+    vertex = linprog(
         errors,
         A_ub=values.T if len(problem) else None,
         b_ub=np.maximum(mixture.weights @ values, floor) if len(problem) else None,
@@ -275,8 +275,8 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
         method="highs-ds",
         options={"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE},
     )
-    if not found.success or found.x is None:
+    if not vertex.success or vertex.x is None:
         return mixture, float(mixture.weights @ errors)
-    support = np.flatnonzero(found.x > 1e-12)
-    weights = found.x[support] / found.x[support].sum()
+    support = np.flatnonzero(vertex.x > 1e-12)
+    weights = vertex.x[support] / vertex.x[support].sum()
     return Mixture(mixture.classifiers.take(support), weights), float(weights @ errors[support])

@@ -157,8 +157,8 @@ def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
     try:
         return _rebuild(cls, document)
     except Exception as error:  # what is inside may be of any type where another is needed
-        told = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({told}).") from error
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({reason}).") from error
 
 
 def _document(model: PairwiseFairClassifier) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
     from fairwise.learning.solvers.solution import Solution
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a fit was made from, kept in memory for simplifying the model, never saved."""
-
-    prepared: Rules
-    solution: Solution
-
-
 class FittedMixture(ClassifierMixin, BaseEstimator):
     """A randomised classifier, its certificate, and the rules it was learned under; a subclass fits it."""
 
@@ -57,7 +49,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
-        self._training: Training | None = Training(prepared, solution)
+        # What the fit was made from, kept in memory for simplifying the model, never saved.
+        self._training: tuple[Rules, Solution] | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
@@ -124,10 +117,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def prune(self) -> Self:
         """A model with at most one classifier more than rules in force, no worse in error nor on any of the rules."""
         check_is_fitted(self)
-        training = self._after_fit()
+        prepared, _ = self._after_fit()
         if self._threshold is not None:  # one rule already
             return self._twin()
-        mixture, error = fewest_classifiers(training.prepared.problem, self._mixture)
+        mixture, error = fewest_classifiers(prepared.problem, self._mixture)
         return self._twin()._set_mixture(mixture, error)
 
     def derandomize(self, mean_violation: float | None = None) -> Self:
@@ -140,7 +133,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         share(optional=True).check("mean_violation", mean_violation)
-        prepared, solution = self._after_fit().prepared, self._after_fit().solution
+        prepared, solution = self._after_fit()
         before = self._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
         rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
@@ -193,22 +186,23 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     def _set_mixture(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
-        training = self._after_fit()
+        _, solution = self._after_fit()
         self._mixture = mixture
         measured, gamma = self._measured(), float(self.gamma)
         self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
         prices = measured.prices(gamma)
         self._prices: Columns | None = {str(name): prices[name].tolist() for name in prices.columns}
-        self._trajectory = training.solution.trajectory
+        self._trajectory = solution.trajectory
         self._group_rules = self._measured_rules()
         return self
 
     def _measured(self) -> Measurement:
-        training = self._after_fit()
-        return Measurement(training.prepared, training.solution, self._probability(training.prepared.judged_rows))
+        prepared, solution = self._after_fit()
+        return Measurement(prepared, solution, self._probability(prepared.judged_rows))
 
     def _measured_rules(self) -> Columns:
-        problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
+        prepared, solution = self._after_fit()
+        problem = prepared.problem
         if problem.groups is None:
             return {"rule": [], "value": [], "limit": [], "price": []}
         return {
@@ -246,15 +240,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         probability = self._mixture.probabilities(rows)
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
 
-    def _forget(self) -> None:
-        """Nobody is in memory to simplify the model on."""
-        self._training = None
-
     def _fitted(self, name: str) -> Any:
         check_is_fitted(self)
         return getattr(self, name)
 
-    def _after_fit(self) -> Training:
+    def _after_fit(self) -> tuple[Rules, Solution]:
         if self._training is None:
             raise InputError(
                 "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "

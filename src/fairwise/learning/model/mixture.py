@@ -45,8 +45,8 @@ class Mixture:
 
                 result[start : start + step] = mix(np.ascontiguousarray(labels), self.weights)
                 continue
-            for weight, given in zip(self.weights, labels, strict=True):
-                result[start : start + step] += weight * given
+            for weight, label in zip(self.weights, labels, strict=True):
+                result[start : start + step] += weight * label
         # Weights add to 1 only up to rounding.
         return np.minimum(result, 1.0)
 

@@ -250,9 +250,11 @@ class DescentOracle(Oracle):
         least_squares = self.regression.best_response(error_cost)
         at_most = least_squares.total_costs(self.rows, error_cost)[0]
         if (error_cost > 0).any() and (error_cost < 0).any():
-            found = self._descend(_logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION)
-            if found.total_costs(self.rows, error_cost)[0] <= at_most:
-                return found
+            careful = self._descend(
+                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
+            )
+            if careful.total_costs(self.rows, error_cost)[0] <= at_most:
+                return careful
         return self._descend(least_squares, error_cost, _CAUTION)
 
     def _descend(self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None) -> LinearClassifiers:
@@ -262,8 +264,8 @@ class DescentOracle(Oracle):
             intercept[t] = _kernels().descend(
                 self.columns, self.levels, cost, coef[t], intercept[t], _MAX_SWEEPS, _LEAST_GAIN, caution
             )
-        found = LinearClassifiers(coef, intercept).joined(starts)
-        return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))
+        candidates = LinearClassifiers(coef, intercept).joined(starts)
+        return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))
 
     def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
         """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
@@ -272,10 +274,10 @@ class DescentOracle(Oracle):
         for _ in range(_KICKS):
             size = np.abs(best.coef).mean()
             elsewhere = LinearClassifiers(best.coef + size * random.normal(size=best.coef.shape), best.intercept)
-            found = self._descend(elsewhere, cost)
-            total = float(found.total_costs(self.rows, cost)[0])
+            candidate = self._descend(elsewhere, cost)
+            total = float(candidate.total_costs(self.rows, cost)[0])
             if total < least - _ROUNDING:
-                best, least = found, total
+                best, least = candidate, total
         return best
 
 

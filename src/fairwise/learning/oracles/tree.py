@@ -179,9 +179,9 @@ class TreeOracle(Oracle):
         self.features = _check_features(features, feature_names)
         cuts = [midpoints(column, most) for column in self.features.T]
         used = sum(cut.size for cut in cuts)
-        found = used if most is None else sum(midpoints(column).size for column in self.features.T)
+        available = used if most is None else sum(midpoints(column).size for column in self.features.T)
         self.hypothesis_class = (
-            f"decision trees of depth {max_depth} over {'all' if used == found else f'{used} of'} {found} "
+            f"decision trees of depth {max_depth} over {'all' if used == available else f'{used} of'} {available} "
             f"thresholds of {len(cuts)} columns"
         )
         _check_memory([cut.size for cut in cuts], self.max_depth)

@@ -32,13 +32,13 @@ class FittedClassifiers:
         return len(self.members)
 
     def labels(self, rows: Rows) -> LabelArray:
-        found = np.empty((len(self.members), len(rows)), dtype=np.uint8)
+        labels = np.empty((len(self.members), len(rows)), dtype=np.uint8)
         for position, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
             if isinstance(member, int):
-                found[position] = member
+                labels[position] = member
             else:
-                found[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
-        return found
+                labels[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
+        return labels
 
     def take(self, which: IntArray) -> FittedClassifiers:
         return FittedClassifiers([self.members[position] for position in which], self.thresholds[which])

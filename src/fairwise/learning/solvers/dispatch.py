@@ -65,8 +65,8 @@ def plain(problem: Problem, oracle: Oracle) -> Solution:
         return least
     error, _, _ = problem.observe(chosen)
     lowest = min(error, least.error)
-    found = Solution.of_one(problem, chosen, error, oracle)
-    return replace(found, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
+    solution = Solution.of_one(problem, chosen, error, oracle)
+    return replace(solution, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
 
 
 def least_error(problem: Problem, oracle: Oracle) -> Solution:
@@ -110,19 +110,19 @@ def _solve_together(
 ) -> list[Solution]:
     # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
     solvers: dict[bytes, ColumnGeneration] = {}
-    found, oracle, settings = shared, prepared.oracle, prepared.settings
+    pool, oracle, settings = shared, prepared.oracle, prepared.settings
     solved: dict[int, Solution] = {}
     loosest_first = sorted(enumerate(problems), key=lambda at: (-sum(b.limit for b in at[1].budgets), -at[1].gamma))
     for i, problem in loosest_first:
         if (key := problem.hard.tobytes()) not in solvers:
-            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), found))
+            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), pool))
         solved[i] = solvers[key].solve(
             problem, tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit
         )
-        found = _join(*(solver.pool.classifiers for solver in solvers.values()))
+        pool = _join(*(solver.pool.classifiers for solver in solvers.values()))
         step()
     for solver in solvers.values() if len(solvers) > 1 else ():
-        solver.add(found)
+        solver.add(pool)
     return [
         solvers[p.hard.tobytes()].over_pool(p, solved[i].bound, solved[i].multipliers, solved[i].stopped)
         for i, p in enumerate(problems)

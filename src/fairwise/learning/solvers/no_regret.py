@@ -188,7 +188,7 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
     theta = np.zeros(len(problem))
     budgets = np.zeros(len(problem.soft_budgets))
     average = RoundAverages(problem)
-    found: dict[bytes, int] = {}
+    position_of: dict[bytes, int] = {}
     members: list[Classifiers] = []
     counts: list[int] = []
     errors: list[float] = []
@@ -208,7 +208,7 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
         overspent = budgets_used(problem, slack) - budget_limits(problem)
         budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, plan.tau_bound)
 
-        which = found.setdefault(key, len(members))
+        which = position_of.setdefault(key, len(members))
         if which == len(members):
             members.append(response)
             counts.append(0)
@@ -251,8 +251,8 @@ def _play_regression(
     points = problems[0].points
     games = [play_game(p, terms, plan) for p, plan in zip(problems, plans, strict=True)]
     plain = oracle.best_response(points.error_cost)
-    played = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
-    errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
+    classifiers = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
+    errors = points.error_offset + classifiers.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
     return [
         game.solution(own[:-1], float(own[-1]), float(errors[0]), oracle.hypothesis_class)
         for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)

@@ -62,7 +62,7 @@ def lagrangian_bound(problem: Problem, at: Multipliers, cheapest: float) -> floa
 
 
 class RoundAverages:
-    """RoundAverages over the rounds so far of multipliers, error, row values and slack."""
+    """Averages over the rounds so far of multipliers, error, row values and slack."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
