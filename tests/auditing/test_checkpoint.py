@@ -17,7 +17,7 @@ from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.learning.oracles import tree
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.simulation import simulate_panel
 
 CURVES: dict[str, list[dict[str, Any]]] = {

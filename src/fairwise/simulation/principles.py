@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairwise.simulation.preferences import Closeness, Merit, Points
-from fairwise.simulation.respondent import Respondent
+from fairwise.simulation.respondent import Closeness, Merit, Points, Respondent
 
 _CHARGE = "c_charge_degree"
 _JUVENILE = ("juv_fel_count", "juv_misd_count", "juv_other_count")

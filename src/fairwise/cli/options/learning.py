@@ -10,9 +10,9 @@ import typer
 
 from fairwise.cli.options.parsing import BudgetOption, GroupRule, budget, fraction, group_rule
 from fairwise.cli.terminal import note
-from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 from fairwise.extras import require
+from fairwise.learning.settings import parity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,14 +10,11 @@ import numpy as np
 
 from fairwise.constraints.violations import excess
 from fairwise.equal_nan import EqualNan
-from fairwise.learning.solvers.solution import Stopped  # noqa: TC001 - a field's type, which is looked at when running
+from fairwise.learning.oracles.base import FloatArray
+from fairwise.learning.solvers.solution import Solution, Stopped  # noqa: TC001 - a field's type, read when running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairwise.constraints.pairs import PairRows, Weighting
-    from fairwise.learning.oracles.base import FloatArray
-    from fairwise.learning.solvers.solution import Solution
 
 
 _ROUNDING = 1e-9
@@ -139,9 +137,9 @@ def _warnings(solution: Solution) -> Iterator[str]:
     """What to know before using the model, each in a sentence or two."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
-        told = "" if solution.exact else ", as far as its oracle can tell"
+        caveat = "" if solution.exact else ", as far as its oracle can tell"
         left = max(solution.error - max(solution.bound, 0.0), 0.0)
-        yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{told}. {advice}"
+        yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{caveat}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
         share = f"{solution.constant_weight:.0%}"
