@@ -95,7 +95,7 @@ class Site:
         if path == monitoring.PATH:
             await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
         else:
-            await self._metrics.measured(self._app(scope), scope, receive, send)
+            await self._metrics.measure(self._app(scope), scope, receive, send)
 
     def _app(self, scope: Scope) -> ASGIApp:
         path: str = scope.get("path", "")
