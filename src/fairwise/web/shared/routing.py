@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from starlette.requests import Request
-    from starlette.types import Scope
+    from starlette.types import ASGIApp, Scope
 
     Answer = Callable[[Request, Any], Awaitable[Response]]
 
@@ -39,6 +40,15 @@ class Number(Convertor[int]):
 
 
 register_url_convertor("number", Number())
+
+
+class Application(Starlette):
+    """Starlette without its own page for failures: the site that serves the app has one, and writes them to the log."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        page_for_failures = super().build_middleware_stack()
+        assert isinstance(page_for_failures, ServerErrorMiddleware)
+        return page_for_failures.app
 
 
 def application(
@@ -62,7 +72,7 @@ def application(
             return message(request.scope, error.status_code)
         return message(request.scope, next(status for kind, status in known.items() if isinstance(error, kind)))
 
-    app = Starlette(
+    app = Application(
         routes=list(routes),
         middleware=[*outside, Middleware(Guard, refuse=message, **guard)],
         exception_handlers={**dict.fromkeys((HTTPException, *known), refused), **(handlers or {})},
