@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Scope
 
-    Answer = Callable[[Request, Any], Awaitable[Response]]
+    Answer = Callable[[Request, Exception], Awaitable[Response]]
 
 _STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 
@@ -58,12 +58,13 @@ def application(
     *,
     handlers: Mapping[type[Exception], Answer] | None = None,
     outside: Iterable[Middleware] = (),
-    **guard: Any,
+    scripts_may_ask: bool = False,
+    larger: Mapping[str, int] | None = None,
 ) -> Starlette:
     """Pages behind the guard, and ``message`` for whatever is refused.
 
     ``statuses`` says with which status a problem is refused, ``handlers`` answer what needs more than a message,
-    ``outside`` are middlewares before the guard, ``guard`` options of :class:`Guard`.
+    ``outside`` are middlewares before the guard, ``scripts_may_ask`` and ``larger`` are options of :class:`Guard`.
     """
     known = {**statuses, **_STATUS}
 
@@ -74,7 +75,7 @@ def application(
 
     app = Application(
         routes=list(routes),
-        middleware=[*outside, Middleware(Guard, refuse=message, **guard)],
+        middleware=[*outside, Middleware(Guard, refuse=message, scripts_may_ask=scripts_may_ask, larger=larger)],
         exception_handlers={**dict.fromkeys((HTTPException, *known), refused), **(handlers or {})},
     )
     app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study
