@@ -159,7 +159,7 @@ DEFENCES = (
         ("web/participant/consent.py", "self._keys.form(form_subject(_NOT_ME, visitor))", "self._keys.form(form_subject(_NOT_ME, Visitor(visitor.arrival)))"),
     )),
     one("a device forgets also while nobody can begin", "web/console/test_study_state.py::test_who_uses_a_device_after_another_can_say_so_while_the_study_is_not_open",
-        "web/shared/templates/not_open.html", "{% if not_me %}", "{% if false %}"),
+        "web/shared/templates/not_open.html", "{% if resume.csrf %}", "{% if false %}"),
     one("a panel's link leads on its own person", "web/console/test_study_state.py::test_while_the_study_is_not_open_a_panels_link_leads_on_whoever_has_its_id",
         "web/participant/consent.py", "        visitor = sent or Visitor(Arrival.by_open_link())\n",
         "        visitor = Visitor(Arrival.by_open_link()) if not self._is_open else sent or Visitor(Arrival.by_open_link())\n"),

@@ -1,5 +1,6 @@
 """``fairwise audit``: how far any model's scores are from what people said."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Audit
 
-_GROUPS = "Groups of people"
+_groups_option = partial(typer.Option, rich_help_panel="Groups of people")
 _SHOWN = 10
 _JUDGE_HEADINGS = {
     "judge": "judge",
@@ -77,20 +78,13 @@ def audit(
         ),
     ] = "",
     weighting: WeightingOption = "answers",
-    people: Annotated[
-        Path | None, typer.Option("--people", help="Table of people, for --groups.", rich_help_panel=_GROUPS)
-    ] = None,
+    people: Annotated[Path | None, _groups_option("--people", help="Table of people, for --groups.")] = None,
     people_id: Annotated[
-        str | None,
-        typer.Option("--people-id", help="Its id column, if not the same as --id.", rich_help_panel=_GROUPS),
+        str | None, _groups_option("--people-id", help="Its id column, if not the same as --id.")
     ] = None,
-    groups: Annotated[
-        str,
-        typer.Option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS", rich_help_panel=_GROUPS),
-    ] = "",
+    groups: Annotated[str, _groups_option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="Column with the outcome, for error rates.", rich_help_panel=_GROUPS),
+        str | None, _groups_option("--outcome", help="Column with the outcome, for error rates.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
@@ -216,19 +210,13 @@ def _show(result: "Audit") -> None:
         echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
 
 
-def _json(result: "Audit") -> dict[str, Any]:
+def _json(result: "Audit") -> dict[str, object]:
+    numbers = ("gamma", "favorable_label", "classes", "selection_probability", "weighting", "confidence")
+    tables = ("by_judge", "by_attribute", "by_group", "group_gaps")
     return {
-        "gamma": result.gamma,
-        "favorable_label": result.favorable_label,
-        "classes": list(result.classes),
-        "selection_probability": result.selection_probability,
-        "weighting": result.weighting,
-        "confidence": result.confidence,
+        **{name: getattr(result, name) for name in numbers},
         "overall": {row: result.overall.loc[row].to_dict() for row in result.overall.index},
-        "by_judge": result.by_judge,
-        "by_attribute": result.by_attribute,
-        "by_group": result.by_group,
-        "group_gaps": result.group_gaps,
+        **{name: getattr(result, name) for name in tables},
         "worst": _worst(result),
     }
 

@@ -6,15 +6,14 @@ from typing import Annotated
 
 import typer
 
+from fairwise.cli.options.study import DatabaseOption
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
 
 
 def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study, served or not.")],
     out: Annotated[Path, typer.Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    database: DatabaseOption = None,
     with_secret: Annotated[
         bool,
         typer.Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others."),

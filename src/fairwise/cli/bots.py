@@ -34,7 +34,7 @@ def bots(
     import asyncio
 
     from fairwise.bots.browser import checked_address
-    from fairwise.bots.panel import play
+    from fairwise.bots.participant import play
     from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
     from fairwise.study.folder import StudyFolder

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
+    from fairwise.judgments.cycles import Cycle
+    from fairwise.judgments.reliability import Share
 
 _EXAMPLES = 3
+_ALPHA = ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
 _LEVELS = ("four answers", "same or not")
 
 
@@ -56,7 +59,7 @@ def check(
                 "answers": said.counts().sum().to_dict(),
                 "judged_people": len(said.person_ids()),
                 "rows_that_do_not_count": len(said.frame) - len(said.counted()),
-                "agreement": {level: _alpha_json(alpha) for level, alpha in agreement.items()},
+                "agreement": {level: _fields(alpha, *_ALPHA) for level, alpha in agreement.items()},
                 "repeats": _share_json(repeats.overall),
                 "left_favoured": _share_json(sides.overall) | {"p_value": sides.p_value},
                 "checks_failed": _share_json(checks.overall),
@@ -81,7 +84,7 @@ def check(
     echo("Nothing of this stops a fit: conflicts only cost accuracy.")
 
 
-def _show_fit(table: "pd.DataFrame", labels: Any, said: "Judgments", name: str) -> None:
+def _show_fit(table: "pd.DataFrame", labels: "pd.Series[Any] | None", said: "Judgments", name: str) -> None:
     echo(f"{len(table)} people in {name}; {said}.")
     per_judge = said.counts().sum(axis=1)
     echo(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
@@ -106,30 +109,26 @@ def _examples(conflicts: "Conflicts") -> list[str]:
     return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_EXAMPLES]]
 
 
-def _label_counts(labels: Any) -> dict[str, int]:
+def _label_counts(labels: "pd.Series[Any]") -> dict[str, int]:
     return {str(label): int(count) for label, count in labels.value_counts().sort_index().items()}
 
 
-def _alpha_json(alpha: "Agreement") -> dict[str, Any]:
-    return {
-        name: getattr(alpha, name)
-        for name in ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
-    }
+def _fields(value: object, *names: str) -> dict[str, object]:
+    return {name: getattr(value, name) for name in names}
 
 
-def _share_json(share: Any) -> dict[str, Any]:
-    return {name: getattr(share, name) for name in ("count", "of", "share", "low", "high")}
+def _share_json(share: "Share") -> dict[str, object]:
+    return _fields(share, "count", "of", "share", "low", "high")
 
 
-def _conflicts_json(conflicts: "Conflicts") -> dict[str, Any]:
+def _conflicts_json(conflicts: "Conflicts") -> dict[str, object]:
     return {
         "shared_pairs": conflicts.n_shared_pairs,
-        "opposed": conflicts.opposed,
-        "contradictions": conflicts.contradictions,
+        **_fields(conflicts, "opposed", "contradictions"),
         "cycles_of_judges": [_cycle_json(cycle) for cycle in conflicts.cycles_of_judges],
         "cycles_of_panel": [_cycle_json(cycle) for cycle in conflicts.cycles_of_panel],
     }
 
 
-def _cycle_json(cycle: Any) -> dict[str, Any]:
+def _cycle_json(cycle: "Cycle") -> dict[str, object]:
     return {"judge": cycle.judge, "links": [str(link) for link in cycle.links], "members": list(cycle.members)}

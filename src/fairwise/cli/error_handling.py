@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
@@ -54,8 +55,6 @@ class ErrorHandlingGroup(TyperGroup):
     def _end(ctx: Any, message: str, code: int) -> typer.Exit:
         """Say why, while the error is being handled, and return the end of the command."""
         if ctx.meta.get(_DEBUG):
-            import traceback
-
             typer.echo(traceback.format_exc(), err=True, nl=False)
         else:
             typer.echo(f"fairwise: {one_line(message)}", err=True)
@@ -74,7 +73,7 @@ def one_line(message: str) -> str:
     return " ".join(message.split())
 
 
-def note_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def note_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning as a line for the user instead of a place in the code."""
     typer.echo(f"Note: {one_line(str(message))}", err=True)
 
@@ -91,7 +90,7 @@ def debuggable(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option ``--debug`` more, which the group looks at when something fails."""
 
     @functools.wraps(command)
-    def with_debug(*, debug: bool = False, **given: Any) -> None:
+    def with_debug(*, debug: bool = False, **given: object) -> None:
         del debug  # remembered while the command line was read
         command(**given)
 

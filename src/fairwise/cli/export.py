@@ -6,16 +6,15 @@ from typing import Annotated
 
 import typer
 
+from fairwise.cli.options.study import DatabaseOption, StudyArgument
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
+    folder: StudyArgument,
     out: Annotated[Path, typer.Option("--out", help="Where to write the judgments: .csv or .parquet.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    database: DatabaseOption = None,
     finished_only: Annotated[
         bool, typer.Option("--finished-only", help="Leave out those who have not come to the end.")
     ] = False,

@@ -75,16 +75,15 @@ def frontier(
     asked: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
-        settings = _without_knobs(learning.chosen(block_label(learning.favorable_label, large)))
-        said, account = judgments.read()
+        asked = learning.settings(block_label(learning.favorable_label, large)) | asked
+        answers, account = judgments.read()
         with dask_client(dask) as client, spinner(f"Tracing curves over {large.name}, read in blocks"):
-            curves = traced(large, None, said, client=client, **asked, **settings)
+            curves = traced(large, None, answers, client=client, **_without_knobs(asked))
         write_table(curves, out)
     else:
         task = TrainingData.read(people, judgments, learning)
         account = task.account
-        if not as_json:
-            print_import(account)
+        print_import(account, as_json=as_json)
         with dask_client(dask) as client, finished_curves(out) as checkpoint, progress_bar("Points") as progress:
             curves = traced(
                 task.people.features,
@@ -95,8 +94,7 @@ def frontier(
                 progress=progress,
                 sensitive_features=task.sensitive,
                 client=client,
-                **asked,
-                **_without_knobs(task.settings),
+                **_without_knobs(task.settings | asked),
             )
         write_table(curves, out)
         checkpoint.unlink(missing_ok=True)
@@ -108,7 +106,7 @@ def frontier(
     echo(f"\n{len(curves)} points written to {out}.")
 
 
-def _without_knobs(settings: "dict[str, Any]") -> "dict[str, Any]":
+def _without_knobs(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in {"gamma", "eta"}}
 
 

@@ -80,8 +80,7 @@ def report(
     asked, chosen = _own_words(question), _own_words(design)
     curves = None if frontier is None else _curves(frontier)
     task = TrainingData.read(people, judgments, learning, to_fit=model is None)
-    if not as_json:
-        print_import(task.account)
+    print_import(task.account, as_json=as_json)
     from fairwise.reporting import findings, write_report
 
     compared = names(groups)

@@ -93,24 +93,15 @@ class Whom:
         label = read.label(self.favorable_label)
         return _Asked(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
 
-    def command(self, others: dict[str, Any]) -> str:
+    def command(self, others: dict[str, object]) -> str:
         """Return the command as it would be typed again, with the options that are not about whom."""
-        options = {**self._options(), **others}
-        if self.judgments is None:
-            options["--seed"] = self.seed
-        given = [(name, str(value)) for name, value in options.items() if value is not None]
-        words = [f"{name} {shlex.quote(value)}" for name, value in given]
+        options = {**self._options(), **others, "--seed": self.seed if self.judgments is None else None}
+        words = [f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
         return " ".join(["fairwise reproduce", *words, *(["--simulated"] if self.simulated else [])])
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "--judgments": self.judgments,
-            "--people": self.people,
-            "--id": self.id,
-            "--outcome": self.outcome,
-            "--favorable-label": self.favorable_label,
-            "--group": self.group,
-        }
+    def _options(self) -> dict[str, object]:
+        about = ("judgments", "people", "id", "outcome", "favorable_label", "group")
+        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in about}
 
 
 def _read_judgments(path: Path, people: "pd.DataFrame") -> "Judgments":

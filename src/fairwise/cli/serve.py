@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairwise.cli.options.learning import warn_without_tls
+from fairwise.cli.options.study import NewDatabaseOption
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 
@@ -16,9 +17,7 @@ def serve(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The study; or a new folder, to make one in the console.")
     ],
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    database: NewDatabaseOption = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)

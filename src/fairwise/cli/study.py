@@ -1,6 +1,8 @@
 """``fairwise study``: making a study, checking and reopening its archive, deleting what is kept for a time only."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +12,7 @@ from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
 from fairwise.cli.options.parsing import mixture, names, parse_option
 from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
 from fairwise.cli.recruit import ids, links, participants, room
 from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
 from fairwise.errors import InputError
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import GivenScores, StudyFolder
 
 
-_PANEL = "What participants read"
+_text_option = partial(typer.Option, rich_help_panel="What participants read")
 
 study = typer.Typer(
     name="study",
@@ -74,22 +77,14 @@ def new(
         Literal["four", "two"], typer.Option("--answers", help="All four answers, or only same and no_constraint.")
     ] = "four",
     languages: Annotated[
-        str,
-        typer.Option(
-            "--languages", help="Languages to choose from, the study's own first: en,de.", rich_help_panel=_PANEL
-        ),
+        str, _text_option("--languages", help="Languages to choose from, the study's own first: en,de.")
     ] = "en",
-    title: Annotated[str | None, typer.Option("--title", help="Name of the study.", rich_help_panel=_PANEL)] = None,
+    title: Annotated[str | None, _text_option("--title", help="Name of the study.")] = None,
     treated_well: Annotated[
-        str | None,
-        typer.Option("--treated-well", help="The favourable outcome in words: being released.", rich_help_panel=_PANEL),
+        str | None, _text_option("--treated-well", help="The favourable outcome in words: being released.")
     ] = None,
-    question: Annotated[
-        str | None, typer.Option("--question", help="What is asked about every pair.", rich_help_panel=_PANEL)
-    ] = None,
-    contact: Annotated[
-        str, typer.Option("--contact", help="Whom participants may write to.", rich_help_panel=_PANEL)
-    ] = "",
+    question: Annotated[str | None, _text_option("--question", help="What is asked about every pair.")] = None,
+    contact: Annotated[str, _text_option("--contact", help="Whom participants may write to.")] = "",
     as_json: Json = False,
 ) -> None:
     r"""Make a study from a table of people: settings, consent and task texts to edit.
@@ -177,8 +172,6 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
 
     fairwise study verify my-study.zip
     """
-    from dataclasses import asdict
-
     from fairwise.archive.verify import verify_bundle
 
     with spinner("Checking the bundle"):
@@ -207,9 +200,7 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
 def reopen(
     bundle: _Bundle,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; must not be there.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    database: NewDatabaseOption = None,
     as_json: Json = False,
 ) -> None:
     """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
@@ -231,10 +222,8 @@ def reopen(
 
 
 def forget(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    folder: StudyArgument,
+    database: DatabaseOption = None,
     clock_is_right: Annotated[
         bool,
         typer.Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen."),
@@ -253,20 +242,14 @@ def forget(
     """
     from fairwise.store.housekeeping import tidy_fits
     from fairwise.store.retention import forget_in_time, in_words
-    from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
-    study, where = StudyFolder.open(folder), database_of(folder, database)
-    days = study.settings.retention_days
-    if isinstance(where, Path) and not where.exists():
-        raise InputError(f"{where}: there is no such file; nobody has answered yet")
-    store = Store.open(where, study.fingerprint, folder)
-    try:
+    settings, where = StudyFolder.open(folder).settings, database_of(folder, database)
+    days = settings.retention_days
+    with study_store(folder, database, none_means="nobody has answered yet") as store:
         tidy_fits(folder, store)
-        done = forget_in_time(study.settings, store, where, clock_is_right=clock_is_right)
-    finally:
-        store.close()
+        done = forget_in_time(settings, store, where, clock_is_right=clock_is_right)
     if not days and done.cleaned is None:
         raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
     if done.cleaned is False:
@@ -282,8 +265,8 @@ def forget(
             "not, set the clock."
         )
     if as_json:
-        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
-        print_json({"study": str(folder), **told})
+        numbers = {"rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
+        print_json({"study": str(folder), "retention_days": days, **numbers})
         return
     if days and done.days_off <= 0:
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
@@ -291,12 +274,6 @@ def forget(
         echo("What was deleted is out of the files of the database as well.")
 
 
-study.command("new")(debuggable(new))
-study.command("links")(debuggable(links))
-study.command("room")(debuggable(room))
-study.command("ids")(debuggable(ids))
-study.command("participants")(debuggable(participants))
-study.command("forget")(debuggable(forget))
-study.command("verify")(debuggable(verify))
-study.command("reopen")(debuggable(reopen))
+for command in (new, links, room, ids, participants, forget, verify, reopen):
+    study.command()(debuggable(command))
 study.add_typer(operator)

@@ -18,7 +18,10 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Result = TypeVar("Result")
 
@@ -34,7 +37,7 @@ def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
     ]
 
     @functools.wraps(command)
-    def flattened(**given: Any) -> Result:
+    def flattened(**given: object) -> Result:
         for name, kind in groups.items():
             own = {field.name: given.pop(field.name) for field in fields(kind) if field.name in given}
             given[name] = kind(**own)
@@ -46,7 +49,7 @@ def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
     return flattened
 
 
-def _of_fields(kind: Any) -> list[inspect.Parameter]:
+def _of_fields(kind: "type[DataclassInstance]") -> list[inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     return [
         inspect.Parameter(
@@ -59,5 +62,5 @@ def _of_fields(kind: Any) -> list[inspect.Parameter]:
     ]
 
 
-def _keyword(parameter: inspect.Parameter, hint: Any) -> inspect.Parameter:
+def _keyword(parameter: inspect.Parameter, hint: object) -> inspect.Parameter:
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint)

@@ -97,9 +97,7 @@ class ParticipantPages(ABC):
 
         return answer_while_open
 
-    async def not_open(
-        self, request: Request, resume: str | None = None, not_me: views.NotMe | None = None, way_here: str = ""
-    ) -> Response:
+    async def not_open(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
         sent = dict((await read_form(request)).fields) if request.method == "POST" else None
@@ -112,7 +110,7 @@ class ParticipantPages(ABC):
         result = closed and stands.result_shown and any(answer is not None for _, answer in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._in(request).not_open(
-            own, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here
+            own, closed=closed, here=here, resume=resume, sent=sent, result=result, way_here=way_here
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
