@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Audit
 
-_groups_option = partial(typer.Option, rich_help_panel="Groups of people")
+_groups_option = partial(Option, rich_help_panel="Groups of people")
 _SHOWN = 10
 _JUDGE_HEADINGS = {
     "judge": "judge",
@@ -62,18 +63,18 @@ _GROUP_HEADINGS = {
 
 @with_option_groups
 def audit(
-    scores: Annotated[Path, typer.Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
+    scores: Annotated[Path, Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
-    id: Annotated[str, typer.Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
-    score: Annotated[str, typer.Option("--score", help="Column with the probability of label 1.")] = "score",
+    id: Annotated[str, Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
+    score: Annotated[str, Option("--score", help="Column with the probability of label 1.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
         str | None,
-        typer.Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
+        Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
     ] = None,
     labels: Annotated[
         str,
-        typer.Option(
+        Option(
             "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
         ),
     ] = "",
@@ -86,9 +87,7 @@ def audit(
     outcome: Annotated[
         str | None, _groups_option("--outcome", help="Column with the outcome, for error rates.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
-    ] = None,
+    out: Annotated[Path | None, Option("--out", help="Write every pair, the worst first: .csv or .parquet.")] = None,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

@@ -4,19 +4,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from fairwise.cli.options.study import DatabaseOption
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study, served or not.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="The study, served or not.")],
+    out: Annotated[Path, Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
     database: DatabaseOption = None,
     with_secret: Annotated[
-        bool,
-        typer.Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others."),
+        bool, Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -50,11 +49,10 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     database: Annotated[
-        str | None,
-        typer.Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL"),
+        str | None, Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL")
     ] = None,
     as_json: Json = False,
 ) -> None:

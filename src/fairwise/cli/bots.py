@@ -3,25 +3,25 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from fairwise.cli.terminal import Json, echo, print_json, progress_bar
 
 
 def bots(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study that is served.")],
-    url: Annotated[str, typer.Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
-    count: Annotated[int, typer.Option("--count", help="How many simulated people take part.", min=1)] = 43,
-    seed: Annotated[int, typer.Option("--seed", help="Decides who they are.", min=0)] = 0,
+    folder: Annotated[Path, Argument(metavar="DIR", help="The study that is served.")],
+    url: Annotated[str, Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
+    count: Annotated[int, Option("--count", help="How many simulated people take part.", min=1)] = 43,
+    seed: Annotated[int, Option("--seed", help="Decides who they are.", min=0)] = 0,
     speed: Annotated[
-        Literal["full", "human"], typer.Option("--speed", help="human: a few seconds of thinking about every page.")
+        Literal["full", "human"], Option("--speed", help="human: a few seconds of thinking about every page.")
     ] = "full",
     concurrency: Annotated[
-        int, typer.Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
+        int, Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
     ] = 50,
-    room: Annotated[str | None, typer.Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
+    room: Annotated[str | None, Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Also go to a study that is not on this machine.")
+        bool, Option("--allow-remote", help="Also go to a study that is not on this machine.")
     ] = False,
     as_json: Json = False,
 ) -> None:

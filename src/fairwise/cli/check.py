@@ -3,7 +3,7 @@
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.option_groups import with_option_groups
@@ -30,7 +30,7 @@ def check(
     id: IdColumn,  # noqa: A002 - the option's name
     judgments: JudgmentsOptions,
     outcome: Annotated[
-        str | None, typer.Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
+        str | None, Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -18,7 +18,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.parsing import budget, parse_option
 from fairwise.cli.options.study import study_store
@@ -40,17 +40,17 @@ _SHOWN = ("sex", "age", "race", "priors_count", "juv_fel_count", "juv_misd_count
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder to make for the study; without it a temporary one.")
+        Path | None, Option("--out", help="Folder to make for the study; without it a temporary one.")
     ] = None,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop the server when the report is there.")] = False,
+    no_serve: Annotated[bool, Option("--no-serve", help="Stop the server when the report is there.")] = False,
     port: Annotated[
-        int, typer.Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
+        int, Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
     ] = 8000,
     gamma: Annotated[
-        float, typer.Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
+        float, Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
     ] = 0.1,
-    eta: Annotated[str, typer.Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
-    seed: Annotated[int, typer.Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
+    eta: Annotated[str, Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
+    seed: Annotated[int, Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
     """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report; then keep serving.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from fairwise.errors import FairwiseError
@@ -110,10 +111,7 @@ def _remember(ctx: typer.Context, value: bool) -> None:
         ctx.meta[_DEBUG] = True  # meta is shared by the group and its commands
 
 
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show the traceback of an error.", is_eager=True, callback=_remember),
-]
+Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.", is_eager=True, callback=_remember)]
 
 
 def _is_usage(error: Exception) -> bool:

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.study import DatabaseOption, StudyArgument
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
@@ -13,29 +13,25 @@ from fairwise.errors import InputError
 
 def export(
     folder: StudyArgument,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the judgments: .csv or .parquet.")],
+    out: Annotated[Path, Option("--out", help="Where to write the judgments: .csv or .parquet.")],
     database: DatabaseOption = None,
     finished_only: Annotated[
-        bool, typer.Option("--finished-only", help="Leave out those who have not come to the end.")
+        bool, Option("--finished-only", help="Leave out those who have not come to the end.")
     ] = False,
     with_excluded: Annotated[
-        bool, typer.Option("--with-excluded", help="Keep those whom an operator excluded, marked as such.")
+        bool, Option("--with-excluded", help="Keep those whom an operator excluded, marked as such.")
     ] = False,
     texts_out: Annotated[
-        Path | None,
-        typer.Option("--texts", help="Where to write what people wrote: .csv.", metavar="FILE"),
+        Path | None, Option("--texts", help="Where to write what people wrote: .csv.", metavar="FILE")
     ] = None,
     judges_out: Annotated[
-        Path | None,
-        typer.Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE"),
+        Path | None, Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE")
     ] = None,
     bundle: Annotated[
-        Path | None,
-        typer.Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE"),
+        Path | None, Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE")
     ] = None,
     coarse: Annotated[
-        bool,
-        typer.Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote."),
+        bool, Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote.")
     ] = False,
     as_json: Json = False,
 ) -> None:

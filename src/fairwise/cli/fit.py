@@ -5,7 +5,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
@@ -37,14 +37,14 @@ def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the model: model.skops.")] = None,
+    out: Annotated[Path | None, Option("--out", help="Where to keep the model: model.skops.")] = None,
     prices: Annotated[
         Path | None,
-        typer.Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
+        Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
     ] = None,
-    held_out: Annotated[bool, typer.Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
-    held_out_by: Annotated[HeldOutBy, typer.Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
-    splits: Annotated[int, typer.Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
+    held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
+    splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

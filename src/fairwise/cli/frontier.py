@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
@@ -46,17 +46,15 @@ def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the curves: .csv or .parquet.")],
+    out: Annotated[Path, Option("--out", help="Where to write the curves: .csv or .parquet.")],
     gammas: Annotated[
-        str | None, typer.Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
+        str | None, Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
     ] = None,
-    etas: Annotated[
-        str | None, typer.Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")
-    ] = None,
+    etas: Annotated[str | None, Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
     by: Annotated[
-        Literal["panel", "judge"], typer.Option("--by", help="One curve for the panel, or one for each judge.")
+        Literal["panel", "judge"], Option("--by", help="One curve for the panel, or one for each judge.")
     ] = "panel",
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 1,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:

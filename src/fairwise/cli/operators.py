@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from fairwise.cli.error_handling import debuggable
 from fairwise.cli.options.study import HERE, DatabaseOption, StudyArgument, UrlOption, base_address, study_store
@@ -23,7 +24,7 @@ operator = typer.Typer(
     help="Let an operator in again who cannot log in, or make an account without the console.\n\n"
     "Example: fairwise study operator reset my-study Ada",
 )
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The operator's name, as in the console.")]
+_Name = Annotated[str, Argument(metavar="NAME", help="The operator's name, as in the console.")]
 
 
 def reset(
@@ -64,7 +65,7 @@ def reset(
 def add(
     folder: StudyArgument,
     name: _Name,
-    viewer: Annotated[bool, typer.Option("--viewer", help="May see how the study goes, and change nothing.")] = False,
+    viewer: Annotated[bool, Option("--viewer", help="May see how the study goes, and change nothing.")] = False,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,

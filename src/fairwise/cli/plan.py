@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
 from fairwise.cli.options.option_groups import with_option_groups
@@ -31,8 +32,8 @@ _SIMULATIONS, _DEFAULT_JUDGES, _DEFAULT_STUDIES = 2000, (43,), 20
 _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
 _BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*_ABOUT_COST, "seconds")
 _NO_EXCESS = BudgetOption(0.0)
-_number = partial(typer.Option, parser=fraction, metavar="NUMBER")
-_played = partial(typer.Option, rich_help_panel="Playing a study")
+_number = partial(Option, parser=fraction, metavar="NUMBER")
+_played = partial(Option, rich_help_panel="Playing a study")
 _LABEL = "The good outcome, as written in the file; needed where answers can be ordered."
 _Simulate = Annotated[
     Path | None, _played("--simulate", help="Play the study in this folder with simulated people.", metavar="DIR")
@@ -88,24 +89,21 @@ def plan(
     simulation: SimulationOptions,
     judges: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--judges",
             help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.",
             metavar="SIZES",
         ),
     ] = None,
-    pairs: Annotated[
-        str, typer.Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")
-    ] = "50",
+    pairs: Annotated[str, Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
     wanted: Annotated[float, _number("--wanted", help="Half-width to reach.")] = 0.05,
     correlation: Annotated[float, _number("--correlation", help="How alike answers of one judge are.")] = 0.1,
     rate: Annotated[float, _number("--rate", help="The average expected; 0.5 is cautious.")] = 0.25,
     confidence: Annotated[float, _number("--confidence", help="Of the interval.")] = 0.95,
     simulations: Annotated[
-        int | None,
-        typer.Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0),
+        int | None, Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated studies.", min=0)] = 0,
+    seed: Annotated[int, Option("--seed", help="Of the simulated studies.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell how precise a study will be, and how many judges and pairs make it precise enough.

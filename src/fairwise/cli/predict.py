@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.people import IdColumn, PeoplePath
@@ -12,10 +12,10 @@ from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, 
 
 @with_option_groups
 def predict(
-    model: Annotated[Path, typer.Option("--model", help="Model made by fairwise fit: model.skops.")],
+    model: Annotated[Path, Option("--model", help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
-    out: Annotated[Path, typer.Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
     as_json: Json = False,
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.

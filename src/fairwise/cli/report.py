@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import LearningOptions, TrainingData
@@ -36,32 +36,26 @@ def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the report: report.html.")],
-    model: Annotated[
-        Path | None, typer.Option("--model", help="A model made before by fit, instead of fitting now.")
-    ] = None,
+    out: Annotated[Path, Option("--out", help="Where to write the report: report.html.")],
+    model: Annotated[Path | None, Option("--model", help="A model made before by fit, instead of fitting now.")] = None,
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
+        Path | None, Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
     ] = None,
-    frontier: Annotated[
-        Path | None, typer.Option("--frontier", help="Curves made before by frontier: frontier.csv.")
-    ] = None,
+    frontier: Annotated[Path | None, Option("--frontier", help="Curves made before by frontier: frontier.csv.")] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="Folder for the figures and their numbers as files, too.")
+        Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
     ] = None,
     groups: Annotated[
-        str, typer.Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
+        str, Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
     ] = "",
     question: Annotated[
-        str | None,
-        typer.Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE"),
+        str | None, Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
     design: Annotated[
-        str | None,
-        typer.Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE"),
+        str | None, Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
-    simulated: Annotated[bool, typer.Option("--simulated", help="Say that no real people were asked.")] = False,
+    title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
+    simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
     as_json: Json = False,
 ) -> None:
     r"""Write one self-contained HTML file with figures: what was asked, what was learnt, what it cost.

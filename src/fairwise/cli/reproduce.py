@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import parse_option, sizes
@@ -45,23 +46,21 @@ class Whom:
     """Whose answers about which people: simulated ones about those of COMPAS, unless told otherwise."""
 
     judgments: Annotated[
-        Path | None, typer.Option("--judgments", help="Given answers instead of the simulated panel: .csv or .parquet.")
+        Path | None, Option("--judgments", help="Given answers instead of the simulated panel: .csv or .parquet.")
     ] = None
-    people: Annotated[
-        Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
-    ] = None
-    id: Annotated[str | None, typer.Option("--id", help="With --people: column with each person's id.")] = None
-    outcome: Annotated[str | None, typer.Option("--outcome", help="With --people: column to predict.")] = None
+    people: Annotated[Path | None, Option("--people", help="The people they are about, if not those of COMPAS.")] = None
+    id: Annotated[str | None, Option("--id", help="With --people: column with each person's id.")] = None
+    outcome: Annotated[str | None, Option("--outcome", help="With --people: column to predict.")] = None
     favorable_label: Annotated[
-        str | None, typer.Option("--favorable-label", help="With --people: the outcome that is good to get.")
+        str | None, Option("--favorable-label", help="With --people: the outcome that is good to get.")
     ] = None
     group: Annotated[
-        str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
+        str | None, Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
     ] = None
-    simulated: Annotated[
-        bool, typer.Option("--simulated", help="With --judgments: these answers are simulated, too.")
-    ] = False
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0
+    simulated: Annotated[bool, Option("--simulated", help="With --judgments: these answers are simulated, too.")] = (
+        False
+    )
+    seed: Annotated[int, Option("--seed", help="Of the simulated panel.", min=0)] = 0
 
     @property
     def nobody_real(self) -> bool:
@@ -115,17 +114,15 @@ def _read_judgments(path: Path, people: "pd.DataFrame") -> "Judgments":
 def reproduce(
     whom: Whom,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
+        Path | None, Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
     ] = None,
     markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", help="Also the main results as a .md page; its figures and tables beside it."),
+        Path | None, Option("--markdown", help="Also the main results as a .md page; its figures and tables beside it.")
     ] = None,
     rounds: Annotated[
-        str,
-        typer.Option("--rounds", help="Rounds of the paper's algorithm to compare; 1000 are always among them."),
+        str, Option("--rounds", help="Rounds of the paper's algorithm to compare; 1000 are always among them.")
     ] = "1000,10000,50000",
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 2,
+    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 2,
     as_json: Json = False,
 ) -> None:
     r"""Do section 5 of the paper again: every subject's curve, the panel, figures (a) to (e), its numbers beside ours.

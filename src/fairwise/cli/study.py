@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import GivenScores, StudyFolder
 
 
-_text_option = partial(typer.Option, rich_help_panel="What participants read")
+_text_option = partial(Option, rich_help_panel="What participants read")
 
 study = typer.Typer(
     name="study",
@@ -31,19 +32,18 @@ study = typer.Typer(
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     people: PeoplePath,
     id_column: IdColumn,
     show: Annotated[
-        str, typer.Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
+        str, Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
     ],
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="Column to predict later; kept in a file of its own, never shown."),
+        str | None, Option("--outcome", help="Column to predict later; kept in a file of its own, never shown.")
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--pairs",
             help="Pairs for each participant; 50, or the sum if the design names uniform ones.",
             min=1,
@@ -52,17 +52,15 @@ def new(
     ] = None,
     design: Annotated[
         str | None,
-        typer.Option(
-            "--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"
-        ),
+        Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"),
     ] = None,
     strata: Annotated[
         str | None,
-        typer.Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+        Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--scores",
             help="For active pairs: scores of a current model, with columns id and score (.csv or .parquet); pairs "
             "about which it would break the likely answer are then asked more often.",
@@ -70,11 +68,11 @@ def new(
     ] = None,
     favorable_label: Annotated[
         Literal["0", "1"] | None,
-        typer.Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
+        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
+    seed: Annotated[int, Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
     answers: Annotated[
-        Literal["four", "two"], typer.Option("--answers", help="All four answers, or only same and no_constraint.")
+        Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
     ] = "four",
     languages: Annotated[
         str, _text_option("--languages", help="Languages to choose from, the study's own first: en,de.")
@@ -162,7 +160,7 @@ def _print_summary(made: "StudyFolder") -> None:
         echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
 
 
-_Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
+_Bundle = Annotated[Path, Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
 
 
 def verify(bundle: _Bundle, as_json: Json = False) -> None:
@@ -199,7 +197,7 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
 
 def reopen(
     bundle: _Bundle,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; must not be there.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; must not be there.")],
     database: NewDatabaseOption = None,
     as_json: Json = False,
 ) -> None:
@@ -225,8 +223,7 @@ def forget(
     folder: StudyArgument,
     database: DatabaseOption = None,
     clock_is_right: Annotated[
-        bool,
-        typer.Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen."),
+        bool, Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen.")
     ] = False,
     as_json: Json = False,
 ) -> None:

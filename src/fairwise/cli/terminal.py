@@ -11,6 +11,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from fairwise.errors import InputError
 from fairwise.tables.plain_json import json_text
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _WIDE = 200
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print the answer as JSON, for programs.")]
 
 
 def echo(text: object = "") -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Option
 
 from fairwise.cli.options.parsing import BudgetOption, GroupRule, budget, fraction, group_rule
 from fairwise.cli.terminal import note
@@ -31,8 +32,8 @@ Solver = Literal["column-generation", "no-regret"]
 Weighting = Literal["answers", "panel"]
 
 _NO_EXCESS = BudgetOption(0.0)
-_asked = partial(typer.Option, rich_help_panel="What is asked for")
-_model = partial(typer.Option, rich_help_panel="The model and its search")
+_asked = partial(Option, rich_help_panel="What is asked for")
+_model = partial(Option, rich_help_panel="The model and its search")
 BOUND_HELP = "How far two people's chances may differ against a judgment, 0 to 1."
 EXCESS_HELP = "How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit."
 _LABEL = "The good outcome, as written in the file; needed once an answer is ordered."
@@ -115,9 +116,7 @@ class LearningOptions:
 
 DaskAddress = Annotated[
     str | None,
-    typer.Option(
-        "--dask", help="Scheduler of a dask cluster whose workers do the work: tls://host:8786.", metavar="ADDRESS"
-    ),
+    Option("--dask", help="Scheduler of a dask cluster whose workers do the work: tls://host:8786.", metavar="ADDRESS"),
 ]
 _PATIENCE = 10  # seconds
 

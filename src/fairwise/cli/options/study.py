@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
-import typer
+from typer import Argument, Option
 
 from fairwise.errors import InputError
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from fairwise.store.store import Store
 
 HERE = "http://127.0.0.1:8000"
-StudyArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
+StudyArgument = Annotated[Path, Argument(metavar="DIR", help="The study.")]
 DatabaseOption = Annotated[
-    str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
+    str | None, Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
 ]
 NewDatabaseOption = Annotated[
-    str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
+    str | None, Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
 ]
-UrlOption = Annotated[str, typer.Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
+UrlOption = Annotated[str, Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
 
 
 @contextmanager
