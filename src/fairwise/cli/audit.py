@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import scores_in_blocks
 from fairwise.cli.terminal import (

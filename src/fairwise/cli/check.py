@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
 

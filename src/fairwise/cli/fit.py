@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
 from fairwise.cli.terminal import (
     Json,

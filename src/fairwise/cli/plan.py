@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes
 from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError

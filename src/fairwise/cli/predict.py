@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option
 
-from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
 

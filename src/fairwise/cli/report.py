@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import LearningOptions, TrainingData
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import PeopleOptions
 from fairwise.cli.terminal import (

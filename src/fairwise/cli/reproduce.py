@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.parsing import parse_option, sizes
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
