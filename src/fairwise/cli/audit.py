@@ -106,15 +106,16 @@ def audit(
     from fairwise.auditing.scores import positions_of
 
     large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
-    said, account = judgments.read()
-    given: Any = large
+    answers, account = judgments.read()
+    scored: Any = large
     if large is None:
-        given = _scores(scores, id, score)
-        positions_of(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
-    about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
-    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
+        scored = _scores(scores, id, score)
+        # Refuses, by the file's name, people without a score.
+        positions_of(scored.index, answers.person_ids(), str(scores))
+    about = {} if people is None else _groups(scored.index, people, people_id or id, names(groups), outcome)
+    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=answers.has_ordered)
     with dask_client(dask) as client:
-        result = audited(given, said, gamma, weighting=weighting, client=client, **about)
+        result = audited(scored, answers, gamma, weighting=weighting, client=client, **about)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:

@@ -68,10 +68,10 @@ def restore(
 
     check_folder(folder.resolve().parent)
     with spinner("Restoring the study"):
-        found = restore_backup(file, folder, database, DATABASE_FILE)
-    if found.days_ahead:
+        restored = restore_backup(file, folder, database, DATABASE_FILE)
+    if restored.days_ahead:
         note(
-            f"This machine's clock says {datetime.now(UTC):%Y-%m-%d}, {found.days_ahead} days after what is in the "
+            f"This machine's clock says {datetime.now(UTC):%Y-%m-%d}, {restored.days_ahead} days after what is in the "
             "backup. Once it is served, what is older than the study's retention_days is deleted by that clock. If "
             "it is wrong, set it and restore the backup anew."
         )
@@ -80,15 +80,15 @@ def restore(
             {
                 "backup": file,
                 "study": folder,
-                "rows": found.rows,
-                "secret": found.has_secret,
-                "days_ahead": found.days_ahead,
+                "rows": restored.rows,
+                "secret": restored.has_secret,
+                "days_ahead": restored.days_ahead,
             }
         )
         return
-    people, answers = counted(found.rows["participants"], "participant"), counted(found.rows["answers"], "answer")
-    echo(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
-    if not found.has_secret:
+    people, answers = counted(restored.rows["participants"], "participant"), counted(restored.rows["answers"], "answer")
+    echo(f"{folder} is the study as it was on {restored.made_at}: {people}, {answers}.")
+    if not restored.has_secret:
         echo(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")
     if database is not None:
         echo(f"Its answers are in the database that you gave: serve {folder} with the same --database.")

@@ -43,7 +43,7 @@ def bots(
     study = StudyFolder.open(folder)
     respondents = draw_respondents(study.people(), count, seed=seed)
     with progress_bar("Simulated answers") as progress:
-        played = asyncio.run(
+        run = asyncio.run(
             play(
                 study,
                 site,
@@ -59,23 +59,23 @@ def bots(
         print_json(
             {
                 "url": str(site),
-                "finished": len(played.receipts),
-                "sent_away": played.sent_away,
-                "answers": played.answers,
-                "seconds": played.seconds,
-                "answers_per_second": played.answers_per_second,
-                "receipts": played.receipts,
+                "finished": len(run.receipts),
+                "sent_away": run.sent_away,
+                "answers": run.answers,
+                "seconds": run.seconds,
+                "answers_per_second": run.answers_per_second,
+                "receipts": run.receipts,
             }
         )
         return
     echo(
-        f"{counted(len(played.receipts), 'simulated person', 'simulated people')} finished with "
-        f"{counted(played.answers, 'answer')} in {played.seconds:.1f} s "
-        f"({played.answers_per_second:.0f} a second). Their receipts:\n"
+        f"{counted(len(run.receipts), 'simulated person', 'simulated people')} finished with "
+        f"{counted(run.answers, 'answer')} in {run.seconds:.1f} s "
+        f"({run.answers_per_second:.0f} a second). Their receipts:\n"
     )
-    if played.sent_away:
-        echo(f"{played.sent_away} were screened out, or came when there were enough.")
-    for name, receipt in played.receipts.items():
+    if run.sent_away:
+        echo(f"{run.sent_away} were screened out, or came when there were enough.")
+    for name, receipt in run.receipts.items():
         echo(f"{name}  {receipt}")
     if not study.settings.simulated:
         echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")

@@ -45,20 +45,20 @@ def check(
 
     file = PeopleFile.read(people, id)
     labels = None if outcome is None else file.outcome(outcome)
-    said, account = judgments.read(file.features(outcome=outcome))
+    answers, account = judgments.read(file.features(outcome=outcome))
     with spinner("Comparing answers"):
-        agreement = {level: krippendorff_alpha(said, level) for level in _LEVELS}  # type: ignore[arg-type]
-        repeats, sides, checks = repeat_consistency(said), position_bias(said), check_failures(said)
-        conflicts = find_conflicts(said)
+        agreement = {level: krippendorff_alpha(answers, level) for level in _LEVELS}  # type: ignore[arg-type]
+        repeats, sides, checks = repeat_consistency(answers), position_bias(answers), check_failures(answers)
+        conflicts = find_conflicts(answers)
     if as_json:
         print_json(
             {
                 "people": len(file.table),
                 "outcomes": None if labels is None else _label_counts(labels),
-                "judges": said.n_judges,
-                "answers": said.counts().sum().to_dict(),
-                "judged_people": len(said.person_ids()),
-                "rows_that_do_not_count": len(said.frame) - len(said.counted()),
+                "judges": answers.n_judges,
+                "answers": answers.counts().sum().to_dict(),
+                "judged_people": len(answers.person_ids()),
+                "rows_that_do_not_count": len(answers.frame) - len(answers.counted()),
                 "agreement": {level: _fields(alpha, *_ALPHA) for level, alpha in agreement.items()},
                 "repeats": _share_json(repeats.overall),
                 "left_favoured": _share_json(sides.overall) | {"p_value": sides.p_value},
@@ -69,7 +69,7 @@ def check(
         )
         return
     print_import(account)
-    _show_fit(file.table, labels, said, str(people))
+    _show_fit(file.table, labels, answers, str(people))
     heading("Do judges agree?")
     for alpha in agreement.values():
         echo(_agreement_in_words(alpha))
@@ -84,14 +84,14 @@ def check(
     echo("Nothing of this stops a fit: conflicts only cost accuracy.")
 
 
-def _show_fit(table: "pd.DataFrame", labels: "pd.Series[Any] | None", said: "Judgments", name: str) -> None:
-    echo(f"{len(table)} people in {name}; {said}.")
-    per_judge = said.counts().sum(axis=1)
+def _show_fit(table: "pd.DataFrame", labels: "pd.Series[Any] | None", answers: "Judgments", name: str) -> None:
+    echo(f"{len(table)} people in {name}; {answers}.")
+    per_judge = answers.counts().sum(axis=1)
     echo(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
     if labels is not None:
         counts = ", ".join(f"{label} for {count} people" for label, count in _label_counts(labels).items())
         echo(f"Outcomes: {counts}.")
-    need = " Ordered answers need --favorable-label when fitting." if said.has_ordered else ""
+    need = " Ordered answers need --favorable-label when fitting." if answers.has_ordered else ""
     echo(f"They fit together: everyone judged is in the table.{need}")
 
 

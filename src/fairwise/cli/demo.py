@@ -180,10 +180,10 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
     respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
     with progress_bar("Simulated answers") as progress:
         site = checked_address(address)
-        played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
+        run = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
     echo(
-        f"{len(played.receipts)} simulated people went through the study's pages, from consent to receipt: "
-        f"{played.answers} answers in {played.seconds:.0f} s."
+        f"{len(run.receipts)} simulated people went through the study's pages, from consent to receipt: "
+        f"{run.answers} answers in {run.seconds:.0f} s."
     )
 
 
@@ -195,8 +195,8 @@ def _print_agreement(study: StudyFolder) -> None:
 
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
-        said = judgments(connection)
-    echo(krippendorff_alpha(said))
+        answers = judgments(connection)
+    echo(krippendorff_alpha(answers))
 
 
 def _submit(study: StudyFolder, asked: dict[str, object]) -> int:

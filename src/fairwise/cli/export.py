@@ -58,20 +58,20 @@ def export(
     )
     with snapshot(address, folder) as connection:
         people = taken(connection)
-        said = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
+        table = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
             write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
-    said.write(out)
+    table.write(out)
     if texts_out is not None:
         safe = written.map(defused)
         write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
         write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
-    answers, n_judges = len(said.frame), said.n_judges
+    answers, n_judges = len(table.frame), table.n_judges
     unfinished = people.started - people.finished
     if as_json:
         print_json(
@@ -107,10 +107,10 @@ def _check_coarse(coarse: bool, bundle: Path | None) -> None:
         raise InputError("--coarse: is about a bundle; give --bundle, too")
 
 
-def _check_targets(wanted: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
+def _check_targets(targets: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
     """Refuse files that could not be written, and two options that name one file."""
     taken: set[Path] = set()
-    for option, (file, endings) in wanted.items():
+    for option, (file, endings) in targets.items():
         if file is None:
             continue
         check_target(file, endings, own_files)

@@ -49,13 +49,13 @@ def reset(
 
     def change(connection: "Connection") -> operators.Operator:
         operators.take_turns(connection)
-        found = operators.credentials(connection, name)
+        login = operators.credentials(connection, name)
         everyone = {one.id: one for one in operators.all_operators(connection)}
-        if found is None:
-            known = ", ".join(repr(one.name) for one in everyone.values()) or "none"
-            raise InputError(f"NAME: there is no account named {name!r}; there are: {known}")
-        account = everyone[found[0]]
-        operators.change_password(connection, *found, kept)
+        if login is None:
+            names = ", ".join(repr(one.name) for one in everyone.values()) or "none"
+            raise InputError(f"NAME: there is no account named {name!r}; there are: {names}")
+        account = everyone[login[0]]
+        operators.change_password(connection, *login, kept)
         operators.note(connection, operators.COMMAND_LINE, "account reset", account.name, datetime.now(UTC))
         return account
 

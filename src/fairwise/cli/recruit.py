@@ -112,8 +112,8 @@ def room(
         echo('There are no rooms. Open one with --name "Class 7b".')
     else:
         table = pd.DataFrame([asdict(each) for each in rooms])
-        shown = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
-        print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), shown)
+        headings = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
+        print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), headings)
 
 
 def ids(
@@ -185,13 +185,13 @@ def participants(
     if out is not None:
         check_target(out, TABLES, [])
     with snapshot(database_of(folder, database), folder) as connection:
-        found = roster(connection)
-    table = pd.DataFrame([asdict(entry) for entry in found], columns=list(Entry.__dataclass_fields__))
+        entries = roster(connection)
+    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(Entry.__dataclass_fields__))
     table["number"] = table["number"].astype("Int64")
     for name in ("started_at", "finished_at"):
         table[name] = pd.to_datetime(table[name], utc=True)
     if as_json:
-        print_json({"participants": [asdict(entry) for entry in found]})
+        print_json({"participants": [asdict(entry) for entry in entries]})
     elif out is not None:
         texts = ["name", "panel_id", "room", "relation"]
         write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
@@ -210,8 +210,8 @@ def _revoke(folder: Path, database: str | None, link: str) -> None:
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
     with study_store(folder, database) as store:
-        known = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
-    if not known:
+        revoked = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
+    if not revoked:
         raise InputError(f"--revoke: {link!r} is no personal link of this study")
     echo("Nobody can begin by this link any more. Whoever began by it goes on.")
 

@@ -71,7 +71,7 @@ def report(
         raise InputError("--prices: are those of --model; give both, or neither to fit now")
     if figures is not None:
         check_folder(figures if figures.exists() else figures.parent)
-    asked, chosen = _own_words(question), _own_words(design)
+    question_text, design_text = _own_words(question), _own_words(design)
     curves = None if frontier is None else _curves(frontier)
     task = TrainingData.read(people, judgments, learning, to_fit=model is None)
     print_import(task.account, as_json=as_json)
@@ -88,21 +88,21 @@ def report(
     else:
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
-    shown = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
+    table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
     with spinner("Writing the report"):
-        found = findings(
+        content = findings(
             fitted,
-            shown,
+            table,
             task.judgments,
             outcome=task.people.outcome,
             frontier=curves,
             groups=compared or None,
-            question=asked,
-            design=chosen,
+            question=question_text,
+            design=design_text,
             title=title,
             simulated=simulated,
         )
-        write_output(out, lambda draft: write_report(found, draft, figures=figures))
+        write_output(out, lambda draft: write_report(content, draft, figures=figures))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})
@@ -110,11 +110,11 @@ def report(
     echo(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
 
 
-def _own_words(given: str | None) -> str | None:
+def _own_words(text: str | None) -> str | None:
     """Return the text, or what the file after @ says."""
-    if given is None or not given.startswith("@"):
-        return given
-    path = Path(given[1:])
+    if text is None or not text.startswith("@"):
+        return text
+    path = Path(text[1:])
     try:
         return path.read_text(encoding="utf-8-sig").strip()
     except UnicodeDecodeError:
@@ -150,8 +150,8 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
             f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from (files "
             "of version 0.1.0 do not), so it may be about others. Trace it again with fairwise frontier"
         )
-    known = getattr(model, "feature_names_in_", task.people.features.columns)
-    people = task.people.columns(tuple(map(str, known)))
+    columns = getattr(model, "feature_names_in_", task.people.features.columns)
+    people = task.people.columns(tuple(map(str, columns)))
     made_from = Provenance.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
     refuse_other_origin(curves, made_from, source)
 

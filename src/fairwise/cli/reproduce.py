@@ -31,7 +31,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _PanelData:
     """People and what was said about them."""
 
     people: "pd.DataFrame"
@@ -42,7 +42,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class Whom:
+class PanelOptions:
     """Whose answers about which people: simulated ones about those of COMPAS, unless told otherwise."""
 
     judgments: Annotated[
@@ -66,7 +66,7 @@ class Whom:
     def nobody_real(self) -> bool:
         return self.judgments is None or self.simulated
 
-    def read(self) -> _Asked:
+    def read(self) -> _PanelData:
         """Return people and judgments."""
         from fairwise.datasets import load_compas
 
@@ -77,12 +77,12 @@ class Whom:
                 raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
         table, labels = load_compas()
         if self.judgments is not None:
-            return _Asked(table, labels, _read_judgments(self.judgments, table), 0, table["race"])
+            return _PanelData(table, labels, _read_judgments(self.judgments, table), 0, table["race"])
         from fairwise.simulation import simulate_panel
 
-        return _Asked(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
+        return _PanelData(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
 
-    def _own_people(self) -> _Asked:
+    def _own_people(self) -> _PanelData:
         from fairwise.cli.options.people import PeopleOptions
 
         if self.people is None or self.judgments is None or self.id is None or self.outcome is None:
@@ -90,7 +90,7 @@ class Whom:
         read = PeopleOptions(self.people, self.id, self.outcome).read()
         groups = None if self.group is None else read.file.groups((self.group,))[self.group]
         label = read.label(self.favorable_label)
-        return _Asked(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
+        return _PanelData(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
 
     def command(self, others: dict[str, object]) -> str:
         """Return the command as it would be typed again, with the options that are not about whom."""
@@ -106,13 +106,13 @@ class Whom:
 def _read_judgments(path: Path, people: "pd.DataFrame") -> "Judgments":
     from fairwise.cli.options.judgments import JudgmentsOptions
 
-    said, _ = JudgmentsOptions(path).read(people)
-    return said
+    answers, _ = JudgmentsOptions(path).read(people)
+    return answers
 
 
 @with_option_groups
 def reproduce(
-    whom: Whom,
+    panel: PanelOptions,
     out: Annotated[
         Path | None, Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
     ] = None,
@@ -138,31 +138,31 @@ def reproduce(
             raise InputError(f"{out}: is a file; give the name of a folder")
         check_folder(out if out.exists() else out.parent)
     if markdown is not None:
-        check_target(markdown, (".md",), [whom.judgments, whom.people])
+        check_target(markdown, (".md",), [panel.judgments, panel.people])
     at_rounds = parse_option("--rounds", sizes, rounds)
-    asked = whom.read()
+    data = panel.read()
     from fairwise.replication import compare, run_study, write_markdown, write_study
 
     if not as_json:
-        note("Simulated people: no real person was asked." if whom.nobody_real else str(asked.judgments))
+        note("Simulated people: no real person was asked." if panel.nobody_real else str(data.judgments))
     start = perf_counter()
     with progress_bars() as progress:
         study = run_study(
-            asked.people,
-            asked.outcome,
-            asked.judgments,
-            favorable_label=asked.favorable_label,
-            groups=asked.groups,
-            simulated=whom.nobody_real,
+            data.people,
+            data.outcome,
+            data.judgments,
+            favorable_label=data.favorable_label,
+            groups=data.groups,
+            simulated=panel.nobody_real,
             rounds=at_rounds,
             n_jobs=jobs,
             progress=progress,
         )
     seconds = perf_counter() - start
     comparison = compare(study)
-    command = whom.command({"--out": out, "--markdown": markdown, "--rounds": rounds})
+    command = panel.command({"--out": out, "--markdown": markdown, "--rounds": rounds})
     if out is not None:
-        write_study(study, out, command=command, seconds=seconds, seed=whom.seed)
+        write_study(study, out, command=command, seconds=seconds, seed=panel.seed)
     if markdown is not None:
         write_markdown(study, markdown, command=command)
     if as_json:

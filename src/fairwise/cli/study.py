@@ -101,14 +101,14 @@ def new(
         if not kinds.get("stratified"):
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
-    shown = names(show)
-    needed = shown if outcome is None else (*shown, outcome)
+    columns = names(show)
+    needed = columns if outcome is None else (*columns, outcome)
     file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
-    said = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
-    spoken = names(languages)
-    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
-    choices |= {name: value for name, value in said.items() if value is not None}
-    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
+    texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
+    codes = names(languages)
+    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": codes}
+    choices |= {name: value for name, value in texts.items() if value is not None}
+    made = new_study(folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
     if as_json:
         print_json(_account(made, outcome))
     else:
@@ -173,24 +173,24 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
     from fairwise.archive.verify import verify_bundle
 
     with spinner("Checking the bundle"):
-        found = verify_bundle(bundle)
+        contents = verify_bundle(bundle)
     if as_json:
-        print_json({"bundle": bundle, **asdict(found)})
+        print_json({"bundle": bundle, **asdict(contents)})
         return
-    echo(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
-    echo(f"Participants  {found.participants}, of whom {found.finished} finished")
-    echo(f"Pairs shown   {found.pairs}, each as the seed asks for")
-    if found.excluded:
-        echo(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
-    if found.active:
-        echo(f"Active pairs  {found.active}, each chosen again with the same result")
-    echo(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
-    if found.without_text:
-        echo(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
-    if found.coarse:
+    echo(f"{bundle} is in order. It was made with Fairwise {contents.fairwise}.")
+    echo(f"Participants  {contents.participants}, of whom {contents.finished} finished")
+    echo(f"Pairs shown   {contents.pairs}, each as the seed asks for")
+    if contents.excluded:
+        echo(f"Excluded      {contents.excluded} of the participants, by an operator; their answers are in it")
+    if contents.active:
+        echo(f"Active pairs  {contents.active}, each chosen again with the same result")
+    echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
+    if contents.without_text:
+        echo(f"Consent       {contents.without_text} of the participants agreed to a consent text that is not in it")
+    if contents.coarse:
         echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
     echo("This proves that the bundle agrees with itself, not that nobody made it up.")
-    if found.active:
+    if contents.active:
         echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
     echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
 
@@ -212,11 +212,13 @@ def reopen(
 
     check_folder(folder.parent)
     with spinner("Opening the bundle"):
-        found = reopen_bundle(bundle, folder, database_of(folder, database))
+        reopened = reopen_bundle(bundle, folder, database_of(folder, database))
     if as_json:
-        print_json({"bundle": bundle, "study": folder, "participants": found.participants, "answers": found.answers})
+        print_json(
+            {"bundle": bundle, "study": folder, "participants": reopened.participants, "answers": reopened.answers}
+        )
         return
-    echo(f"{folder} is a study with {found.participants} participants and {found.answers} answers.")
+    echo(f"{folder} is a study with {reopened.participants} participants and {reopened.answers} answers.")
 
 
 def forget(

@@ -39,7 +39,7 @@ def column_map(texts: Sequence[str]) -> dict[str, str]:
     >>> column_map(["judge=rater,a=left", "b=right"])
     {'judge': 'rater', 'a': 'left', 'b': 'right'}
     """
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for part in _parts(texts, "--map"):
         ours, equals, theirs = part.partition("=")
         ours, theirs = ours.strip(), theirs.strip()
@@ -48,10 +48,10 @@ def column_map(texts: Sequence[str]) -> dict[str, str]:
         if ours not in COLUMNS:
             turned = f" Did you mean {theirs}={ours}?" if theirs in COLUMNS else ""
             raise typer.BadParameter(f"--map {part!r}: {ours!r} is not one of {', '.join(COLUMNS)}.{turned}")
-        if ours in found:
-            raise typer.BadParameter(f"--map: {ours} is given twice, as {found[ours]!r} and as {theirs!r}.")
-        found[ours] = theirs
-    return found
+        if ours in mapping:
+            raise typer.BadParameter(f"--map: {ours} is given twice, as {mapping[ours]!r} and as {theirs!r}.")
+        mapping[ours] = theirs
+    return mapping
 
 
 def answer_map(texts: Sequence[str]) -> dict[str, str]:
@@ -60,7 +60,7 @@ def answer_map(texts: Sequence[str]) -> dict[str, str]:
     >>> answer_map(["0=same,1=no_constraint", "=skip"])
     {'0': 'same', '1': 'no_constraint', '': 'skip'}
     """
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for part in _parts(texts, "--map-answer"):
         theirs, equals, ours = part.rpartition("=")
         theirs, ours = theirs.strip(), ours.strip()
@@ -69,10 +69,10 @@ def answer_map(texts: Sequence[str]) -> dict[str, str]:
             raise typer.BadParameter(
                 f"--map-answer {part!r}: write theirs=ours, ours being one of {', '.join(ANSWERS)}, {SKIP}.{turned}"
             )
-        if found.get(theirs, ours) != ours:
-            raise typer.BadParameter(f"--map-answer: {theirs!r} cannot be both {found[theirs]} and {ours}.")
-        found[theirs] = ours
-    return found
+        if mapping.get(theirs, ours) != ours:
+            raise typer.BadParameter(f"--map-answer: {theirs!r} cannot be both {mapping[theirs]} and {ours}.")
+        mapping[theirs] = ours
+    return mapping
 
 
 def _parts(texts: Sequence[str], option: str) -> list[str]:
@@ -140,11 +140,11 @@ def translate_answers(
     table = frame[[]].assign(**taken, **others, **fixed)
     if "answer" not in table.columns:
         return table, source, Account(columns, fixed, unused, (), len(frame))
-    said = _as_text(table["answer"])
-    became = said.map(lambda word: words.get(word, word))
+    cells = _as_text(table["answer"])
+    became = cells.map(lambda word: words.get(word, word))
     hint = f"is not an answer; allowed: {', '.join(ANSWERS)}; or say what it means: --map-answer VALUE=same"
-    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), said, hint)
-    counts = Counter(zip(said, became, strict=True))
+    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), cells, hint)
+    counts = Counter(zip(cells, became, strict=True))
     answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
     kept = (became != SKIP).to_numpy(dtype=bool)
     rows = table.assign(answer=became)[kept].reset_index(drop=True)

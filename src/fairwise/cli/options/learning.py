@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairwise.cli.options.parsing import BudgetOption, GroupRule, budget, fraction, group_rule
+from fairwise.cli.options.parsing import BudgetOption, GroupRuleOption, budget, fraction, group_rule
 from fairwise.cli.terminal import note
 from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
@@ -60,7 +60,7 @@ class LearningOptions:
         ),
     ] = None
     group_constraints: Annotated[
-        list[GroupRule] | None,
+        list[GroupRuleOption] | None,
         _asked("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
     ] = None
     weighting: WeightingOption = "answers"

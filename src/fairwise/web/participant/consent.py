@@ -75,7 +75,7 @@ class ConsentPages(ParticipantPages):
         if sent is not None or self._settings.recruitment.open or not self._is_open:
             return await self._ask_consent(request, visitor)
         resume = await self._resumed(request, visitor)
-        return HTMLResponse(self._in(request).closed_door(code_csrf=self._code_form(), resume=resume))
+        return HTMLResponse(self._pages(request).closed_door(code_csrf=self._code_form(), resume=resume))
 
     async def not_me(self, request: Request) -> Response:
         """Forget who began on this device, for whoever uses it now."""
@@ -88,7 +88,7 @@ class ConsentPages(ParticipantPages):
         return response
 
     def _incomplete(self, request: Request) -> Response:
-        pages, panel = self._in(request), PANELS[self._settings.recruitment.panel]
+        pages, panel = self._pages(request), PANELS[self._settings.recruitment.panel]
         text = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
         heading, text = pages.translate(marked("This link is not complete")), pages.translate(text) % {"panel": panel}
         return HTMLResponse(pages.message(heading=heading, text=text), 404)
@@ -100,7 +100,7 @@ class ConsentPages(ParticipantPages):
         if state == "invited":
             return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
         if state == "withdrawn":
-            return HTMLResponse(self._in(request).withdrawn())
+            return HTMLResponse(self._pages(request).withdrawn())
         if state == "revoked":
             return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
         raise Unknown
@@ -124,9 +124,9 @@ class ConsentPages(ParticipantPages):
         return self._ask_code(request)
 
     def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
-        pages = self._in(request)
-        said = None if problem is None else pages.translate(problem)
-        page = pages.closed_door(code_csrf=self._code_form(), problem=said, typed=typed)
+        pages = self._pages(request)
+        words = None if problem is None else pages.translate(problem)
+        page = pages.closed_door(code_csrf=self._code_form(), problem=words, typed=typed)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def take_code(self, request: Request) -> Response:
@@ -149,7 +149,7 @@ class ConsentPages(ParticipantPages):
         if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
         # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
-        return HTMLResponse(self._in(request).whose_device(resume=resume, way_here=self._way_here(visitor)))
+        return HTMLResponse(self._pages(request).whose_device(resume=resume, way_here=self._way_here(visitor)))
 
     async def wall(self, request: Request) -> Response:
         """For the wall: the code, large, and as a picture for phones."""
@@ -160,7 +160,7 @@ class ConsentPages(ParticipantPages):
         address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
         picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
-        page = self._in(request).wall(room, address=address, qr=qr)
+        page = self._pages(request).wall(room, address=address, qr=qr)
         return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
 
     async def _room(self, request: Request) -> Room | None:
@@ -186,7 +186,7 @@ class ConsentPages(ParticipantPages):
                 return self._refused(request, visitor, state)
         if resume is None and await self._is_full():
             return self._refused(request, visitor, Full())
-        pages = self._in(request)
+        pages = self._pages(request)
         page = pages.consent(
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
@@ -290,7 +290,7 @@ class ConsentPages(ParticipantPages):
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
-        page = self._in(request).id_taken(
+        page = self._pages(request).id_taken(
             start_key=visitor.arrival.start_key,
             csrf=csrf,
             panel=PANELS[visitor.arrival.came_by],
@@ -332,14 +332,14 @@ class ConsentPages(ParticipantPages):
         return response
 
     async def declined(self, request: Request) -> Response:
-        return HTMLResponse(self._in(request).declined())
+        return HTMLResponse(self._pages(request).declined())
 
     def _full(self, request: Request, visitor: Visitor) -> Response:
         arrival, back = visitor.arrival, None
         if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
             back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
         way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
-        return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
+        return HTMLResponse(self._pages(request).screened_out(None, full=True, back=way_back, way_here=way))
 
     def _not_listed(self, request: Request, visitor: Visitor) -> Response:
         heading = marked("Your ID is not on the list")

@@ -52,7 +52,7 @@ class SecondLookPages(ParticipantPages):
     async def begin(self, request: Request) -> Response:
         """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""
         await self._own_form(request)
-        who = await self._who(request)
+        who = await self._participant(request)
         if who.stage == Stage.PAIRS:
             given = await self._read(request, answers.listed)
             if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
@@ -61,14 +61,14 @@ class SecondLookPages(ParticipantPages):
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
-        await self._who_at(request, Stage.SECOND_LOOK)
+        await self._participant_at(request, Stage.SECOND_LOOK)
         given = {one.position: one for one in await self._read(request, rounds)}
         thoughts = self._thoughts(list(given.values()))
         if not thoughts:  # the operator has switched it off in the meantime
             return self._to_own(request, "/closing")
         groups = [_group(thought, given, self._edition(request).cards) for thought in thoughts]
         query = request.query_params
-        page = self._in(request).second_look(
+        page = self._pages(request).second_look(
             self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
         )
         return HTMLResponse(page)
