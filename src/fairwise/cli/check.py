@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.judgments import Judgments
-    from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.cycles import Cycle
     from fairwise.judgments.reliability import Share
@@ -72,7 +71,7 @@ def check(
     _show_fit(file.table, labels, answers, str(people))
     heading("Do judges agree?")
     for alpha in agreement.values():
-        echo(_agreement_in_words(alpha))
+        echo(alpha if isnan(alpha.alpha) else f"{alpha} So judges {alpha.in_words}.")
     heading("Are judges steady?")
     echo(repeats)
     echo(f"{sides} {sides.verdict}".strip())
@@ -93,10 +92,6 @@ def _show_fit(table: "pd.DataFrame", labels: "pd.Series[Any] | None", answers: "
         echo(f"Outcomes: {counts}.")
     need = " Ordered answers need --favorable-label when fitting." if answers.has_ordered else ""
     echo(f"They fit together: everyone judged is in the table.{need}")
-
-
-def _agreement_in_words(alpha: "Agreement") -> str:
-    return f"{alpha}" if isnan(alpha.alpha) else f"{alpha} So judges {alpha.in_words}."
 
 
 def _examples(conflicts: "Conflicts") -> list[str]:

@@ -43,6 +43,19 @@ _NOT_ME = "not me"
 _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
 
+_REFUSALS: dict[type[StoreProblem], tuple[int, str, str]] = {
+    NotInvited: (
+        410,
+        marked("This link no longer works"),
+        marked("Whoever gave it to you has closed it. Ask them for another one."),
+    ),
+    NotListed: (
+        403,
+        marked("Your ID is not on the list"),
+        marked("Only people whose ID is on a list can take part. Write to those who run the study."),
+    ),
+}
+
 
 class ConsentPages(ParticipantPages):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
@@ -102,13 +115,8 @@ class ConsentPages(ParticipantPages):
         if state == "withdrawn":
             return HTMLResponse(self._pages(request).withdrawn())
         if state == "revoked":
-            return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
+            return self._refused(request, Visitor(Arrival.by_personal_link(token)), NotInvited())
         raise Unknown
-
-    def _not_invited(self, request: Request, visitor: Visitor) -> Response:
-        heading = marked("This link no longer works")
-        text = marked("Whoever gave it to you has closed it. Ask them for another one.")
-        return self._message(request, 410, heading, text, way_here=self._way_here(visitor))
 
     async def again(self, request: Request) -> Response:
         """For a reload of what was a form."""
@@ -283,10 +291,8 @@ class ConsentPages(ParticipantPages):
         """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
         if isinstance(problem, Full):
             return self._full(request, visitor)
-        if isinstance(problem, NotInvited):
-            return self._not_invited(request, visitor)
-        if isinstance(problem, NotListed):
-            return self._not_listed(request, visitor)
+        if type(problem) in _REFUSALS:
+            return self._message(request, *_REFUSALS[type(problem)], way_here=self._way_here(visitor))
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
@@ -340,8 +346,3 @@ class ConsentPages(ParticipantPages):
             back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
         way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
         return HTMLResponse(self._pages(request).screened_out(None, full=True, back=way_back, way_here=way))
-
-    def _not_listed(self, request: Request, visitor: Visitor) -> Response:
-        heading = marked("Your ID is not on the list")
-        text = marked("Only people whose ID is on a list can take part. Write to those who run the study.")
-        return self._message(request, 403, heading, text, way_here=self._way_here(visitor))

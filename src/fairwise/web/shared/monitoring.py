@@ -166,11 +166,9 @@ async def _trouble(store: Store) -> str:
 
 
 def _problem(connection: Connection, own: str | None) -> str:
-    if MigrationContext.configure(connection).get_current_revision() != _newest():
+    if MigrationContext.configure(connection).get_current_revision() != _newest_version():
         return "the database has tables of another version"
     return "" if identity_in(connection) == own else "the database is not the one that this study began with"
 
 
-@cache
-def _newest() -> str | None:
-    return newest_version()
+_newest_version = cache(newest_version)
