@@ -63,7 +63,7 @@ class ActiveAnswering(Answering):
     def __init__(self, study: StudyFolder, store: Store, database: str | Path) -> None:
         super().__init__(store)
         self._places = study.settings.pairs
-        self._model = CommonModel(StudyChooser.of(study), store, database)
+        self.model = CommonModel(StudyChooser.of(study), store, database)
         # One at a time: in Python two would only wait for each other.
         self._thread = ThreadPoolExecutor(1, "fairwise-chooser")
         # Matrices this small are multiplied sooner by one core than by several that have to agree.
@@ -78,18 +78,18 @@ class ActiveAnswering(Answering):
             change = partial(active_assignment.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
             position = await self._store.write(change)
             if position is not None:
-                self._model.one_more_answer()
+                self.model.one_more_answer()
                 return position
         raise StoreUnavailable
 
     def _chosen(self, upcoming: Upcoming, new: NewAnswer) -> Choice:
-        now = self._model.now
+        now = self.model.now
         pair = now.chooser.choose(situation(upcoming, new))
         return active_assignment.Choice(upcoming, pair, now.model_id, Keys.new())
 
     def close(self) -> None:
         self._thread.shutdown()
-        self._model.close()
+        self.model.close()
         self._one_core.restore_original_limits()
 
 
@@ -133,16 +133,16 @@ class CommonModel:
         self.now = self._stored(store.read_now(active_assignment.newest))
         self._new_answers, self._last = 0, monotonic() - _SECONDS
         self._thread = ThreadPoolExecutor(1, "fairwise-learner")
-        self._learning: Future[None] | None = None
+        self.learning: Future[None] | None = None
 
     def one_more_answer(self) -> None:
         """Learn anew if it is time; never waits. Called by one thread, that of the event loop."""
         self._new_answers += 1
-        busy = self._learning is not None and not self._learning.done()
+        busy = self.learning is not None and not self.learning.done()
         if busy or self._new_answers < _GROWTH * self.now.learned_from or monotonic() < self._last + _SECONDS:
             return
         self._new_answers, self._last = 0, monotonic()
-        self._learning = self._thread.submit(self._learn)
+        self.learning = self._thread.submit(self._learn)
 
     def close(self) -> None:
         """Finish what was begun."""
