@@ -14,7 +14,7 @@ from fairwise.cli.operators import operator
 from fairwise.cli.options.parsing import mixture, names, parse_option
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
-from fairwise.cli.recruit import ids, links, participants, room
+from fairwise.cli.recruitment import ids, links, participants, room
 from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
 from fairwise.errors import InputError
 
