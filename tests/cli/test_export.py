@@ -33,7 +33,7 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
     run("study", "new", home, *study.who, "--show", "town,age", "--pairs", 2)
     folder = StudyFolder.open(home)
     store = Store.open(home / "study.sqlite", folder.fingerprint)
-    write: Callable[..., Any] = lambda change: store._writer.submit(change).result(timeout=30)  # noqa: E731
+    write: Callable[..., Any] = store.change_now
     for answered in (2, 1):
         token = secrets.token_bytes(32)
         consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))

@@ -14,16 +14,13 @@ from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.views import (
-    Answered,
-    Closing,
-    Given,
-    Me,
-    NotMe,
+    OwnPages,
     Pair,
     PairResult,
     PanelResult,
     Receipt,
     Result,
+    Resume,
     WayBack,
 )
 
@@ -51,8 +48,15 @@ ALICE = card("Female", "34 years", "Asian", "0", "3", "Felony")
 BELLA = card("Female", "24 years", "Asian", "0", "1", "Felony")
 
 
-def pair(a: Card = ALICE, b: Card = BELLA, given: Given | None = None, number: int = 7) -> Pair:
-    return Pair(number, 50, 6, a, b, given, key="the-key", nonce="the-nonce", stamp="the-stamp")
+def pair(
+    a: Card = ALICE,
+    b: Card = BELLA,
+    answer: Answer | None = None,
+    why: str = "",
+    confidence: int | None = None,
+    number: int = 7,
+) -> Pair:
+    return Pair(number, 50, 6, a, b, answer, why, confidence, key="the-key", nonce="the-nonce", stamp="the-stamp")
 
 
 def result(a: Card, b: Card) -> Result:
@@ -62,38 +66,36 @@ def result(a: Card, b: Card) -> Result:
 
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
-    me = Me(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
-    given = Given(Answer.SAME, why=text, confidence=4)
+    me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
     return {
         "consent": pages.consent(
-            start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), contests=True, problem=text
+            start_key=text, csrf=text, resume=Resume(f"{prefix}/p/token", text, text), contests=True, problem=text
         ),
-        "whose_device": pages.whose_device(resume=f"{prefix}/p/token", not_me=NotMe(text, text), way_here=""),
+        "whose_device": pages.whose_device(resume=Resume(f"{prefix}/p/token", text, text), way_here=""),
         "id_taken": pages.id_taken(start_key=text, csrf=text, panel=text, left=False, way_here=""),
         "no_place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
         "closed_door": pages.closed_door(
-            code_csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), problem=text, typed=text
+            code_csrf=text, resume=Resume(f"{prefix}/p/token", text, text), problem=text, typed=text
         ),
         "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
         "relation": pages.relation(me, problem=text),
         "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
         "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
-        "task": pages.task(me, problem=text),
+        "task": pages.task(me),
         "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
         "practice": pages.practice(me, problem=text),
-        "pair": pages.pair(me, pair(a, b, given), saved=True, problem=text),
-        "why": pages.pair(me, pair(a, b, given), saved=False, problem=text, problem_at="why"),
-        "review": pages.review(me, [Answered(1, Answer.SAME), Answered(2, None)], saved=True, problem=text),
-        "closing": pages.closing(me, Closing(text, text, text), problem=text),
+        "pair": pages.pair(me, pair(a, b, Answer.SAME, text, 4), saved=True, problem=text),
+        "review": pages.review(me, {1: Answer.SAME, 2: None}, saved=True, problem=text),
+        "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
         "result": pages.result(me, result(a, b)),
         "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
-        "withdraw": pages.withdraw(me, problem=text),
+        "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
         "closed": pages.not_open(
-            None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", not_me=NotMe(text, text), sent=None
+            None, closed=True, here=f"{prefix}/", resume=Resume(f"{prefix}/p/token", text, text), sent=None
         ),
         "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
     }

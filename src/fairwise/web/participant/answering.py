@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.judgments import Answer
 from fairwise.store import active_assignment, answers
-from fairwise.store import active_assignment as laying_out
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.study.active.chooser import Situation, StudyChooser
@@ -64,45 +63,46 @@ class ActiveAnswering(Answering):
     def __init__(self, study: StudyFolder, store: Store, database: str | Path) -> None:
         super().__init__(store)
         self._places = study.settings.pairs
-        self._model = CommonModel(StudyChooser.of(study), store, database)
+        self.model = CommonModel(StudyChooser.of(study), store, database)
         # One at a time: in Python two would only wait for each other.
         self._thread = ThreadPoolExecutor(1, "fairwise-chooser")
         # Matrices this small are multiplied sooner by one core than by several that have to agree.
         self._one_core = threadpool_limits(1, "blas")
 
     async def record(self, token_hash: bytes, new: NewAnswer, keep: Keep = answers.record) -> int:
-        look = partial(laying_out.upcoming, token_hash=token_hash, key=new.key, places=self._places)
+        look = partial(active_assignment.upcoming, token_hash=token_hash, key=new.key, places=self._places)
         for _ in range(_TRIES):
             upcoming, choice = await self._store.read(look), None
             if upcoming is not None:
                 choice = await asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, upcoming, new)
-            change = partial(laying_out.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
+            change = partial(active_assignment.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
             position = await self._store.write(change)
             if position is not None:
-                self._model.one_more_answer()
+                self.model.one_more_answer()
                 return position
         raise StoreUnavailable
 
     def _chosen(self, upcoming: Upcoming, new: NewAnswer) -> Choice:
-        known = self._model.now
-        return laying_out.Choice(upcoming, known.chooser.choose(situation(upcoming, new)), known.model_id, Keys.new())
+        now = self.model.now
+        pair = now.chooser.choose(situation(upcoming, new))
+        return active_assignment.Choice(upcoming, pair, now.model_id, Keys.new())
 
     def close(self) -> None:
         self._thread.shutdown()
-        self._model.close()
+        self.model.close()
         self._one_core.restore_original_limits()
 
 
 def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     """What is known once the new answer is kept."""
-    said = {laid.position: laid.answer for laid in upcoming.laid_out} | {upcoming.after: new.answer}
+    answers_by_place = {laid.position: laid.answer for laid in upcoming.laid_out} | {upcoming.after: new.answer}
     own = [
         GivenAnswer("", laid.a, laid.b, answer)
         for laid in upcoming.laid_out
-        if (answer := said[laid.position]) is not None
+        if (answer := answers_by_place[laid.position]) is not None
     ]
-    everything = [(laid.a, laid.b) for laid in upcoming.laid_out]
-    return Situation(upcoming.participant_number, upcoming.after + 1, own, everything)
+    shown = [(laid.a, laid.b) for laid in upcoming.laid_out]
+    return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
 
 
 # What all participants have in common, learned anew now and then while they answer, beside all else.
@@ -116,7 +116,7 @@ FEWEST_PARTICIPANTS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ChooserState:
     """A chooser and the model that it has learned, as it is kept; None if it knows nothing yet."""
 
     chooser: StudyChooser
@@ -133,16 +133,16 @@ class CommonModel:
         self.now = self._stored(store.read_now(active_assignment.newest))
         self._new_answers, self._last = 0, monotonic() - _SECONDS
         self._thread = ThreadPoolExecutor(1, "fairwise-learner")
-        self._learning: Future[None] | None = None
+        self.learning: Future[None] | None = None
 
     def one_more_answer(self) -> None:
         """Learn anew if it is time; never waits. Called by one thread, that of the event loop."""
         self._new_answers += 1
-        busy = self._learning is not None and not self._learning.done()
+        busy = self.learning is not None and not self.learning.done()
         if busy or self._new_answers < _GROWTH * self.now.learned_from or monotonic() < self._last + _SECONDS:
             return
         self._new_answers, self._last = 0, monotonic()
-        self._learning = self._thread.submit(self._learn)
+        self.learning = self._thread.submit(self._learn)
 
     def close(self) -> None:
         """Finish what was begun."""
@@ -155,28 +155,28 @@ class CommonModel:
         except Exception:  # noqa: BLE001 - what was known is still good, and people go on answering
             _log.exception("learning what participants have in common failed; going on with what was known")
 
-    def _newer(self) -> Known:
+    def _newer(self) -> ChooserState:
         with self._database.connect() as connection:
             stored, answered = active_assignment.newest(connection), active_assignment.how_many_answered(connection)
-            found = self.now if stored is None or stored.id == self.now.model_id else self._stored(stored)
+            now = self.now if stored is None or stored.id == self.now.model_id else self._stored(stored)
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
-            if found.learned_from <= answered < (1 + _GROWTH) * found.learned_from:
-                return found
+            if now.learned_from <= answered < (1 + _GROWTH) * now.learned_from:
+                return now
             rows = active_assignment.everything_said(connection)
         if len({number for number, *_ in rows}) < FEWEST_PARTICIPANTS:
-            return found
-        said = [GivenAnswer(str(number), a, b, Answer(answer)) for number, a, b, answer in rows]
-        chooser = self._nobody.learned(said)
+            return now
+        everyones = [GivenAnswer(str(number), a, b, Answer(answer)) for number, a, b, answer in rows]
+        chooser = self._nobody.learned(everyones)
         keep = partial(
             active_assignment.keep,
-            learned_from=len(said),
+            learned_from=len(everyones),
             parameters=written(chooser.chooser.model),
             at=datetime.now(UTC),
         )
-        return Known(chooser, self._store.change_now(keep), len(said))
+        return ChooserState(chooser, self._store.change_now(keep), len(everyones))
 
-    def _stored(self, stored: active_assignment.StoredModel | None) -> Known:
+    def _stored(self, stored: active_assignment.StoredModel | None) -> ChooserState:
         if stored is None:
-            return Known(self._nobody, None, 0)
+            return ChooserState(self._nobody, None, 0)
         chooser = self._nobody.restored(stored.parameters, stored.learned_from)
-        return Known(chooser, stored.id, stored.learned_from)
+        return ChooserState(chooser, stored.id, stored.learned_from)

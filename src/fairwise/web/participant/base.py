@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
-
+T = TypeVar("T")
+P = ParamSpec("P")
 COOKIE = "fairwise_participant"
 """By which a device knows who began on it."""
 
@@ -56,11 +57,11 @@ class Services:
     housekeeper: Housekeeper
 
 
-class Asking(ABC):
+class ParticipantPages(ABC):
     """What every page of a participant needs to know, and where it may lead."""
 
     def __init__(self, services: Services) -> None:
-        self._services, self._pages = services, services.pages
+        self._services = services
         self._folder, self._settings = services.study, services.study.settings
         self._keys, self._quotas = Keys(self._folder.secret), Quotas.of(self._settings)
         self._store, self._prefix = services.host.store, services.host.prefix
@@ -87,7 +88,7 @@ class Asking(ABC):
         async def answer_while_open(request: Request) -> Response:
             if not self._is_open and "token" in request.path_params:
                 try:
-                    who = await self._who(request)
+                    who = await self._participant(request)
                 except Unknown:
                     return await answer(request)
                 if who.stage not in ENDS:
@@ -96,30 +97,34 @@ class Asking(ABC):
 
         return answer_while_open
 
-    async def not_open(
-        self, request: Request, resume: str | None = None, not_me: views.NotMe | None = None, way_here: str = ""
-    ) -> Response:
+    async def not_open(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
         sent = dict((await read_form(request)).fields) if request.method == "POST" else None
-        me = self._me(request) if "token" in request.path_params else None
-        if me is not None:
-            try:
-                await self._who(request)
-            except Unknown:  # a personal link that nobody has used
-                me = None
+        own, own_answers = None, []
+        if "token" in request.path_params:
+            with suppress(Unknown):  # a personal link that nobody has used
+                await self._participant(request)
+                own, own_answers = self._own(request), await self._read(request, answers.listed)
         closed = stands.state == "closed"
-        own = [] if me is None else await self._read(request, answers.listed)
-        result = closed and stands.result_shown and any(answer is not None for _, answer in own)
+        result = closed and stands.result_shown and any(answer is not None for _, answer in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
-        page = self._in(request).not_open(
-            me, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here
+        page = self._pages(request).not_open(
+            own, closed=closed, here=here, resume=resume, sent=sent, result=result, way_here=way_here
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
-    def _in(self, request: Request) -> Pages:
+    def _pages(self, request: Request) -> Pages:
         """The pages in the language that this visitor reads."""
-        return self._pages[language_of(request.scope)]
+        return self._services.pages[language_of(request.scope)]
+
+    def _message(
+        self, request: Request, status: int, heading: str, text: str, *, back: str | None = None, way_here: str = ""
+    ) -> HTMLResponse:
+        """Anything that went another way than planned; words that are marked, in the language of this visitor."""
+        pages = self._pages(request)
+        heading, text = pages.translate(heading), pages.translate(text)
+        return HTMLResponse(pages.message(heading=heading, text=text, back=back, way_here=way_here), status)
 
     def _edition(self, request: Request) -> Edition:
         return self._folder.editions[language_of(request.scope)]
@@ -127,20 +132,40 @@ class Asking(ABC):
     def _hash(self, request: Request) -> bytes:
         return self._keys.hashed(request.path_params["token"])
 
-    async def _read(self, request: Request, question: Callable[..., Any], **more: Any) -> Any:
-        return await self._store.read(partial(question, token_hash=self._hash(request), **more))
+    async def _read(
+        self,
+        request: Request,
+        question: Callable[Concatenate[Connection, bytes, P], T],
+        *args: P.args,
+        **more: P.kwargs,
+    ) -> T:
+        """The answer to a question about this participant."""
+        token_hash = self._hash(request)
+        return await self._store.read(lambda connection: question(connection, token_hash, *args, **more))
 
-    async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
+    async def _write(
+        self,
+        request: Request,
+        change: Callable[Concatenate[Connection, bytes, P], T],
+        *args: P.args,
+        **more: P.kwargs,
+    ) -> T:
         """A change of this participant's, while the study is open."""
-        own = partial(change, token_hash=self._hash(request), **more)
-        return await self._store.write(partial(while_open, change=own))
+        token_hash = self._hash(request)
+        return await self._write_while_open(lambda connection: change(connection, token_hash, *args, **more))
 
-    async def _who(self, request: Request) -> Participant:
-        who: Participant = await self._read(request, participants.find)
-        return who
+    async def _write_while_open(self, change: Callable[[Connection], T]) -> T:
+        def write(connection: Connection) -> T:
+            require_open(connection)  # in the same transaction
+            return change(connection)
 
-    async def _who_at(self, request: Request, *stages: Stage) -> Participant:
-        who = await self._who(request)
+        return await self._store.write(write)
+
+    async def _participant(self, request: Request) -> Participant:
+        return await self._read(request, participants.find)
+
+    async def _participant_at(self, request: Request, *stages: Stage) -> Participant:
+        who = await self._participant(request)
         if who.stage not in stages:
             raise NotYet
         return who
@@ -152,14 +177,14 @@ class Asking(ABC):
             raise HTTPException(403)
         return form
 
-    def _me(self, request: Request) -> views.Me:
+    def _own(self, request: Request) -> views.OwnPages:
         token = request.path_params["token"]
         path = f"{self._prefix}/p/{token}"
         base = request.url
         # On another device, too, they read on in the language they have read so far.
-        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
+        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._services.pages) > 1 else ""
         link = f"{base.scheme}://{base.netloc}{path}{language}"
-        return views.Me(path=path, link=link, csrf=self._keys.form(token))
+        return views.OwnPages(path=path, link=link, csrf=self._keys.form(token))
 
     def _forget_device(self, response: Response) -> None:
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
@@ -169,9 +194,3 @@ class Asking(ABC):
 
     def _to_own(self, request: Request, path: str) -> RedirectResponse:
         return self._to(f"/p/{request.path_params['token']}{path}")
-
-
-def while_open(connection: Connection, change: Callable[[Connection], Any]) -> Any:
-    """Change something if the study is open, in the same transaction."""
-    require_open(connection)
-    return change(connection)

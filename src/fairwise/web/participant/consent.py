@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import segno
 from markupsafe import Markup
@@ -20,7 +20,7 @@ from fairwise.study.languages import marked
 from fairwise.study.panel_signatures import NotSigned
 from fairwise.study.recruitment_settings import filled
 from fairwise.study.stages import ENDS, first_stage
-from fairwise.web.participant.base import COOKIE, Asking, while_open
+from fairwise.web.participant.base import COOKIE, ParticipantPages
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
@@ -43,16 +43,21 @@ _NOT_ME = "not me"
 _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
 
+_REFUSALS: dict[type[StoreProblem], tuple[int, str, str]] = {
+    NotInvited: (
+        410,
+        marked("This link no longer works"),
+        marked("Whoever gave it to you has closed it. Ask them for another one."),
+    ),
+    NotListed: (
+        403,
+        marked("Your ID is not on the list"),
+        marked("Only people whose ID is on a list can take part. Write to those who run the study."),
+    ),
+}
 
-class Resumed(NamedTuple):
-    """Where someone left off."""
 
-    path: str
-    by_device: bool
-    """Whether only this device tells that it was they; else their link does, or the panel, which signed both times."""
-
-
-class ArrivalPages(Asking):
+class ConsentPages(ParticipantPages):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
     def __init__(self, services: Services) -> None:
@@ -83,10 +88,7 @@ class ArrivalPages(Asking):
         if sent is not None or self._settings.recruitment.open or not self._is_open:
             return await self._ask_consent(request, visitor)
         resume = await self._resumed(request, visitor)
-        page = self._in(request).closed_door(
-            code_csrf=self._code_form(), resume=_path(resume), not_me=self._not_me(visitor, resume)
-        )
-        return HTMLResponse(page)
+        return HTMLResponse(self._pages(request).closed_door(code_csrf=self._code_form(), resume=resume))
 
     async def not_me(self, request: Request) -> Response:
         """Forget who began on this device, for whoever uses it now."""
@@ -98,44 +100,28 @@ class ArrivalPages(Asking):
         self._forget_device(response)
         return response
 
-    def _not_me(self, visitor: Visitor, resume: Resumed | None) -> views.NotMe | None:
-        """A link of their own leads its owner alone; a device whoever holds it."""
-        if resume is None or not resume.by_device:
-            return None
-        return views.NotMe(self._keys.form(form_subject(_NOT_ME, visitor)), visitor.arrival.start_key)
-
     def _incomplete(self, request: Request) -> Response:
-        said = self._in(request)
-        panel = PANELS[self._settings.recruitment.panel]
-        text = said.say("Go back to %(panel)s, accept the study there, and open it again from there.") % {
-            "panel": panel
-        }
-        return HTMLResponse(said.message(heading=said.say("This link is not complete"), text=text), 404)
+        pages, panel = self._pages(request), PANELS[self._settings.recruitment.panel]
+        text = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
+        heading, text = pages.translate(marked("This link is not complete")), pages.translate(text) % {"panel": panel}
+        return HTMLResponse(pages.message(heading=heading, text=text), 404)
 
     async def invited(self, request: Request) -> Response:
         """For those who open a personal link by which nobody takes part (any more)."""
-        said = self._in(request)
         token = request.path_params["token"]
         state = await self._read(request, invitation)
         if state == "invited":
             return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
         if state == "withdrawn":
-            return HTMLResponse(said.withdrawn())
+            return HTMLResponse(self._pages(request).withdrawn())
         if state == "revoked":
-            return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
+            return self._refused(request, Visitor(Arrival.by_personal_link(token)), NotInvited())
         raise Unknown
-
-    def _not_invited(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("This link no longer works")
-        text = said.say("Whoever gave it to you has closed it. Ask them for another one.")
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 410)
 
     async def again(self, request: Request) -> Response:
         """For a reload of what was a form."""
-        said = self._in(request)
-        text = said.say("Open the link again by which you came here.")
-        return HTMLResponse(said.message(heading=said.say("This page cannot be opened like that"), text=text), 404)
+        text = marked("Open the link again by which you came here.")
+        return self._message(request, 404, marked("This page cannot be opened like that"), text)
 
     def _way_here(self, visitor: Visitor) -> str:
         return f"{self._prefix}{self._panel.address(visitor)}"
@@ -146,7 +132,9 @@ class ArrivalPages(Asking):
         return self._ask_code(request)
 
     def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
-        page = self._in(request).closed_door(code_csrf=self._code_form(), problem=problem, typed=typed)
+        pages = self._pages(request)
+        words = None if problem is None else pages.translate(problem)
+        page = pages.closed_door(code_csrf=self._code_form(), problem=words, typed=typed)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def take_code(self, request: Request) -> Response:
@@ -157,31 +145,30 @@ class ArrivalPages(Asking):
         code = read_code(typed)
         room = await self._store.read(partial(find_room, code=code))
         if room is None or not room.is_open:
-            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM), typed)
+            return self._ask_code(request, _NO_SUCH_ROOM, typed)
         return self._to(f"/room/{code}")
 
     async def room(self, request: Request) -> Response:
-        found = await self._room(request)
-        if found is None or not found.is_open:
-            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM))
-        visitor = Visitor(Arrival.into_room(found.code))
+        room = await self._room(request)
+        if room is None or not room.is_open:
+            return self._ask_code(request, _NO_SUCH_ROOM)
+        visitor = Visitor(Arrival.into_room(room.code))
         resume = await self._resumed(request, visitor)
         if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
         # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
-        not_me, way = self._not_me(visitor, resume), self._way_here(visitor)
-        return HTMLResponse(self._in(request).whose_device(resume=resume.path, not_me=not_me, way_here=way))
+        return HTMLResponse(self._pages(request).whose_device(resume=resume, way_here=self._way_here(visitor)))
 
     async def wall(self, request: Request) -> Response:
         """For the wall: the code, large, and as a picture for phones."""
-        found = await self._room(request)
-        if found is None:
+        room = await self._room(request)
+        if room is None:
             raise Unknown
         here = request.url
         address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
-        picture = segno.make(f"{address}/{found.code}", micro=False)
+        picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
-        page = self._in(request).wall(found, address=address, qr=qr)
+        page = self._pages(request).wall(room, address=address, qr=qr)
         return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
 
     async def _room(self, request: Request) -> Room | None:
@@ -199,7 +186,7 @@ class ArrivalPages(Asking):
         if not self._is_open:
             if arrival.came_by == ROOM:  # devices go from hand to hand
                 resume = None
-            return await self.not_open(request, _path(resume), self._not_me(visitor, resume), way)
+            return await self.not_open(request, resume, way)
         if resume is None and arrival.came_by in PANELS:
             look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
             state = await self._store.read(partial(look, contests=visitor.contests))
@@ -207,13 +194,13 @@ class ArrivalPages(Asking):
                 return self._refused(request, visitor, state)
         if resume is None and await self._is_full():
             return self._refused(request, visitor, Full())
-        page = self._in(request).consent(
+        pages = self._pages(request)
+        page = pages.consent(
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
-            resume=_path(resume),
-            not_me=self._not_me(visitor, resume),
+            resume=resume,
             contests=visitor.contests,
-            problem=problem,
+            problem=None if problem is None else pages.translate(problem),
             way_here=way,
         )
         return HTMLResponse(page, 422 if problem else 200)
@@ -226,7 +213,7 @@ class ArrivalPages(Asking):
     def _mark(self, arrival: Arrival) -> bytes | None:
         return self._keys.mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None
 
-    async def _resumed(self, request: Request, visitor: Visitor) -> Resumed | None:
+    async def _resumed(self, request: Request, visitor: Visitor) -> views.Resume | None:
         """Where this person left off: told by the panel's link, or by this device if it is the same person.
 
         Whoever has come to an end on a device has nothing to go on with: the next to use it may be somebody else.
@@ -241,11 +228,14 @@ class ArrivalPages(Asking):
             except Unknown:
                 continue
             if token == own:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=False)
+                return views.Resume(f"{self._prefix}/p/{token}")
             # On a shared machine the last one to come may have been somebody else.
             same = arrival.came_by not in PANELS or arrival.who == came.panel_id
             if same and came.stage not in ENDS:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and came.panel_signed))
+                if visitor.signed and came.panel_signed:  # the panel vouched both times; else a device is whoever's
+                    return views.Resume(f"{self._prefix}/p/{token}")
+                csrf = self._keys.form(form_subject(_NOT_ME, visitor))
+                return views.Resume(f"{self._prefix}/p/{token}", csrf, arrival.start_key)
         return None
 
     async def _is_full(self) -> bool:
@@ -263,10 +253,10 @@ class ArrivalPages(Asking):
         if decision == "decline":
             return self._to("/declined")
         if decision != "agree":
-            problem = None if decision == "contest" else self._in(request).say("Say whether you agree to take part")
+            problem = None if decision == "contest" else marked("Say whether you agree to take part")
             return await self._ask_consent(request, visitor, problem)
         if version != self._edition(request).consent_version:
-            return await self._ask_consent(request, visitor, self._in(request).say(_TEXT_CHANGED))
+            return await self._ask_consent(request, visitor, _TEXT_CHANGED)
         if not await self._may_begin_from_here(request, visitor.arrival):
             return self._too_many(request, visitor)
         try:
@@ -287,28 +277,26 @@ class ArrivalPages(Asking):
         return True
 
     def _too_many(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("Very many people have begun from this network")
-        text = said.say(
+        heading = marked("Very many people have begun from this network")
+        text = marked(
             "Only so many can begin from one network within a quarter of an hour. Nothing is lost. Please try again in "
             "a quarter of an hour, or from another network."
         )
         way = self._way_here(visitor)
-        page = said.message(heading=heading, text=text, back=way, way_here=way)
-        return HTMLResponse(page, 429, headers={"retry-after": str(SECONDS)})
+        response = self._message(request, 429, heading, text, back=way, way_here=way)
+        response.headers["retry-after"] = str(SECONDS)
+        return response
 
     def _refused(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
         """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
         if isinstance(problem, Full):
             return self._full(request, visitor)
-        if isinstance(problem, NotInvited):
-            return self._not_invited(request, visitor)
-        if isinstance(problem, NotListed):
-            return self._not_listed(request, visitor)
+        if type(problem) in _REFUSALS:
+            return self._message(request, *_REFUSALS[type(problem)], way_here=self._way_here(visitor))
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
-        page = self._in(request).id_taken(
+        page = self._pages(request).id_taken(
             start_key=visitor.arrival.start_key,
             csrf=csrf,
             panel=PANELS[visitor.arrival.came_by],
@@ -336,7 +324,7 @@ class ArrivalPages(Asking):
             contests=visitor.contests,
         )
         start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
-        await self._store.write(partial(while_open, change=start))
+        await self._write_while_open(start)
         response = self._to(f"/p/{token}")
         response.set_cookie(
             COOKIE,
@@ -350,21 +338,11 @@ class ArrivalPages(Asking):
         return response
 
     async def declined(self, request: Request) -> Response:
-        return HTMLResponse(self._in(request).declined())
+        return HTMLResponse(self._pages(request).declined())
 
     def _full(self, request: Request, visitor: Visitor) -> Response:
         arrival, back = visitor.arrival, None
         if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
             back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
         way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
-        return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
-
-    def _not_listed(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("Your ID is not on the list")
-        text = said.say("Only people whose ID is on a list can take part. Write to those who run the study.")
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 403)
-
-
-def _path(resume: Resumed | None) -> str | None:
-    return None if resume is None else resume.path
+        return HTMLResponse(self._pages(request).screened_out(None, full=True, back=way_back, way_here=way))

@@ -11,7 +11,7 @@ from fairwise.store.jobs import find_job
 from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.result import result_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairwise.web.shared.views import Result
 
 
-class ResultPages(Asking):
+class OwnResultPages(ParticipantPages):
     """A page for everyone who has answered, and for nobody else."""
 
     def routes(self) -> list[Route]:
@@ -34,21 +34,21 @@ class ResultPages(Asking):
 
     async def result(self, request: Request) -> Response:
         """Those who still answer are led back to where they are: what others said is no help for that."""
-        who, stands = await self._who(request), await self._store.read(standing)
+        who, stands = await self._participant(request), await self._store.read(standing)
         if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != "closed"):
             raise NotYet
         chosen, language = stands.chosen_job_id, language_of(request.scope)
 
-        def found(connection: Connection) -> Result | None:
+        def read(connection: Connection) -> Result | None:
             job = None if chosen is None else find_job(connection, chosen)
             if job is None:
                 return None
             return result_of(connection, self._folder, job, who.number, language, who.finished_at)
 
-        result = await self._store.read(found)
+        result = await self._store.read(read)
         if result is None:
             raise NotYet
-        return HTMLResponse(self._in(request).result(self._me(request), result))
+        return HTMLResponse(self._pages(request).result(self._own(request), result))
 
 
 def announced(stands: Standing, study: Path) -> str:

@@ -16,7 +16,7 @@ from fairwise.store.answers import rounds
 from fairwise.store.errors import NotYet
 from fairwise.study.contradictions import PairAnswer, contradictions
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared import views
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 _REMEMBERED = 1000
 
 
-class SecondLookPages(Asking):
+class SecondLookPages(ParticipantPages):
     """Its page, and what other pages must know about it."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
         # They are needed for every page and every change of mind, take tens of milliseconds, and stay the same.
-        self._remembered = lru_cache(_REMEMBERED)(self._found)
+        self._remembered = lru_cache(_REMEMBERED)(self._find)
 
     def routes(self) -> list[Route]:
         return [
@@ -52,7 +52,7 @@ class SecondLookPages(Asking):
     async def begin(self, request: Request) -> Response:
         """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""
         await self._own_form(request)
-        who = await self._who(request)
+        who = await self._participant(request)
         if who.stage == Stage.PAIRS:
             given = await self._read(request, answers.listed)
             if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
@@ -61,15 +61,15 @@ class SecondLookPages(Asking):
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
-        await self._who_at(request, Stage.SECOND_LOOK)
+        await self._participant_at(request, Stage.SECOND_LOOK)
         given = {one.position: one for one in await self._read(request, rounds)}
         thoughts = self._thoughts(list(given.values()))
         if not thoughts:  # the operator has switched it off in the meantime
             return self._to_own(request, "/closing")
-        together = [_together(thought, given, self._edition(request).cards) for thought in thoughts]
-        asked = request.query_params
-        page = self._in(request).second_look(
-            self._me(request), together, saved=asked.get("saved", ""), kept="kept" in asked
+        groups = [_group(thought, given, self._edition(request).cards) for thought in thoughts]
+        query = request.query_params
+        page = self._pages(request).second_look(
+            self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
         )
         return HTMLResponse(page)
 
@@ -87,7 +87,7 @@ class SecondLookPages(Asking):
 
     async def comes_first(self, request: Request, who: Participant) -> None:
         """Refuse to go past it."""
-        if who.stage == Stage.PAIRS and await self._read(request, self.thoughts):
+        if who.stage == Stage.PAIRS and len(await self._read(request, self.thoughts)):
             raise NotYet
 
     def _thoughts(self, given: list[Rounds]) -> tuple[Contradiction, ...]:
@@ -95,25 +95,24 @@ class SecondLookPages(Asking):
             return ()
         return self._remembered(tuple(PairAnswer(one.position, one.a, one.b, one.first) for one in given))
 
-    def _found(self, said: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
+    def _find(self, first_answers: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
         # As people look in the study's first language, so that reading another one changes nothing.
-        looks = {who: self._folder.cards[who].rows for one in said for who in (one.a, one.b)}
-        return contradictions(said, looks)
+        looks = {who: self._folder.cards[who].rows for one in first_answers for who in (one.a, one.b)}
+        return contradictions(first_answers, looks)
 
 
-def _together(thought: Contradiction, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.Together:
-    people = tuple(cards[person] for person in thought.people)
-    lines = []
+def _group(thought: Contradiction, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.SecondLookGroup:
+    pairs = []
     for pair in thought.pairs:
-        said = given[pair.position]
-        before = None if said.current == said.first else _statement(pair, said.first)
-        lines.append(views.LookedAt(pair.position, _statement(pair, said.current), before))
-    return views.Together(thought.kind, people, tuple(lines))
+        both = given[pair.position]
+        before = None if both.current == both.first else _numbered(pair, both.first)
+        pairs.append(views.SecondLookPair(pair.position, _numbered(pair, both.current), before))
+    return views.SecondLookGroup(thought.kind, tuple(cards[person] for person in thought.people), tuple(pairs))
 
 
-def _statement(pair: Compared, answer: Answer) -> views.Statement:
+def _numbered(pair: Compared, answer: Answer) -> views.NumberedAnswer:
     """The answer about people who are numbered, whichever sides they were on."""
     one, other = (pair.a + 1, pair.b + 1)
     if answer == Answer.B_AT_LEAST_A or (one > other and not answer.ordered):
         one, other, answer = other, one, answer.swapped()
-    return views.Statement(answer, one, other)
+    return views.NumberedAnswer(answer, one, other)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from base64 import b64encode
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.responses import HTMLResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,13 +32,20 @@ class TooSlow(Exception):  # noqa: N818 - a refusal, not an error
     """A request whose body comes too slowly."""
 
 
-def impatient(receive: Receive) -> Receive:
-    """What is received of a body, as long as it comes fast enough; what comes after it may take its time."""
-    loop = asyncio.get_running_loop()
-    deadline, whole = loop.time() + BODY_SECONDS, False
+class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
+    """A request with more than we read."""
 
-    async def receive_in_time() -> Message:
-        nonlocal deadline, whole
+
+def bounded(receive: Receive, most: int) -> Receive:
+    """What is received of a body, as long as it comes fast enough and is not too large, whatever length it says.
+
+    What comes after it may take its time.
+    """
+    loop = asyncio.get_running_loop()
+    deadline, received, whole = loop.time() + BODY_SECONDS, 0, False
+
+    async def receive_bounded() -> Message:
+        nonlocal deadline, received, whole
         if whole:
             return await receive()
         try:
@@ -43,11 +53,15 @@ def impatient(receive: Receive) -> Receive:
                 message = await receive()
         except TimeoutError:
             raise TooSlow from None
-        deadline += len(message.get("body", b"")) / LEAST_RATE
+        size = len(message.get("body", b""))
+        deadline += size / LEAST_RATE
+        received += size
+        if received > most:
+            raise TooLarge
         whole = not message.get("more_body", False)
         return message
 
-    return receive_in_time
+    return receive_bounded
 
 
 # Cookies as they arrive.
@@ -87,8 +101,25 @@ HEADERS = {
 }
 
 
-class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
-    """A request with more than we read."""
+# The page of whatever is answered without a study; its style, which cannot be loaded then, is allowed by its hash.
+_STYLE = (
+    "html{background:#fff;color:#16202a;border-top:.375rem solid #175a8c}"
+    "body{max-width:43.5rem;margin:0 auto;padding:1.75rem 1.25rem;font:1.125rem/1.5 system-ui,sans-serif}"
+    "h1{margin:0 0 1.25rem;font-size:1.75rem;line-height:1.2;text-wrap:balance}p{margin:0}"
+    "@media(prefers-color-scheme:dark){html{background:#12181e;color:#eaf0f5;border-color:#8cc4ee}}"
+)
+_STYLE_HASH = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
+_PLAIN_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_STYLE_HASH}")
+
+
+def plain_page(heading: str, text: str, status: int) -> HTMLResponse:
+    """Return a page that needs no template and no other file, with our headers."""
+    html = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{heading}</title><style>{_STYLE}</style><main><h1>{heading}</h1><p>{text}</p></main></html>"
+    )
+    return HTMLResponse(html, status, {**HEADERS, "content-security-policy": _PLAIN_POLICY})
 
 
 class Guard:
@@ -124,14 +155,15 @@ class Guard:
             await self._refuse(scope, refused)(scope, receive, reply.send)
             return
         try:
-            await self._app(scope, _limited(impatient(receive), most), reply.send)
+            await self._app(scope, bounded(receive, most), reply.send)
         except ClientDisconnect:
             return  # nobody is there to be answered, and nothing went wrong here
-        except Exception:
-            _log.exception("A page failed")  # without its address, which is a key
+        except Exception as error:
             if reply.begun:
                 raise
-            await self._refuse(scope, 500)(scope, receive, reply.send)
+            page = self._refuse(scope, 500)  # if this fails, too, both are told by whoever takes that
+            _log.error("A page failed", exc_info=error)  # without its address, which is a key
+            await page(scope, receive, reply.send)
 
 
 class Reply:
@@ -160,21 +192,6 @@ def _refused(method: str, headers: Headers, most: int) -> int | None:
     # A digit of another script is no number here, and one of thousands of digits not worth reading.
     known = length.isascii() and length.isdigit() and len(length) < 16
     return None if known and int(length) <= most else 413
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """For requests that do not say how long they are."""
-    received = 0
-
-    async def receive_limited() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > most:
-            raise TooLarge
-        return message
-
-    return receive_limited
 
 
 def from_here(headers: Headers) -> bool:

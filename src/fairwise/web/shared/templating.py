@@ -17,18 +17,14 @@ if TYPE_CHECKING:
 
 # The style and the script that pages name: read once, and named by their content so that browsers may keep them.
 
-_STYLE, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
-MEDIA_TYPES = {"study.css": _STYLE, "study.js": _SCRIPT, "console.css": _STYLE, "console.js": _SCRIPT}
-MEDIA_TYPES |= {"watching.css": _STYLE, "watching.js": _SCRIPT}
-MEDIA_TYPES |= {"fits.css": _STYLE, "fits.js": _SCRIPT}
-MEDIA_TYPES |= {"making.css": _STYLE, "making.js": _SCRIPT}
+_MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
 @cache
 def read_static_files() -> dict[str, tuple[bytes, str]]:
-    """Content and media type of every file under ``static/``, by name."""
-    folder = files("fairwise.web.shared").joinpath("static")
-    return {name: (folder.joinpath(name).read_bytes(), media_type) for name, media_type in MEDIA_TYPES.items()}
+    """Content and media type of every style and script under ``static/``, by name."""
+    kept = [(file, file.name.rpartition(".")[2]) for file in files("fairwise.web.shared").joinpath("static").iterdir()]
+    return {file.name: (file.read_bytes(), _MEDIA_TYPES[kind]) for file, kind in kept if kind in _MEDIA_TYPES}
 
 
 def version_of(content: bytes) -> str:

@@ -60,12 +60,12 @@ def active_places(study: StudyFolder, number: int = 1) -> list[int]:
 def model_of(visit: Visit) -> answering.CommonModel:
     taking = visit.site.services.answering
     assert isinstance(taking, answering.ActiveAnswering)
-    return taking._model
+    return taking.model
 
 
 def wait_until_learned(visit: Visit) -> None:
     """Until the thread that learns has nothing left to do."""
-    learned = model_of(visit)._learning
+    learned = model_of(visit).learning
     if learned is not None:
         learned.result()
 
