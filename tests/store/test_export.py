@@ -15,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.someone import shown_pair
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
@@ -65,7 +66,7 @@ def someone(store: Store, *, answers: int, why: str = "", closing: str | None = 
     write(lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18)))
     said = []
     for turn, position in enumerate([1] * bool(answers) + list(range(1, answers + 1))):
-        shown = store.read_now(partial(kept_answers.shown, token_hash=token, position=position))
+        shown = store.read_now(partial(shown_pair, token_hash=token, position=position))
         answer = EVERY[turn % 4]
         at = NOW + timedelta(seconds=turn)
         new = kept_answers.NewAnswer(shown.key, secrets.token_hex(8), answer, why, None, turn / 7, at)

@@ -19,7 +19,8 @@ from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import GivenAnswer
-from fairwise.study.contradictions import PairAnswer, contradictions
+from fairwise.study.contradictions import contradictions
+from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
+from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
 from fairwise.study.stages import Stage
@@ -30,20 +31,6 @@ EXCLUDED = "excluded"
 
 _YES_NO = {True: "yes", False: "no"}
 
-# The last version of each pair's answer, and of each round of it. Found for all at once: asked of each answer,
-# PostgreSQL may look through all the others for it.
-_current = sa.select(answers.c.appearance_id, sa.func.max(answers.c.version).label("version")).group_by(
-    answers.c.appearance_id
-)
-_HAS_ANSWERED = (
-    sa.select(answers.c.id)
-    .join(appearances, answers.c.appearance_id == appearances.c.id)
-    .where(appearances.c.participant_id == participants.c.id)
-    .exists()
-)
-_of_each_round = _current.group_by(answers.c.round).subquery()
-_of_all_rounds = _current.subquery()
-
 
 def judge_name(number: int) -> str:
     """Who answered: a number, and nothing about them."""
@@ -55,24 +42,18 @@ def judgments(connection: Connection, *, finished_only: bool = False, with_exclu
 
     Who was excluded is left out, or else marked.
     """
-    query = (
-        sa.select(
-            participants.c.number,
-            appearances.c.a,
-            appearances.c.b,
-            answers.c.answer,
-            answers.c.round,
-            appearances.c.design,
-            answers.c.seconds,
-            answers.c.answered_at,
-            appearances.c.selection_probability,
-            IS_EXCLUDED.label(EXCLUDED),
-        )
-        .join(appearances, appearances.c.participant_id == participants.c.id)
-        .join(answers, answers.c.appearance_id == appearances.c.id)
-        .join(_of_each_round, _is(_of_each_round))
-        .order_by(participants.c.number, appearances.c.position, answers.c.round)
-    )
+    query = LAST_OF_EACH_ROUND.with_only_columns(
+        participants.c.number,
+        appearances.c.a,
+        appearances.c.b,
+        answers.c.answer,
+        answers.c.round,
+        appearances.c.design,
+        answers.c.seconds,
+        answers.c.answered_at,
+        appearances.c.selection_probability,
+        IS_EXCLUDED.label(EXCLUDED),
+    ).where(HAS_ANSWER)
     found = connection.execute(_of(query, finished_only=finished_only, with_excluded=with_excluded))
     rows = [
         (judge_name(number), *said, at.isoformat(), chance, _YES_NO[bool(excluded)])
@@ -98,7 +79,7 @@ def judges(connection: Connection, *, finished_only: bool = False, with_excluded
             IS_EXCLUDED.label(EXCLUDED),
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
-        .where(_HAS_ANSWERED)
+        .where(HAS_ANSWERED)
         .order_by(participants.c.number)
     )
     rows = [
@@ -114,21 +95,16 @@ def judges(connection: Connection, *, finished_only: bool = False, with_excluded
 
 def who_answered(*, finished_only: bool = False) -> Select[Any]:
     """Id and number of those whose answers are among the judgments, to be asked of the database."""
-    query = sa.select(participants.c.id, participants.c.number).where(_HAS_ANSWERED)
+    query = sa.select(participants.c.id, participants.c.number).where(HAS_ANSWERED)
     return _of(query, finished_only=finished_only, with_excluded=False).order_by(participants.c.id)
 
 
 def texts(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What people wrote: the reason of each answer, and the closing questions; one row per text that is not empty."""
     excluded = IS_EXCLUDED.label(EXCLUDED)
-    reasons = (
-        sa.select(participants.c.number, appearances.c.a, appearances.c.b, answers.c.why, excluded)
-        .join(appearances, appearances.c.participant_id == participants.c.id)
-        .join(answers, answers.c.appearance_id == appearances.c.id)
-        .join(_of_all_rounds, _is(_of_all_rounds))
-        .where(answers.c.why != "")
-        .order_by(participants.c.number, appearances.c.position)
-    )
+    reasons = CURRENT.with_only_columns(
+        participants.c.number, appearances.c.a, appearances.c.b, answers.c.why, excluded
+    ).where(answers.c.why != "")
     closing = (
         sa.select(participants.c.number, closings.c.rules, closings.c.expressible, closings.c.comments, excluded)
         .join(closings, closings.c.participant_id == participants.c.id)
@@ -189,10 +165,6 @@ def taken(connection: Connection) -> Taken:
 def _of(query: Select[Any], *, finished_only: bool, with_excluded: bool) -> Select[Any]:
     those = [participants.c.stage == Stage.FINISHED] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
     return query.where(*those)
-
-
-def _is(latest: sa.Subquery) -> sa.ColumnElement[bool]:
-    return (latest.c.appearance_id == answers.c.appearance_id) & (latest.c.version == answers.c.version)
 
 
 def _marked(with_excluded: bool) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 
+from fairwise.store.answers import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants
@@ -192,13 +193,6 @@ def _one_at_a_time(connection: Connection) -> None:
     connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=counters.c.value))
 
 
-_HAS_ANSWERED = (
-    sa.select(answers.c.id)
-    .join(appearances, answers.c.appearance_id == appearances.c.id)
-    .where(appearances.c.participant_id == participants.c.id, answers.c.version == 1)
-    .correlate(participants)
-    .exists()
-)
 _WHO = sa.select(
     participants.c.id,
     participants.c.number,
@@ -207,7 +201,7 @@ _WHO = sa.select(
     participants.c.came_by,
     participants.c.panel_id,
     participants.c.panel_signed,
-    _HAS_ANSWERED.label("has_answered"),
+    HAS_ANSWERED.label("has_answered"),
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
@@ -232,6 +226,6 @@ def take_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: da
     who = connection.execute(_WHO, {"token_hash": token_hash}).one()
     same = (participants.c.came_by == who.came_by) & (participants.c.panel_id == who.panel_id)
     same &= participants.c.panel_signed | sa.literal(not who.panel_signed)
-    others = sa.select(participants.c.id).where(same, participants.c.id != who.id, _HAS_ANSWERED).limit(1)
+    others = sa.select(participants.c.id).where(same, participants.c.id != who.id, HAS_ANSWERED).limit(1)
     if who.panel_id is not None and connection.execute(others).first() is not None:
         exclude(connection, who.number, reason=SAME_ID, by=BY_ITSELF, at=at)

@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import (
     Boolean,
@@ -36,6 +36,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Row,
+    Select,
     String,
     Table,
     Text,
@@ -50,6 +52,10 @@ from fairwise.study.stages import Stage
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
+
+Query: TypeAlias = Select[*tuple[Any, ...]]
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""What a query of several tables returns: the types of its columns are not known."""
 
 # Moments, always in UTC.
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from fairwise.judgments import Answer
 from fairwise.store import active_assignment, answers
 from fairwise.store import active_assignment as laying_out
 from fairwise.store.engine import database_url, reading_engine
@@ -95,13 +94,14 @@ class ActiveAnswering(Answering):
 
 def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     """What is known once the new answer is kept."""
-    said = {laid.position: laid.answer for laid in upcoming.laid_out} | {upcoming.after: new.answer}
+    answered = {pair.position: pair.answer.answer for pair in upcoming.laid_out if pair.answer is not None}
+    answered[upcoming.after] = new.answer
     own = [
-        GivenAnswer("", laid.a, laid.b, answer)
-        for laid in upcoming.laid_out
-        if (answer := said[laid.position]) is not None
+        GivenAnswer("", pair.a, pair.b, answered[pair.position])
+        for pair in upcoming.laid_out
+        if pair.position in answered
     ]
-    everything = [(laid.a, laid.b) for laid in upcoming.laid_out]
+    everything = [(pair.a, pair.b) for pair in upcoming.laid_out]
     return Situation(upcoming.participant_number, upcoming.after + 1, own, everything)
 
 
@@ -162,10 +162,10 @@ class CommonModel:
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
             if found.learned_from <= answered < (1 + _GROWTH) * found.learned_from:
                 return found
-            rows = active_assignment.everything_said(connection)
+            rows = active_assignment.everyones_answers(connection)
         if len({number for number, *_ in rows}) < FEWEST_PARTICIPANTS:
             return found
-        said = [GivenAnswer(str(number), a, b, Answer(answer)) for number, a, b, answer in rows]
+        said = [GivenAnswer(str(number), a, b, answer) for number, a, b, answer in rows]
         chooser = self._nobody.learned(said)
         keep = partial(
             active_assignment.keep,

@@ -109,8 +109,8 @@ class Asking(ABC):
             except Unknown:  # a personal link that nobody has used
                 me = None
         closed = stands.state == "closed"
-        own = [] if me is None else await self._read(request, answers.listed)
-        result = closed and stands.result_shown and any(answer is not None for _, answer in own)
+        own = [] if me is None else await self._read(request, answers.appearances_of)
+        result = closed and stands.result_shown and any(pair.answer for pair in own)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._in(request).not_open(
             me, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here

@@ -103,8 +103,8 @@ class ParticipantPages(Asking):
             return await self._no_place(request)
         if who.stage != Stage.PAIRS:
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
-        given = await self._read(request, answers.listed)
-        open_pairs = [position for position, answer in given if answer is None]
+        pairs = await self._read(request, answers.appearances_of)
+        open_pairs = [pair.position for pair in pairs if pair.answer is None]
         return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
 
     # The pairs
@@ -116,19 +116,20 @@ class ParticipantPages(Asking):
         self, request: Request, *, saved: bool = False, problem: str | None = None, **typed: Any
     ) -> Response:
         position = request.path_params["position"]
-        shown = await self._read(request, answers.shown, position=position, places=self._settings.pairs)
-        if shown.answered == 0 and await self._lost_place(request):
+        places = self._settings.pairs
+        shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
+        if answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
         if shown.stage != Stage.PAIRS and not again:
             raise NotYet
         given = None
         if shown.answer is not None:
-            given = views.Given(shown.answer, shown.why, shown.confidence)
+            given = views.Given(shown.answer.answer, shown.answer.why, shown.answer.confidence)
         view = views.Pair(
             number=shown.position,
-            total=self._settings.pairs,
-            answered=shown.answered,
+            total=places,
+            answered=answered,
             a=self._edition(request).cards[shown.a],
             b=self._edition(request).cards[shown.b],
             given=given,
@@ -195,9 +196,10 @@ class ParticipantPages(Asking):
         return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
 
     async def _answered(self, request: Request) -> list[views.Answered]:
-        given = dict(await self._read(request, answers.listed))
+        pairs = {pair.position: pair.answer for pair in await self._read(request, answers.appearances_of)}
         places = range(1, self._settings.pairs + 1)
-        return [views.Answered(place, given.get(place), comes_later=place not in given) for place in places]
+        given = {place: one.answer for place, one in pairs.items() if one is not None}
+        return [views.Answered(place, given.get(place), comes_later=place not in pairs) for place in places]
 
     # The end
 
@@ -233,9 +235,9 @@ class ParticipantPages(Asking):
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
-        given = await self._read(request, answers.listed)
-        said = [f"{position} {answer}" for position, answer in given]
-        return len(given), self._keys.receipt([self._folder.fingerprint, who.number, *said])
+        pairs = await self._read(request, answers.appearances_of)
+        said = [f"{pair.position} {pair.answer and pair.answer.answer}" for pair in pairs]
+        return len(pairs), self._keys.receipt([self._folder.fingerprint, who.number, *said])
 
     async def _completion_code(self, request: Request, who: participants.Participant) -> str:
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]

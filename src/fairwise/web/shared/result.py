@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments.table import MEASURED_ONLY
-from fairwise.store.answers import judged
+from fairwise.store.answers import current_answers
 from fairwise.store.fit_files import Fitted
 from fairwise.web.shared.views import PairResult, PanelResult, Result
 
@@ -28,7 +28,7 @@ def result_of(
     finished_at: datetime | None = None,
 ) -> Result | None:
     """Return what the participant of a number is to see of a fit; None if the fit or their answers are not there."""
-    fitted, said = Fitted.of(study.path, job.id), judged(connection, number)
+    fitted, said = Fitted.of(study.path, job.id), current_answers(connection, number)
     if fitted is None or not said:
         return None
     summary, good, cards = fitted.summary, fitted.good, study.editions[language].cards
