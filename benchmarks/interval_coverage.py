@@ -212,7 +212,7 @@ def _notes(cells: list[Cell], of_alpha: list[Cell], failed: list[Cell]) -> str:
         f"is drawn from both, {_PANELS[0]:,} panels a cell, and {_PANELS[1]:,} where a share comes near a "
         "limit. The scores are those of priors alone, of a logistic regression, and of 0.3 and 0.2 times its "
         f"predictions, which break few judgments and very few; gamma = {GAMMA}. With mean_violation, mean_excess, "
-        "fairness_loss and share_kept that makes 16 shares for every entry below: percent of panels whose interval "
+        "fairness_loss and share_followed that makes 16 shares for every entry below: percent of panels whose interval "
         "held the truth, from the lowest to the highest of those that the audit does not mark, and how many it does. "
         f"It marks intervals from fewer than {LEAST_JUDGES} judges, or from fewer than {LEAST_PAIRS} pairs with a "
         "violation (or without "

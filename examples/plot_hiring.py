@@ -86,7 +86,7 @@ audits = {
 }
 for name, found in audits.items():
     values = found.overall.loc["value"]
-    print(f"{name:25} mean violation {values['mean_violation']:.3f}, judgments kept {values['share_kept']:.2f}")
+    print(f"{name:25} mean violation {values['mean_violation']:.3f}, judgments followed {values['share_followed']:.2f}")
 print(people.loc[[1, 393]].T.to_string())
 
 worst = audits["without judgments"].by_pair.nlargest(8, ["violation", "judges"])[["a", "b", "judges"]]

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 from sklearn.model_selection import cross_val_score
 
 from fairwise import PairwiseFairClassifier, frontier
-from fairwise.auditing import honoured_by_judge, honoured_by_pair, lorenz
+from fairwise.auditing import followed_by_judge, followed_by_pair, lorenz
 from fairwise.datasets import load_german_credit
 from fairwise.simulation import Roles, simulate_panel
 
@@ -89,9 +89,9 @@ dearest = model.prices_.nlargest(3, "price")
 print(dearest[["judge", "a", "b", "answer", "violation", "price"]].round(4).to_string(index=False))
 shown = ["checking_account", "duration_months", "amount_dm", "credit_history", "age"]
 print(people.loc[dearest[["a", "b"]].iloc[0], shown].T.to_string())
-print(honoured_by_judge(model.prices_).head(3).round(4).to_string())
+print(followed_by_judge(model.prices_).head(3).round(4).to_string())
 
-spread = lorenz(honoured_by_pair(model.prices_)["price"])
+spread = lorenz(followed_by_pair(model.prices_)["price"])
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 axes.plot(spread["share"], spread["total"], color="#2b5c8a")
 axes.plot([0, 1], [0, 1], color="#999999", linestyle=":")

@@ -112,7 +112,7 @@ def audited(fitted):
 before, after = audited(plain), audited(model)
 for name, found in (("network alone", before), ("with judgments", after)):
     values = found.overall.loc["value"]
-    print(f"{name:15} mean excess {values['mean_excess']:.4f}, judgments kept {values['share_kept']:.2f}")
+    print(f"{name:15} mean excess {values['mean_excess']:.4f}, judgments followed {values['share_followed']:.2f}")
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 bins = np.append(0, np.linspace(0.1, 1, 10) + 1e-6)  # what is violated by exactly γ is within it

@@ -86,7 +86,7 @@ def measured(model, given):
     return {
         "error": model.certificate_.error,
         "held_out_error": held_out_error(**given),
-        **{name: found.overall[name]["value"] for name in ("mean_violation", "mean_excess", "share_kept")},
+        **{name: found.overall[name]["value"] for name in ("mean_violation", "mean_excess", "share_followed")},
         "fpr_african_american": rates["African-American"],
         "fpr_caucasian": rates["Caucasian"],
         "fpr_gap": abs(rates["African-American"] - rates["Caucasian"]),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Said = Callable[..., Judgments]
 
 
-VALUES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_kept"]
+VALUES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_followed"]
 seeds = st.integers(0, 10_000)
 
 
@@ -99,7 +99,7 @@ def test_a_constant_violates_nothing(panel: Panel, seed: int, constant: float) -
     result = audit(scores * 0 + constant, judgments, 0.0, favorable_label=1)
     assert values(result) == [0, 0, 0, 0, 1]
     assert result.worst() == []
-    assert set(result.judgments["status"]) <= {"honoured", "asks nothing"}
+    assert set(result.judgments["status"]) <= {"followed", "asks nothing"}
 
 
 @settings(max_examples=30)
@@ -132,7 +132,7 @@ def test_an_answer_of_weight_two_is_the_answer_of_two_judges(said: Said) -> None
     more = ("u", 2, 3, "no_constraint")
     heavy = audit(scores, said(more, ("v", 1, 2, "same", 2.0)), 0.1)
     two = audit(scores, said(more, ("v", 1, 2, "same"), ("w", 1, 2, "same")), 0.1)
-    for name in ("mean_violation", "mean_excess", "share_kept"):
+    for name in ("mean_violation", "mean_excess", "share_followed"):
         assert heavy.overall[name]["value"] == pytest.approx(two.overall[name]["value"])
     assert heavy.by_pair["weight"].tolist() == two.by_pair["weight"].tolist()
 
@@ -161,11 +161,11 @@ def test_every_judge_is_there_and_every_answer_has_a_status() -> None:
         {"judge": "w", "a": 2, "b": 3, "answer": "no_constraint", "design": "uniform"},
     ]
     result = audit(pd.Series({1: 0.0, 2: 1.0, 3: 0.1}), Judgments(rows), 0.1)
-    assert result.judgments["status"].tolist() == ["given up", "honoured", "asks nothing"]
+    assert result.judgments["status"].tolist() == ["not followed", "followed", "asks nothing"]
     assert result.by_judge["judge"].tolist() == ["u", "v", "w"]
     assert result.by_judge["in_force"].tolist() == [2, 0, 0]
-    assert result.by_judge["given_up"].tolist() == [1, 0, 0]
-    assert result.by_judge["share_kept"].isna().tolist() == [False, True, True]
+    assert result.by_judge["not_followed"].tolist() == [1, 0, 0]
+    assert result.by_judge["share_followed"].isna().tolist() == [False, True, True]
 
 
 def test_the_judges_of_an_attribute_are_audited_as_if_alone(panel: Panel) -> None:
@@ -235,8 +235,8 @@ def test_it_agrees_with_the_learners_certificate_and_prices() -> None:
 
 def test_what_the_learner_keeps_to_its_tolerance_is_honoured(said: Said) -> None:
     judgments = said(("u", 1, 2, "same"))
-    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-7}), judgments, 0.1).judgments["status"].tolist() == ["honoured"]
-    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-6}), judgments, 0.1).judgments["status"].tolist() == ["given up"]
+    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-7}), judgments, 0.1).judgments["status"].tolist() == ["followed"]
+    assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-6}), judgments, 0.1).judgments["status"].tolist() == ["not followed"]
 
 
 GOOD_LABEL = pd.Series({"Williams": 0.5, "Blake": 0.8, "McEnroe": 0.9})
@@ -261,7 +261,7 @@ def test_half_and_seventy_percent_of_stakeholders_break_eta_007(said: Callable[.
     expected = (0.5 * 0.3 + 0.7 * 0.4) / 6
     assert result.overall["fairness_loss"]["value"] == pytest.approx(expected)
     assert result.overall["mean_excess"]["value"] == pytest.approx(expected)  # all judges saw the same pairs
-    assert result.overall["share_kept"]["value"] == 0.0
+    assert result.overall["share_followed"]["value"] == 0.0
 
 
 def test_where_the_label_is_bad_the_debt_turns_round(said: Callable[..., Judgments]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import subprocess
@@ -15,15 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairlearn.reductions import DemographicParity
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier
-from fairwise.auditing.frontier import Checkpoint
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.simulation import simulate_panel
@@ -79,12 +75,12 @@ def test_points_of_a_curve_are_what_single_fits_find(town: Town) -> None:
 
 def test_judgments_given_up_are_counted_and_the_most_expensive_listed(town: Town) -> None:
     etas = (0.0, 0.02, None)
-    curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_given_up=3)
+    curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_not_followed=3)
     asking = int((town.judgments.counted()["answer"] != "no_constraint").sum())
-    assert (curve["honoured"] + curve["given_up"]).tolist() == [asking] * len(etas)
-    assert curve["given_up"].iloc[0] == 0
-    for given_up, listed in zip(curve["given_up"], curve["judgments"], strict=True):
-        assert len(listed) == min(given_up, 3)
+    assert (curve["followed"] + curve["not_followed"]).tolist() == [asking] * len(etas)
+    assert curve["not_followed"].iloc[0] == 0
+    for not_followed, listed in zip(curve["not_followed"], curve["judgments"], strict=True):
+        assert len(listed) == min(not_followed, 3)
         assert all(one["violation"] > 0.1 for one in listed)
 
 
@@ -326,71 +322,3 @@ def wait_until(condition: Any, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
-
-
-CURVES: dict[str, list[dict[str, Any]]] = {
-    "ann": [{"error": 0.1, "kind": "exact"}],
-    "béa": [{"error": 1 / 3}, {"error": 0.25}],
-    "cy": [{"error": 0.0}],
-}
-
-
-def write(path: Path) -> None:
-    kept = Checkpoint(path, "asked")
-    for name, rows in CURVES.items():
-        kept.add(name, rows)
-
-
-def test_what_was_finished_is_found_again(tmp_path: Path) -> None:
-    write(tmp_path / "kept")
-    assert Checkpoint(tmp_path / "kept", "asked").finished == CURVES
-
-
-def test_numbers_that_are_not_there_stay_so(tmp_path: Path) -> None:
-    Checkpoint(tmp_path / "kept", "asked").add("ann", [{"lower_bound": float("nan")}])
-    assert math.isnan(Checkpoint(tmp_path / "kept", "asked").finished["ann"][0]["lower_bound"])
-
-
-@given(share=st.floats(0, 1))
-def test_cut_anywhere_only_whole_curves_remain_and_the_rest_can_be_added(
-    tmp_path_factory: pytest.TempPathFactory, share: float
-) -> None:
-    path = tmp_path_factory.mktemp("cut") / "kept"
-    write(path)
-    content = path.read_bytes()
-    path.write_bytes(content[: round(share * len(content))])
-    kept = Checkpoint(path, "asked")
-    names = list(CURVES)[: len(kept.finished)]
-    assert kept.finished == {name: CURVES[name] for name in names}
-    for name in list(CURVES)[len(names) :]:
-        kept.add(name, CURVES[name])
-    assert path.read_bytes() == content
-    assert Checkpoint(path, "asked").finished == CURVES
-
-
-def test_a_damaged_line_is_not_believed(tmp_path: Path) -> None:
-    write(tmp_path / "kept")
-    content = (tmp_path / "kept").read_bytes()
-    (tmp_path / "kept").write_bytes(content.replace(b"0.25", b"0.26"))
-    assert list(Checkpoint(tmp_path / "kept", "asked").finished) == ["ann"]
-
-
-def test_another_run_is_refused_and_kept(tmp_path: Path) -> None:
-    write(tmp_path / "kept")
-    before = (tmp_path / "kept").read_bytes()
-    with pytest.raises(InputError, match="another run"):
-        Checkpoint(tmp_path / "kept", "something else")
-    assert (tmp_path / "kept").read_bytes() == before
-
-
-def test_a_file_of_something_else_is_not_touched(tmp_path: Path) -> None:
-    for content in (b"judge,a,b,answer\n" * 50, b"\x89PNG\r\n" + bytes(range(256))):
-        (tmp_path / "mine").write_bytes(content)
-        with pytest.raises(InputError, match="not a file of finished curves"):
-            Checkpoint(tmp_path / "mine", "asked")
-        assert (tmp_path / "mine").read_bytes() == content
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        Checkpoint(tmp_path / "nowhere" / "kept", "asked")

@@ -79,7 +79,7 @@ def test_a_model_that_ignores_training_is_measured_right(
     assert first["answers"] == len(left)
     assert first["mean_violation"] == pytest.approx(gaps.mean())
     assert first["mean_excess"] == pytest.approx(np.maximum(gaps - 0.1, 0).mean() / 2)
-    assert first["share_kept"] == pytest.approx((gaps <= 0.1).mean())
+    assert first["share_followed"] == pytest.approx((gaps <= 0.1).mean())
     mean = result.by_split[result.by_split["part"] == "held out"]["mean_violation"].mean()
     line = result.overall.loc["mean_violation"]
     assert line["held_out"] == pytest.approx(mean)
@@ -170,13 +170,13 @@ def test_ordered_answers_take_the_models_own_direction(people: pd.DataFrame, out
     with pytest.raises(InputError, match="give favorable_label=0 or 1"):
         held_out(Given(), people, outcome, judgments)
     bad, good = (
-        held_out(Given(), people, outcome, judgments, favorable_label=label).overall["held_out"]["share_kept"]
+        held_out(Given(), people, outcome, judgments, favorable_label=label).overall["held_out"]["share_followed"]
         for label in (1, 0)
     )
     assert bad < 0.5
     assert good == 1.0
     words = outcome.map({0: "no", 1: "yes"})
-    assert held_out(Given(), people, words, judgments, favorable_label="no").overall["held_out"]["share_kept"] == 1
+    assert held_out(Given(), people, words, judgments, favorable_label="no").overall["held_out"]["share_followed"] == 1
 
 
 def test_fit_params_are_split_along(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments) -> None:

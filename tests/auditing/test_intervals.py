@@ -116,7 +116,7 @@ def test_where_violations_are_rare_the_interval_is_marked_and_not_too_short(own:
         truth = population.truth * averages.denominator.sum(axis=0) / averages.whole()
         held += (found.low <= truth) & (truth <= found.high)
         marked += ~found.covered
-    rare = [AVERAGES.index(name) for name in ("mean_excess", "fairness_loss", "share_kept")]
+    rare = [AVERAGES.index(name) for name in ("mean_excess", "fairness_loss", "share_followed")]
     assert (held / (N_PANELS // 2) > 0.85).all()
     assert (marked[rare] > 0.9 * (N_PANELS // 2)).all()
 
@@ -207,8 +207,8 @@ def test_where_nothing_is_broken_there_may_still_be_something(n_judges: int, n_p
     units = min(n_judges, n_pairs)
     assert overall["mean_violation"].tolist()[:2] == [0, 0]
     assert (1 - overall["mean_violation"]["high"]) ** units == pytest.approx(0.025)
-    assert overall["share_kept"]["low"] ** units == pytest.approx(0.025)
-    assert overall["share_kept"]["high"] == 1
+    assert overall["share_followed"]["low"] ** units == pytest.approx(0.025)
+    assert overall["share_followed"]["high"] == 1
     assert not overall.loc["covered", list(AVERAGES)].any()
 
 
@@ -236,8 +236,8 @@ def test_few_judges_or_few_broken_pairs_are_marked_in_the_table_and_in_words() -
         (LEAST_JUDGES, LEAST_PAIRS - 1, False),
     ]:
         marks, by_attribute, text = result(n_judges, n_broken)
-        assert bool(marks["share_kept"]) is covered
-        assert by_attribute["share_kept_covered"].tolist() == [covered]
+        assert bool(marks["share_followed"]) is covered
+        assert by_attribute["share_followed_covered"].tolist() == [covered]
         assert (" *" in text) is not covered
         assert ("* a rough guide only: fewer than 5 judges, or fewer than 10 pairs" in text) is not covered
 

@@ -1,6 +1,8 @@
-"""What was honoured and what it cost, how unevenly, and the inequality between a price and the real saving."""
+"""What was followed and what it cost, how unevenly, and the inequality between a price and the real saving."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,8 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import (
     audit,
     error_without_dearest,
+    followed_by_judge,
+    followed_by_pair,
     honoured_by_judge,
     honoured_by_pair,
     lorenz,
@@ -47,20 +51,20 @@ def test_sums_are_complete(model: PairwiseFairClassifier) -> None:
     total = model.prices_["price"].sum()
     assert total > 0
     assert price_by_person(model.prices_).sum() == pytest.approx(2 * total)
-    for table in (honoured_by_judge(model.prices_), honoured_by_pair(model.prices_)):
+    for table in (followed_by_judge(model.prices_), followed_by_pair(model.prices_)):
         assert table["price"].sum() == pytest.approx(total)
         assert table["price"].is_monotonic_decreasing
-        assert table[["honoured", "given_up", "asks_nothing"]].to_numpy().sum() == len(model.prices_)
+        assert table[["followed", "not_followed", "asks_nothing"]].to_numpy().sum() == len(model.prices_)
 
 
 def test_what_was_honoured_is_what_an_audit_finds(model: PairwiseFairClassifier, judgments: Judgments) -> None:
     scores = pd.Series(model.predict_proba(PEOPLE)[:, 1], index=PEOPLE.index)
     found = audit(scores, judgments, model.gamma, favorable_label=1)
-    columns = ["pairs", "honoured", "given_up", "mean_excess"]
-    by_judge = honoured_by_judge(model.prices_).sort_index()
+    columns = ["pairs", "followed", "not_followed", "mean_excess"]
+    by_judge = followed_by_judge(model.prices_).sort_index()
     pd.testing.assert_frame_equal(by_judge[columns], found.by_judge.set_index("judge")[columns])
     by_pair = found.by_pair.set_index([found.by_pair[["a", "b"]].min(axis=1), found.by_pair[["a", "b"]].max(axis=1)])
-    ours = honoured_by_pair(model.prices_)
+    ours = followed_by_pair(model.prices_)
     assert len(ours) == len(by_pair)
     for pair, excess in ours["excess"].items():
         assert isinstance(pair, tuple)
@@ -103,24 +107,35 @@ def test_a_lorenz_curve_runs_from_nothing_to_everything_and_bends_one_way() -> N
 
 def test_sides_do_not_matter() -> None:
     prices = pd.DataFrame({"a": [1, 2], "b": [2, 1], "price": [0.1, 0.2], "violation": [0.3, 0.4]})
-    prices = prices.assign(judge=["u", "v"], excess=[0.2, 0.3], status=["honoured", "given up"])
-    found = honoured_by_pair(prices)
+    prices = prices.assign(judge=["u", "v"], excess=[0.2, 0.3], status=["followed", "not followed"])
+    found = followed_by_pair(prices)
     assert found.index.tolist() == [(1, 2)]
     assert found.iloc[0].to_dict() == pytest.approx(
-        {"honoured": 1, "given_up": 1, "asks_nothing": 0, "violation": 0.4, "excess": 0.3, "price": 0.3}
+        {"followed": 1, "not_followed": 1, "asks_nothing": 0, "violation": 0.4, "excess": 0.3, "price": 0.3}
     )
 
 
 def test_a_pair_answered_in_two_rounds_counts_once_for_its_judge() -> None:
     prices = pd.DataFrame({"judge": ["u", "u"], "a": [1, 2], "b": [2, 1], "price": [0.1, 0.1], "violation": 1.0})
-    prices = prices.assign(excess=[1.0, 1.0], status="given up")
-    found = honoured_by_judge(prices)
-    assert found[["pairs", "given_up", "excess", "mean_excess"]].to_numpy().tolist() == [[1, 2, 1.0, 0.5]]
+    prices = prices.assign(excess=[1.0, 1.0], status="not followed")
+    found = followed_by_judge(prices)
+    assert found[["pairs", "not_followed", "excess", "mean_excess"]].to_numpy().tolist() == [[1, 2, 1.0, 0.5]]
     assert found["price"].tolist() == pytest.approx([0.2])
 
 
 def test_without_judgments_the_tables_are_empty_but_have_their_columns() -> None:
     nothing = PairwiseFairClassifier("tree").fit(PEOPLE, OUTCOME).prices_
-    assert {"honoured", "given_up", "excess", "price"} <= set(honoured_by_judge(nothing).columns)
-    assert {"honoured", "given_up", "excess", "price"} <= set(honoured_by_pair(nothing).columns)
-    assert len(honoured_by_judge(nothing)) == len(honoured_by_pair(nothing)) == 0
+    assert {"followed", "not_followed", "excess", "price"} <= set(followed_by_judge(nothing).columns)
+    assert {"followed", "not_followed", "excess", "price"} <= set(followed_by_pair(nothing).columns)
+    assert len(followed_by_judge(nothing)) == len(followed_by_pair(nothing)) == 0
+
+
+@pytest.mark.parametrize(("old", "new"), [(honoured_by_judge, followed_by_judge), (honoured_by_pair, followed_by_pair)])
+def test_names_of_version_0_1_still_work_and_say_the_new_one(
+    old: Callable[[pd.DataFrame], pd.DataFrame],
+    new: Callable[[pd.DataFrame], pd.DataFrame],
+    model: PairwiseFairClassifier,
+) -> None:
+    with pytest.warns(FutureWarning, match=f"is now {new.__name__}"):
+        renamed = old(model.prices_)
+    pd.testing.assert_frame_equal(renamed, new(model.prices_))

@@ -37,7 +37,7 @@ def test_gamma_decides_only_what_is_let_pass() -> None:
     assert [Treatment(*two, gamma).violation for gamma in (0.0, 0.1, 0.3)] == pytest.approx([0.12] * 3)
     assert [Treatment(*two, gamma).excess for gamma in (0.0, 0.1, 0.3)] == pytest.approx([0.12, 0.02, 0.0])
     statuses = [Treatment(*two, gamma).status for gamma in (0.0, 0.1, 0.12, 0.3)]
-    assert statuses == [Status.GIVEN_UP, Status.GIVEN_UP, Status.NEARLY, Status.NEARLY]
+    assert statuses == [Status.NOT_FOLLOWED, Status.NOT_FOLLOWED, Status.NEARLY, Status.NEARLY]
     assert Treatment(Answer.SAME, 0.4, 0.4, 0.0).status == Status.KEPT
 
 
@@ -62,8 +62,8 @@ def test_a_judgment_is_followed_up_to_gamma_and_the_precision_of_a_fit() -> None
     answer = np.array(["same", "a_at_least_b", "b_at_least_a", "same", "no_constraint"], dtype=object)
     violations = np.array([0.0, 0.1 + 5e-7, 0.1 + 5e-6, 1.0, 0.0])
     status = status_of(answer, violations, 0.1)
-    assert status.tolist() == ["honoured", "honoured", "given up", "given up", "asks nothing"]
-    assert status_counts(status) == {"honoured": 2, "given_up": 2, "asks_nothing": 1}
+    assert status.tolist() == ["followed", "followed", "not followed", "not followed", "asks nothing"]
+    assert status_counts(status) == {"followed": 2, "not_followed": 2, "asks_nothing": 1}
 
 
 def test_numbers_and_arrays_are_measured_alike() -> None:

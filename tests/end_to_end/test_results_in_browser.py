@@ -79,7 +79,7 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
         marker.press("ArrowRight")
         assert "η = 0.02" in seen_point(page)
         assert marker_is_on(page, 2)
-        assert marker.get_attribute("aria-valuetext") == "Budget 0.02: 26.0 % wrong, 7 given up"
+        assert marker.get_attribute("aria-valuetext") == "Allowance 0.02: 26.0 % wrong, 7 not followed"
         assert page.locator("section[data-point]:not([hidden]) tbody tr").count() == 7
         is_accessible(page)
         page.locator(".frontier a .reach").nth(3).click()

@@ -58,7 +58,7 @@ def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     assert summary["certificate"]["lower_bound"] == pytest.approx(by_hand.certificate_.lower_bound)
     assert (summary["judges"], summary["answers"], summary["people"]) == (8, 96, 80)
     status = by_hand.prices_["status"].value_counts()
-    assert (summary["honoured"], summary["given_up"]) == (status["honoured"], status["given up"])
+    assert (summary["followed"], summary["not_followed"]) == (status["followed"], status["not followed"])
     plain = PairwiseFairClassifier("tree").fit(people, outcome)
     assert summary["error_without_judgments"] == pytest.approx(plain.certificate_.error)
     scores = pd.read_parquet(home / SCORES).set_index("id")["good"]
@@ -74,7 +74,7 @@ def test_the_frontier_goes_from_all_kept_to_nothing_gained(panel: Panel, job: Jo
     assert etas == sorted(etas)
     assert 0.01 in etas
     assert len(etas) == 12
-    assert (points[0]["eta"], points[0]["given_up"], points[0]["judgments"]) == (0.0, 0, [])
+    assert (points[0]["eta"], points[0]["not_followed"], points[0]["judgments"]) == (0.0, 0, [])
     assert points[-1]["error"] == pytest.approx(summary["error_without_judgments"], abs=1e-3)
     own = points[etas.index(0.01)]
     assert own["error"] == pytest.approx(summary["certificate"]["error"], abs=1e-4)
@@ -82,8 +82,8 @@ def test_the_frontier_goes_from_all_kept_to_nothing_gained(panel: Panel, job: Jo
     assert all(slope <= 1e-9 for slope in slopes), "more room, less error"
     assert all(later >= earlier - 1e-6 for earlier, later in pairwise(slopes)), "convex"
     for point in points:
-        assert point["honoured"] + point["given_up"] == points[0]["honoured"]
-        assert len(point["judgments"]) == min(point["given_up"], 50)
+        assert point["followed"] + point["not_followed"] == points[0]["followed"]
+        assert len(point["judgments"]) == min(point["not_followed"], 50)
         assert all(one["violation"] > 0.1 for one in point["judgments"])
         assert point["error"] >= point["lower_bound"] - 1e-9
 

@@ -86,25 +86,25 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     assert place is not None, "the fit is always on its frontier"
     assert sum(point.own for point in fitted.frontier) == 1
     own, summary = fitted.frontier[place], fitted.summary
-    for name in ("error", "max_violation", "honoured", "given_up"):
+    for name in ("error", "max_violation", "followed", "not_followed"):
         assert getattr(own, name) == getattr(summary, name), name
-    assert len(own.judgments) == min(own.given_up, 50)
+    assert len(own.judgments) == min(own.not_followed, 50)
 
     files = job_folder(tmp_path, 1)
     model = PairwiseFairClassifier.load(files / MODEL, prices=files / PRICES)
     counts = status_counts(model.prices_["status"])
-    assert (summary.honoured, summary.given_up) == (counts["honoured"], counts["given_up"])
+    assert (summary.followed, summary.not_followed) == (counts["followed"], counts["not_followed"])
     # What participants are told rests on the scores of the same model.
     good, said = fitted.good, data.judgments.counted()
     told = [
         Treatment(Answer(answer), good[a], good[b], summary.gamma).status
         for a, b, answer in said[["a", "b", "answer"]].itertuples(index=False, name=None)
     ]
-    assert told.count(Status.GIVEN_UP) == summary.given_up
-    assert told.count(Status.KEPT) + told.count(Status.NEARLY) == summary.honoured
+    assert told.count(Status.NOT_FOLLOWED) == summary.not_followed
+    assert told.count(Status.KEPT) + told.count(Status.NEARLY) == summary.followed
     # And so does the report.
     report = (tmp_path / "jobs" / "1" / "report.html").read_text(encoding="utf-8")
-    assert f"are honoured ({summary.honoured} of {summary.asked})" in report
+    assert f"are followed ({summary.followed} of {summary.asked})" in report
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
     errors = [point.error for point in fitted.frontier if not point.own]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))

@@ -99,4 +99,4 @@ def test_a_model_with_such_a_budget_can_be_saved(town: Town, judgments: Judgment
     again = PairwiseFairClassifier.load(files[0], prices=files[1])
     assert again.judge_budgets == limits
     pd.testing.assert_frame_equal(again.prices_, model.prices_)
-    assert {"honoured", "given up"} == set(again.prices_["status"])
+    assert {"followed", "not followed"} == set(again.prices_["status"])

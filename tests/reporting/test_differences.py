@@ -58,15 +58,15 @@ def test_pairs_and_groups(complete: Findings) -> None:
     page = text_of(render(complete))
     cards = re.findall(r'<li class="card">.*?</table>', page)
     assert len(cards) == len(complete.dearest)
-    given_up = 0
+    not_followed = 0
     for card in cards:
         chances = re.search(r"<tfoot>.*?<td>([\d.]+) %</td><td>([\d.]+) %</td>", card)
         broken = re.search(r"broken by ([\d.]+) percentage", card)
         assert chances is not None
         if broken is not None:
-            given_up += 1
+            not_followed += 1
             assert Decimal(broken[1]) == abs(Decimal(chances[1]) - Decimal(chances[2]))
-    assert given_up
+    assert not_followed
     tables = re.findall(r"<caption>Rates by .*?</table>", page)
     assert tables
     for table in tables:

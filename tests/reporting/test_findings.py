@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairwise import PairwiseFairClassifier
-from fairwise.auditing import honoured_by_pair
+from fairwise.auditing import followed_by_pair
 from fairwise.auditing.prices import expensive_pairs
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
@@ -91,10 +91,10 @@ def test_the_most_expensive_pairs_come_first_with_both_people(complete: Findings
 def test_answers_are_told_as_seen_from_the_first_person() -> None:
     rows = [("ann", 1, 3, "a_at_least_b", 0.2), ("bea", 3, 1, "a_at_least_b", 0.1), ("cal", 3, 1, "same", 0.0)]
     prices = pd.DataFrame(rows, columns=pd.Index(["judge", "a", "b", "answer", "price"]))
-    prices = prices.assign(violation=0.5, excess=0.4, status="given up")
+    prices = prices.assign(violation=0.5, excess=0.4, status="not followed")
     by_pair = pd.DataFrame({"a": [3], "b": [1], "favorable_a": [0.75], "favorable_b": [0.25]})
     people = pd.DataFrame({"age": [20, 30]}, index=pd.Index(["1", "3"]))  # ids as text are the same people
-    (pair,) = expensive_pairs(honoured_by_pair(prices), prices, by_pair, people, 5)
+    (pair,) = expensive_pairs(followed_by_pair(prices), prices, by_pair, people, 5)
     told = {str(answer): judges for answer, judges in pair.said}
     assert told == {"a_at_least_b": ("ann",), "b_at_least_a": ("bea",), "same": ("cal",)}
     assert (pair.a, pair.b, pair.gets_a, pair.gets_b) == ("1", "3", 0.25, 0.75)
@@ -172,7 +172,7 @@ class TestCurve:
 
 
 def test_rounding_of_a_solver_is_nobodys_disappointment(study: dict[str, Any]) -> None:
-    """With eta = 0 all is honoured, to a precision; what is left over has no curve."""
+    """With eta = 0 all is followed, to a precision; what is left over has no curve."""
     people, outcome, judgments = study["people"], study["outcome"], study["judgments"]
     model = PairwiseFairClassifier("tree", gamma=0.3, eta=0.0, favorable_label=0, max_depth=1)
     result = findings(model.fit(people, outcome, judgments=judgments), people, judgments)

@@ -141,7 +141,8 @@ def test_numbers_are_those_of_the_model(complete: Findings, page: Page, study: d
 def test_intervals_that_are_not_covered_are_marked(complete: Findings, page: Page) -> None:
     kinds = complete.audit.by_attribute
     marked = sum(
-        int((kinds[f"{name}_low"].notna() & ~kinds[f"{name}_covered"]).sum()) for name in ("share_kept", "mean_excess")
+        int((kinds[f"{name}_low"].notna() & ~kinds[f"{name}_covered"]).sum())
+        for name in ("share_followed", "mean_excess")
     )
     assert marked > 0
     assert page.text.count(" *") == marked

@@ -52,9 +52,9 @@ DEFENCES = (
     one("nothing from elsewhere is loaded", "security/test_pages.py::test_every_page_keeps_frames_and_foreign_scripts_out",
         "web/shared/security.py", "default-src 'none'; style-src", "default-src *; style-src"),
     one("participants' pages are escaped", "web/participant/test_safety.py::test_every_text_is_escaped",
-        "web/shared/templating.py", "autoescape=True", "autoescape=False"),
+        "templates.py", "autoescape=html", "autoescape=False"),
     one("the console's pages are escaped", "security/test_pages.py::test_nothing_that_anybody_wrote_acts_on_any_page",
-        "web/shared/templating.py", "autoescape=True", "autoescape=False"),
+        "templates.py", "autoescape=html", "autoescape=False"),
     one("reports are escaped", "reporting/test_page.py::test_text_of_others_is_text",
         "reporting/page.py", "autoescape=True,", "autoescape=False,"),
     Defence("Markdown is sanitised", "study/test_texts.py", (

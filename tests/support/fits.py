@@ -40,7 +40,9 @@ def wanted(**changes: Any) -> dict[str, Any]:
     return FitChoices.checked({**basic, **changes}).model_dump(mode="json")
 
 
-def point(eta: float, error: float, given_up: list[dict[str, Any]], asked: int = 20, **changes: Any) -> dict[str, Any]:
+def point(
+    eta: float, error: float, not_followed: list[dict[str, Any]], asked: int = 20, **changes: Any
+) -> dict[str, Any]:
     """One point of a frontier."""
     return {
         "gamma": 0.1,
@@ -50,15 +52,15 @@ def point(eta: float, error: float, given_up: list[dict[str, Any]], asked: int =
         "kind": "exact",
         "mean_excess": eta,
         "mean_violation": 0.1,
-        "max_violation": max((one["violation"] for one in given_up), default=0.1),
-        "honoured": asked - len(given_up),
-        "given_up": len(given_up),
-        "judgments": given_up,
+        "max_violation": max((one["violation"] for one in not_followed), default=0.1),
+        "followed": asked - len(not_followed),
+        "not_followed": len(not_followed),
+        "judgments": not_followed,
         **changes,
     }
 
 
-def given_up(people: list[str], count: int) -> list[dict[str, Any]]:
+def not_followed(people: list[str], count: int) -> list[dict[str, Any]]:
     """Some judgments that a model does not follow."""
     return [
         {
@@ -90,7 +92,7 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
     folder.mkdir(parents=True)
     people = list(good)
     curve = (0.0, 0.31, 0), (0.01, 0.28, 3), (0.02, 0.26, 7), (0.04, 0.245, 24), (0.08, 0.24, 30)
-    points = changes.pop("points", [point(eta, error, given_up(people, n), asked=40) for eta, error, n in curve])
+    points = changes.pop("points", [point(eta, error, not_followed(people, n), asked=40) for eta, error, n in curve])
     own = points[0] = {**points[0], "own": True}
     certificate = {
         "kind": "exact",
@@ -110,8 +112,8 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
         "error_without_judgments": 0.24,
         "error_of_guessing": 0.5,
         "held_out": {"error": 0.33, "training": 0.3, "low": 0.31, "high": 0.35, "splits": 3},
-        "honoured": own["honoured"],
-        "given_up": own["given_up"],
+        "followed": own["followed"],
+        "not_followed": own["not_followed"],
         "asks_nothing": 10,
         "group_rules": [],
         "labels": ["outcome-0-never", "outcome-1-never"],

@@ -24,7 +24,7 @@ from fairwise.judgments import (
 
 EVEN, STEPS, SURE = [0.5] * 4, [0.0, 0.25, 0.5, 1.0], [0.0, 0.0, 1.0, 1.0]
 ALIKE, ROOT = said(("u", 0, 3, "same"), ("v", 1, 2, "same")), 0.025**0.5
-AVERAGES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_kept"]
+AVERAGES = ["max_violation", "mean_violation", "mean_excess", "fairness_loss", "share_followed"]
 
 
 def audited(scores: Any, judgments: Judgments, row: str = "value", **more: Any) -> Any:

@@ -16,8 +16,8 @@ from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, 
 from fairwise import Judgments, PairwiseFairClassifier, frontier, promise
 from fairwise.auditing import (
     error_without_dearest,
+    followed_by_judge,
     held_out,
-    honoured_by_judge,
     judge_correlation,
     lorenz,
     plan,
@@ -210,7 +210,7 @@ CASES += [
     Case("price of a pair is a quarter", lambda: fitted(ENDS).prices_["price"], [0.25]),
     Case("price of a pair asked twice is shared", lambda: fitted(TWO).prices_["price"], [0.125, 0.125]),
     Case("price by person", lambda: price_by_person(fitted(ENDS).prices_), [0.25, 0.25]),
-    Case("prices of nobody", lambda: len(honoured_by_judge(fitted(NOTHING).prices_)), 0),
+    Case("prices of nobody", lambda: len(followed_by_judge(fitted(NOTHING).prices_)), 0),
     Case(
         "saved by giving up nothing",
         lambda: removal_saving(fitted(FREE), FOUR, list(HALVES), FREE)["saving"],

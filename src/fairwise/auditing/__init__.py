@@ -6,6 +6,8 @@ from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,
+    followed_by_judge,
+    followed_by_pair,
     honoured_by_judge,
     honoured_by_pair,
     lorenz,
@@ -21,6 +23,8 @@ __all__ = [
     "audit",
     "error_without_dearest",
     "expected_accuracy",
+    "followed_by_judge",
+    "followed_by_pair",
     "frontier",
     "held_out",
     "honoured_by_judge",

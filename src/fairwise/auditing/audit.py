@@ -43,9 +43,9 @@ class Audit:
     ----------
     overall : DataFrame
         Rows value, low, high and covered; columns max_violation, mean_violation, mean_excess, fairness_loss,
-        share_kept, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about as
-        often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10) with
-        a violation or without one; the interval is then a rough guide.
+        share_followed, and counts (which have a value only). ``covered`` is 1 where the interval holds the truth about
+        as often as ``confidence`` says, and 0 where there are too few judges (under 5), or too few pairs (under 10)
+        with a violation or without one; the interval is then a rough guide.
     by_judge : DataFrame
         One line per judge.
     by_pair : DataFrame
@@ -56,7 +56,7 @@ class Audit:
     by_group, group_gaps : DataFrame or None
         Rates of each group of people, and the largest difference between two groups; None without ``groups``.
     judgments : DataFrame
-        One line per answer that counts: violation, excess, and status (honoured, given up or asks nothing).
+        One line per answer that counts: violation, excess, and status (followed, not followed or asks nothing).
     classes
         The two labels; scores are probabilities of the second.
     selection_probability : {"ignored", "not given"}
@@ -116,7 +116,7 @@ def audit(
     judgments : Judgments
         What people said.
     gamma : float
-        By how much probabilities may differ against a judgment before it counts as given up.
+        By how much probabilities may differ against a judgment before it counts as not followed.
     favorable_label : optional
         The good outcome's label, 0 or 1 or one of ``classes``; needed as soon as an answer is ordered.
     classes : optional
@@ -200,7 +200,7 @@ def _overall(measured: Measured, averages: AnswerMeans, n_people: int, ends: Int
         "pairs": int(measured.pair.max(initial=-1)) + 1,
         "people": n_people,
         "in_force": int(measured.asks.sum()),
-        "given_up": int((measured.asks & ~measured.honoured).sum()),
+        "not_followed": int((measured.asks & ~measured.followed).sum()),
         **{str(answer): int(said.get(answer, 0)) for answer in Answer},
     }
     frame = pd.DataFrame(
@@ -227,7 +227,7 @@ _LINES = {
     "mean_violation": "Mean violation of 'same'",
     "mean_excess": "Mean excess over gamma",
     "fairness_loss": "Fairness loss (the paper's)",
-    "share_kept": "Judgments kept within gamma",
+    "share_followed": "Judgments followed",
 }
 
 NOT_COVERED = (
@@ -260,11 +260,11 @@ def _sentence(line: Mapping[Any, Any]) -> str:
 def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
     """A few lines for reading."""
     value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
-    counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "given_up")}
+    counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "not_followed")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
     lines = [
         f"{counts['answers']} answers of {counts['judges']} judges about {about}",
-        f"{counts['in_force']} ask for something; {counts['given_up']} of these are broken by more than {gamma:g}",
+        f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]
     marked = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,17 +49,28 @@ class Curves:
     sensitive_features: Any
     groups: pd.Series | None
     start: Classifiers | None
-    n_given_up: int | None
+    n_not_followed: int | None
 
     def solve(
-        self, judges: list[Any], n_jobs: int, progress: Callable[[int], None], client: Any
+        self,
+        judges: list[Any],
+        n_jobs: int,
+        progress: Callable[[int], None],
+        client: Any,
+        keep: Callable[[Classifiers], None] | None = None,
     ) -> Iterator[tuple[Any, Rows]]:
-        """Each judge (None: the panel) with the curve, as they are finished."""
+        """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
+
+        def step(found: Classifiers | None) -> None:
+            if keep is not None and found is not None:
+                keep(found)
+            progress(1)
+
         start = self.start
         if start is None and self.settings["solver"] == "column-generation" and judges and judges != [None]:
             start = self._seeds()
         if client is None and (len(judges) == 1 or n_jobs == 1):
-            yield from ((judge, self._curve(judge, start, partial(progress, 1))[1]) for judge in judges)
+            yield from ((judge, self._curve(judge, start, step)[1]) for judge in judges)
             return
         # Games against the regression oracle are compiled and over before a process would have started.
         quick = self.settings["estimator"] == "linear-regression" and self.settings["solver"] == "no-regret"
@@ -73,7 +83,7 @@ class Curves:
                 yield judge, rows
 
     def _curve(
-        self, judge: Any, start: Classifiers | None, step: Callable[[], None] = lambda: None
+        self, judge: Any, start: Classifiers | None, step: Callable[[Classifiers | None], None] = lambda _found: None
     ) -> tuple[Any, Rows]:
         """Solve one curve, on one thread: the same numbers for any number of workers."""
         with threadpool_limits(1):
@@ -82,7 +92,7 @@ class Curves:
             return judge, [
                 {
                     "judge": PANEL if judge is None else judge,
-                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_given_up),
+                    **_row(prepared, solution, point, self.settings, self._n_people, self.n_not_followed),
                     **self._group_rates(prepared, solution),
                 }
                 for point, solution in zip(self.points, solutions, strict=True)
@@ -131,7 +141,7 @@ def solve_large(
     points: Points,
     settings: dict[str, Any],
     judges: Sequence[Any],
-    n_given_up: int | None,
+    n_not_followed: int | None,
     client: Any = None,
 ) -> Rows:
     """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
@@ -143,7 +153,7 @@ def solve_large(
     rows = []
     for judge, rules, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
         for point, (solution, count) in zip(points, counted, strict=True):
-            row = _row(rules, solution, point, settings, summary.n_rows, n_given_up)
+            row = _row(rules, solution, point, settings, summary.n_rows, n_not_followed)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
                     rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
@@ -158,11 +168,11 @@ def _row(
     point: tuple[float, float | None],
     settings: dict[str, Any],
     n_people: float,
-    n_given_up: int | None,
+    n_not_followed: int | None,
 ) -> dict[str, Any]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(rules, solution)
     certificate = measured.certificate(*point, settings["weighting"])
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}
-    return row if n_given_up is None else row | followed_row(measured.prices(point[0]), n_given_up)
+    return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Literal
-from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, checksum_of_settings, checksum_of_tables
-from fairwise.constraints.violations import GIVEN_UP, status_counts
+from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from fairwise.auditing.curves import Curves, Rows
     from fairwise.learning.estimator import PairwiseFairClassifier
@@ -50,7 +48,7 @@ def frontier(
     sensitive_features: Any = None,
     groups: Any = None,
     start: PairwiseFairClassifier | None = None,
-    n_given_up: int | None = None,
+    n_not_followed: int | None = None,
     client: Any = None,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -66,15 +64,17 @@ def frontier(
     n_jobs
         How many curves at once. The numbers are the same for any.
     checkpoint
-        A file that keeps finished curves: called again with it and the same arguments, the run goes on.
+        A file that keeps finished curves, and of the panel's own what was found for each point: called again with it
+        and the same arguments, the run goes on where it was cut short. Judges' curves have the same numbers then, the
+        panel's the same to ``tol``.
     progress
         Called with the number of points done and in all.
     groups
         A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
     start
         A model of the same people and settings, with whose classifiers the search for each curve begins.
-    n_given_up
-        Adds how many judgments are ``honoured`` and ``given_up`` at each point, and in ``judgments`` so many of the
+    n_not_followed
+        Adds how many judgments are ``followed`` and ``not_followed`` at each point, and in ``judgments`` so many of the
         latter as records, the most expensive first.
     client
         That of a dask cluster: its workers trace the curves, or share the passes over a table that is read in blocks.
@@ -90,6 +90,7 @@ def frontier(
     each curve falls and is convex by construction (see :func:`~fairwise.learning.solvers.dispatch.solve_curve`).
     """
     # To audit scores needs none of this, and scikit-learn and the compiler take a second to load.
+    from fairwise.auditing.checkpoint import Checkpoint
     from fairwise.auditing.curves import Curves, solve_large
     from fairwise.learning.inputs import group_labels
 
@@ -108,7 +109,7 @@ def frontier(
         }
         for name in (name for name, value in in_memory.items() if value is not None):
             raise InputError(f"{name}= needs the whole table in memory (groups: LargeTable(..., groups='column')).")
-        rows = solve_large(large, judgments, points, checked, judges, n_given_up, client)
+        rows = solve_large(large, judgments, points, checked, judges, n_not_followed, client)
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
@@ -116,13 +117,16 @@ def frontier(
         *(people, outcome, judgments, checked, points, sample_weight, sensitive_features),
         groups=None if groups is None else group_labels(groups, _index(people), "groups"),
         start=None if start is None else start.classifiers_,
-        n_given_up=n_given_up,
+        n_not_followed=n_not_followed,
     )
     kept = None if checkpoint is None else Checkpoint(checkpoint, _fingerprint(run, by))
     finished: dict[str, Rows] = {} if kept is None else kept.finished
     left = [judge for judge in judges if str(judge) not in finished]
     count = _Progress(progress, len(judges) * len(points), (len(judges) - len(left)) * len(points))
-    for judge, rows in run.solve(left, n_jobs, count.step, client):
+    keep = None
+    if kept is not None and by == "panel":  # of many curves, those that are finished are enough
+        run, keep = replace(run, start=kept.classifiers or run.start), kept.keep_classifiers
+    for judge, rows in run.solve(left, n_jobs, count.step, client, keep):
         finished[str(judge)] = rows
         if kept is not None:
             kept.add(str(judge), rows)
@@ -136,13 +140,13 @@ def certified_row(certificate: Certificate) -> dict[str, Any]:
     return {"gamma": certificate.gamma, "eta": eta} | {name: getattr(certificate, name) for name in CERTIFIED}
 
 
-def followed_row(prices: pd.DataFrame, n_given_up: int) -> dict[str, Any]:
+def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, Any]:
     """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
     counts = status_counts(prices["status"])
-    given_up = prices[prices["status"] == GIVEN_UP]
-    first = given_up.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_given_up)
+    not_followed = prices[prices["status"] == NOT_FOLLOWED]
+    first = not_followed.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_not_followed)
     listed = first[["judge", "a", "b", "answer", "violation"]].to_dict("records")
-    return {"honoured": counts["honoured"], "given_up": counts["given_up"], "judgments": listed}
+    return {"followed": counts["followed"], "not_followed": counts["not_followed"], "judgments": listed}
 
 
 class _Progress:
@@ -221,65 +225,6 @@ def _fingerprint(run: Curves, by: str) -> str:
         settings = checksum_of_settings(run.settings if run.start is None else (run.settings, run.start))
     except PicklingError as error:
         raise InputError(f"checkpoint= needs an estimator that can be pickled: {error.args[0]}") from None
-    more = () if run.n_given_up is None else (run.n_given_up,)
+    more = () if run.n_not_followed is None else (run.n_not_followed,)
     content.update(repr((version("fairwise"), by, run.points, settings, *more)).encode())
     return content.hexdigest()
-
-
-class Checkpoint:
-    """The curves finished so far of one run, on disk, so that a run killed at any moment goes on where it was.
-
-    ``fingerprint`` is what the run was asked, so that none is mixed up. One line per curve, written whole and flushed
-    to the disk before the next begins; a line that a kill cut short does not match its checksum and is done again.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self._path = Path(path)
-        self.finished: dict[str, Rows] = {}
-        try:
-            kept = self._read(fingerprint)
-            # What follows the last whole line is the beginning of one that was cut short.
-            with self._path.open("r+b" if self._path.exists() else "x+b") as file:
-                file.truncate(kept)
-            if kept == 0:
-                self._append({"run": fingerprint})
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot keep finished curves here: {error.strerror}") from error
-
-    def add(self, curve: str, rows: Rows) -> None:
-        """Keep a finished curve for good."""
-        self._append({"curve": curve, "rows": rows})
-        self.finished[curve] = rows
-
-    def _append(self, content: Mapping[str, Any]) -> None:
-        with self._path.open("ab") as file:
-            file.write(_line(content))
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _read(self, fingerprint: str) -> int:
-        """Take up the finished curves; returns the length of what can be used."""
-        if not self._path.exists():
-            return 0
-        length, header = 0, _line({"run": fingerprint})
-        for number, line in enumerate(self._path.read_bytes().splitlines(keepends=True)):
-            checksum, _, text = line.rstrip(b"\n").partition(b" ")
-            if not line.endswith(b"\n") or checksum != b"%08x" % crc32(text):
-                if number == 0 and not header.startswith(line):
-                    raise InputError(f"{self._path}: not a file of finished curves; nothing was changed.")
-                break
-            content = json.loads(text)
-            if number == 0 and content != {"run": fingerprint}:
-                raise InputError(
-                    f"{self._path} holds curves of another run: other people, judgments, settings or version. "
-                    "Delete it to begin anew, or choose another file."
-                )
-            if number:
-                self.finished[content["curve"]] = content["rows"]
-            length += len(line)
-        return length
-
-
-def _line(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content)
-    return f"{crc32(text.encode()):08x} {text}\n".encode()

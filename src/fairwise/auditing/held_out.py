@@ -41,9 +41,9 @@ class HeldOut:
     Attributes
     ----------
     overall : DataFrame
-        One line per metric (error, mean_violation, mean_excess, share_kept): training and held_out averages over the
-        splits, low and high (an interval over the held-out units), covered (whether there are enough of them for that
-        interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
+        One line per metric (error, mean_violation, mean_excess, share_followed): training and held_out averages over
+        the splits, low and high (an interval over the held-out units), covered (whether there are enough of them for
+        that interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
         assumption but independent units), units and independent_units held out in one split.
     by_split : DataFrame
         Two lines per split, training and held out, with what they were measured on.

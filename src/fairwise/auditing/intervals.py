@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 LEAST_JUDGES = 5
 LEAST_PAIRS = 10
 _ROUNDING = 1e-9
-AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_kept")
+AVERAGES = ("mean_violation", "mean_excess", "fairness_loss", "share_followed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class AnswerMeans:
     mean_violation  ``w v`` if same     ``w`` if same
     mean_excess     ``w x``             ``2 w``
     fairness_loss   ``w x``             ``2 w``
-    share_kept      ``w`` if honoured   ``w`` if it asks for anything
+    share_followed      ``w`` if followed   ``w`` if it asks for anything
     ==============  ==================  =============================
 
     ``fairness_loss`` is the paper's: pairs that a judge was not shown count as not asked for by them, so its ``whole``
@@ -118,7 +118,7 @@ class AnswerMeans:
     def reported(self) -> dict[str, float]:
         """The averages by name: 0 where there is nothing to violate, but no share of nothing is kept."""
         values = dict(zip(AVERAGES, self.value().tolist(), strict=True))
-        return {name: 0.0 if np.isnan(value) and name != "share_kept" else value for name, value in values.items()}
+        return {name: 0.0 if np.isnan(value) and name != "share_followed" else value for name, value in values.items()}
 
 
 def answer_means(measured: Measured, weighting: Weighting, weight: FloatArray | None = None) -> AnswerMeans:
@@ -127,7 +127,7 @@ def answer_means(measured: Measured, weighting: Weighting, weight: FloatArray | 
     w = table["weight"].to_numpy(dtype=float) if weight is None else weight
     v, x = table["violation"].to_numpy(dtype=float), table["excess"].to_numpy(dtype=float)
     return AnswerMeans(
-        numerator=np.stack([w * measured.same * v, w * x, w * x, w * measured.honoured], axis=1),
+        numerator=np.stack([w * measured.same * v, w * x, w * x, w * measured.followed], axis=1),
         denominator=np.stack([w * measured.same, 2.0 * w, 2.0 * w, w * measured.asks], axis=1),
         celled=np.array([False, weighting == "panel", True, False]),
         judge=measured.judge,

@@ -1,7 +1,8 @@
-"""What a fit honoured and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
+"""What a fit followed and what it cost: by judge, pair and person, how unevenly, and what giving some up saves."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 
-def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
+def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
     """What a fit did with each judge's judgments, the dearest judge first; ``prices`` is a model's ``prices_``.
 
-    Columns: ``pairs`` shown; answers ``honoured``, ``given_up`` and ``asks_nothing``; ``excess``, summed over the
+    Columns: ``pairs`` shown; answers ``followed``, ``not_followed`` and ``asks_nothing``; ``excess``, summed over the
     judge's pairs; ``mean_excess``, that over twice the pairs, which is what the judge's own budget bounds; ``price``.
     """
     table = _with_pairs(prices)
@@ -38,16 +39,28 @@ def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
     return lines.sort_values("price", ascending=False, kind="stable")
 
 
-def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
+def followed_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
     """What a fit did with what was said about each pair, the dearest pair first; ``prices`` is a model's ``prices_``.
 
-    Columns: answers ``honoured``, ``given_up`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the sum
-    of the ``price``.
+    Columns: answers ``followed``, ``not_followed`` and ``asks_nothing``; the largest ``violation`` and ``excess``; the
+    sum of the ``price``.
     """
     table = _with_pairs(prices)
     grouped = table.groupby("pair", sort=False)
     sums = grouped.agg(violation=("violation", "max"), excess=("excess", "max"), price=("price", "sum"))
     return _status_counts(table, "pair").join(sums).sort_values("price", ascending=False, kind="stable")
+
+
+def honoured_by_judge(prices: pd.DataFrame) -> pd.DataFrame:
+    """As :func:`followed_by_judge`, which was called so in version 0.1."""
+    warnings.warn("honoured_by_judge is now followed_by_judge.", FutureWarning, stacklevel=2)
+    return followed_by_judge(prices)
+
+
+def honoured_by_pair(prices: pd.DataFrame) -> pd.DataFrame:
+    """As :func:`followed_by_pair`, which was called so in version 0.1."""
+    warnings.warn("honoured_by_pair is now followed_by_pair.", FutureWarning, stacklevel=2)
+    return followed_by_pair(prices)
 
 
 def price_by_person(prices: pd.DataFrame) -> pd.Series[float]:
@@ -90,11 +103,11 @@ def removal_saving(
     """
     bounded = model.certificate_.kind == "exact" and model.solver == "column-generation"
     gap = max(model.certificate_.gap, 0.0) if bounded else np.nan
-    dearest = honoured_by_pair(model.prices_).head(n)
+    dearest = followed_by_pair(model.prices_).head(n)
     lines = []
     for pair, price, violation in zip(dearest.index, dearest["price"], dearest["violation"], strict=True):
         refitted = _refit_without(model, people, outcome, judgments, [pair], fit_params)
-        again = honoured_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
+        again = followed_by_pair(_prices_about(refitted, people, judgments))["violation"].to_dict()
         new_violation = float(again[pair])
         lines.append(
             {
@@ -118,7 +131,7 @@ def error_without_dearest(
     **fit_params: Any,
 ) -> pd.DataFrame:
     """Error after giving up the dearest share of the pairs in force, by refitting: ``share``, ``pairs``, ``error``."""
-    ranked = honoured_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
+    ranked = followed_by_pair(model.prices_[model.prices_["answer"] != Answer.NO_CONSTRAINT])
     lines = []
     for share in shares:
         dropped = list(ranked.index[: round(share * len(ranked))])
@@ -183,7 +196,7 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
 
 # A price below this is a solver's rounding.
 _NO_PRICE = 1e-6
-# Prices closer than this are one price: under a budget all pairs given up cost the same.
+# Prices closer than this are one price: within an allowance all pairs not followed cost the same.
 _ONE_PRICE = 9
 
 
@@ -204,7 +217,7 @@ class ExpensivePair:
     price: float
     violation: float
     excess: float
-    given_up: bool
+    not_followed: bool
 
 
 def expensive_pairs(
@@ -234,7 +247,7 @@ def expensive_pairs(
                 price=float(line["price"]),
                 violation=float(line["violation"]),
                 excess=float(line["excess"]),
-                given_up=bool(line["given_up"]),
+                not_followed=bool(line["not_followed"]),
             )
         )
     return tuple(dear)

@@ -121,7 +121,7 @@ def _components(a: IntArray, b: IntArray, n_nodes: int) -> IntArray:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-METRICS = ("error", "mean_violation", "mean_excess", "share_kept")
+METRICS = ("error", "mean_violation", "mean_excess", "share_followed")
 _CHOSEN = [AVERAGES.index(name) for name in METRICS[1:]]
 
 

@@ -42,12 +42,12 @@ def judge_table(measured: Measured, averages: AnswerMeans, judges: list[object])
             "answers": np.bincount(judge, minlength=n),
             "pairs": shown,
             "in_force": np.bincount(judge[measured.asks], minlength=n),
-            "honoured": np.bincount(judge[measured.honoured], minlength=n),
-            "given_up": np.bincount(judge[measured.asks & ~measured.honoured], minlength=n),
+            "followed": np.bincount(judge[measured.followed], minlength=n),
+            "not_followed": np.bincount(judge[measured.asks & ~measured.followed], minlength=n),
             "max_violation": _largest_by_unit(table["violation"].to_numpy(dtype=float), judge, n),
             "mean_violation": np.nan_to_num(means[:, AVERAGES.index("mean_violation")]),
             "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * shown.astype(float))),
-            "share_kept": means[:, AVERAGES.index("share_kept")],
+            "share_followed": means[:, AVERAGES.index("share_followed")],
         }
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.violations import ASKS_NOTHING, HONOURED, excess, status_of
+from fairwise.constraints.violations import ASKS_NOTHING, FOLLOWED, excess, status_of
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Measured:
         ``(N,)`` number of each answer's unordered pair, from 0.
     judge
         ``(N,)`` number of each answer's judge, from 0.
-    same, asks, honoured
+    same, asks, followed
         ``(N,)`` whether each answer is `same`, whether it asks for anything, and whether what it asks for is done.
     gamma
         Difference allowed on every pair.
@@ -47,7 +47,7 @@ class Measured:
     judge: IntArray
     same: NDArray[np.bool_]
     asks: NDArray[np.bool_]
-    honoured: NDArray[np.bool_]
+    followed: NDArray[np.bool_]
     gamma: float
 
     @property
@@ -77,6 +77,6 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> Measured:
         judge=pd.factorize(table["judge"], sort=True)[0].astype(np.intp),
         same=np.asarray(answer == Answer.SAME, dtype=bool),
         asks=np.asarray(status != ASKS_NOTHING, dtype=bool),
-        honoured=np.asarray(status == HONOURED, dtype=bool),
+        followed=np.asarray(status == FOLLOWED, dtype=bool),
         gamma=gamma,
     )

@@ -34,14 +34,14 @@ _JUDGE_HEADINGS = {
     "judge": "judge",
     "answers": "answers",
     "in_force": "ask for something",
-    "share_kept": "share kept",
+    "share_followed": "share followed",
     "mean_excess": "mean excess",
 }
 _ATTRIBUTE_HEADINGS = {
     "attribute": "attribute",
     "value": "value",
     "judges": "judges",
-    "share_kept": "kept",
+    "share_followed": "followed",
     "mean_excess": "mean excess",
     "mean_excess_low": "low",
     "mean_excess_high": "high",

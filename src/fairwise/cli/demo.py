@@ -251,7 +251,7 @@ def _print_fit(home: Path, job: Job) -> None:
     echo(f"Error that respects them         {certificate['error']:.4f}")
     if certificate["lower_bound"] is not None:
         echo(f"No mixture of such trees is below {certificate['lower_bound']:.4f} (proved)")
-    echo(f"Judgments honoured               {summary['honoured']} of {summary['honoured'] + summary['given_up']}")
+    echo(f"Judgments followed               {summary['followed']} of {summary['followed'] + summary['not_followed']}")
 
 
 def _wait_for_the_end() -> None:

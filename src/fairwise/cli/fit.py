@@ -190,7 +190,7 @@ _METRICS = {
     "error": "Error",
     "mean_violation": "Mean violation of 'same'",
     "mean_excess": "Mean excess over gamma",
-    "share_kept": "Judgments kept within gamma",
+    "share_followed": "Judgments followed",
 }
 
 

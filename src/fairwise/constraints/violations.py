@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 # A learner keeps its rules to about this precision; a judgment broken by less counts as followed.
 PRECISION = 1e-6
 
-HONOURED, GIVEN_UP, ASKS_NOTHING = STATUS = ("honoured", "given up", "asks nothing")
-"""Followed, not followed, and nothing to follow, as tables and model files write it."""
+FOLLOWED, NOT_FOLLOWED, ASKS_NOTHING = STATUS = ("followed", "not followed", "asks nothing")
+"""What became of a judgment, as tables and model files write it."""
+
+WORDS_OF_0_1 = {"honoured": FOLLOWED, "given up": NOT_FOLLOWED, "given_up": "not_followed"}
+"""How version 0.1 wrote them in its files: what is read is translated, what is written never is."""
 
 
 def violation(reference: Numbers, owed: Numbers) -> Numbers:
@@ -57,7 +60,7 @@ def status_of(answer: NDArray[Any], violation: NDArray[np.float64], gamma: float
 
 
 def status_counts(status: Iterable[str]) -> dict[str, int]:
-    """How many judgments are ``honoured``, ``given_up`` and ``asks_nothing``."""
+    """How many judgments are ``followed``, ``not_followed`` and ``asks_nothing``."""
     found = Counter(status)
     return {name.replace(" ", "_"): found[name] for name in STATUS}
 
@@ -71,7 +74,7 @@ class Status(StrEnum):
     NEARLY = "nearly"
     """But for a difference that the fit lets pass: followed, too."""
 
-    GIVEN_UP = "given_up"
+    NOT_FOLLOWED = "not_followed"
     ASKS_NOTHING = "asks_nothing"
 
 
@@ -109,7 +112,7 @@ class Treatment:
             return Status.ASKS_NOTHING
         if is_followed(self.violation, 0.0):
             return Status.KEPT
-        return Status.NEARLY if is_followed(self.violation, self.gamma) else Status.GIVEN_UP
+        return Status.NEARLY if is_followed(self.violation, self.gamma) else Status.NOT_FOLLOWED
 
     @property
     def is_a_ahead(self) -> bool:

@@ -39,7 +39,7 @@ STEPS = 10
 SPLITS = 3
 """So many times the model is made anew from a part of the people, to be measured on the others."""
 
-_MOST_GIVEN_UP = 50
+_MOST_LISTED = 50
 _CLOSE = 1e-6
 _CURVE = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_excess", "lower_bound")
 
@@ -68,7 +68,7 @@ def held_out(data: FitData) -> HeldOut | None:
 def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
     """The frontier from all followed to nothing gained, through the fit itself, which is one of its points.
 
-    Over all classifiers together other mixtures are as good, with other judgments given up; the numbers of the fit
+    Over all classifiers together other mixtures are as good, with other judgments not followed; the numbers of the fit
     itself are its own.
     """
     model, asked = _load_model(fitted), data.settings
@@ -85,8 +85,8 @@ def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | N
         own_excess = model.certificate_.mean_excess
         loosest = own_excess if asked.eta is None else float(curve(etas=[None])["mean_excess"].iloc[0])
         etas, own = frontier_etas(asked.eta, loosest, own_excess)
-        table = curve(etas=etas, start=model, n_given_up=_MOST_GIVEN_UP, progress=progress)
-    itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_GIVEN_UP)
+        table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress)
+    itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_LISTED)
     rows = table[list(itself)].itertuples(index=False, name=None)
     points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]
     points[own] = itself | {"eta": etas[own], "own": True}

@@ -173,9 +173,9 @@ class Judgments:
 
     def giving_up(self, pairs: Iterable[tuple[Any, Any]]) -> Self:
         """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
-        given_up = {frozenset(pair) for pair in pairs}
+        not_followed = {frozenset(pair) for pair in pairs}
         frame = self.frame
-        among = [frozenset(pair) in given_up for pair in zip(frame["a"], frame["b"], strict=True)]
+        among = [frozenset(pair) in not_followed for pair in zip(frame["a"], frame["b"], strict=True)]
         frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
         return type(self)(replace(self._checked, frame=frame))
 

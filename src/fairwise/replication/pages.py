@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fairwise import templates
 from fairwise.replication import measures
 from fairwise.replication.figures import draw_figures, draw_main_figures
 from fairwise.replication.study import AT_GAMMA, GAMMAS, LONG, METHODS, N_ETAS, PANEL_METHODS, PAPER_BOUND, REGRESSION
@@ -189,14 +189,7 @@ def render_markdown(
     command: str,
 ) -> str:
     """The page to be written to ``path``; its figures are expected in a folder of its name beside it."""
-    environment = Environment(
-        loader=PackageLoader("fairwise.replication"),
-        autoescape=False,  # noqa: S701 - no HTML: numbers and words of our own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templates.environment("fairwise.replication", html=False)
     environment.filters |= {"decimal": words.decimal, "counted": words.counted, "cell": _cell}
     by_rounds = tables["excess_by_rounds"]
     page = environment.get_template("replication.md").render(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import audit, honoured_by_judge, honoured_by_pair, lorenz, price_by_person
+from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
 from fairwise.auditing.frontier_slice import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
@@ -276,7 +276,7 @@ def findings(
         outcome=None if by_groups is None else labelled,
     )
     prices = model.prices_
-    pairs = honoured_by_pair(prices)
+    pairs = followed_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = _shown_columns(model, table, outcome)
@@ -296,7 +296,7 @@ def findings(
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
-        price_by_judge=honoured_by_judge(prices),
+        price_by_judge=followed_by_judge(prices),
         price_by_person=price_by_person(prices),
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from fairwise import templates
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.reporting import words
@@ -26,6 +26,8 @@ from fairwise.rounding import share_difference
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+
+    from jinja2 import Environment
 
     from fairwise.reporting.figures.drawing import Drawing
     from fairwise.reporting.findings import Findings
@@ -101,11 +103,7 @@ def content_security_policy(style: str, script: str) -> str:
 
 
 def _environment(package: str) -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("fairwise.reporting")]),
-        autoescape=True,  # names of judges, people and columns are anybody's text
-        undefined=StrictUndefined,
-    )
+    environment = templates.environment(package, "fairwise.reporting", trim=False)
     environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
         "answer": words.answer_words,

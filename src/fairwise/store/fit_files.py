@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.rounding import share_difference
 from fairwise.tables.parquet import read_parquet
 
@@ -84,7 +85,7 @@ def _numbers(name: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class NotFollowed:
     """A judgment that is violated by more than a fit lets pass."""
 
     judge: str
@@ -104,10 +105,10 @@ class Point:
 
     error: float
     max_violation: float
-    honoured: int
-    given_up: int
-    judgments: tuple[GivenUp, ...]
-    """Those given up, the dearest first, and only so many."""
+    followed: int
+    not_followed: int
+    judgments: tuple[NotFollowed, ...]
+    """Those not followed, the dearest first, and only so many."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ class Summary:
     mean_violation: float | None
     mean_excess: float
     judges: int
-    honoured: int
-    given_up: int
+    followed: int
+    not_followed: int
     gamma: float
     warnings: tuple[str, ...] = ()
     """What to know before using the model."""
@@ -139,7 +140,7 @@ class Summary:
     @property
     def asked(self) -> int:
         """How many judgments ask for something."""
-        return self.honoured + self.given_up
+        return self.followed + self.not_followed
 
     def cost(self, digits: int) -> Decimal:
         """How many more decisions in 100 are wrong than without the judgments, both as printed with so many digits."""
@@ -166,7 +167,7 @@ class Fitted:
 
     @property
     def frontier(self) -> list[Point]:
-        """By budget, the smallest first; none if it was not asked for."""
+        """By allowance, the smallest first; none if it was not asked for."""
         told = _read(self.folder / FRONTIER)
         return sorted(map(_point, [] if told is None else told["points"]), key=lambda point: point.eta)
 
@@ -189,8 +190,12 @@ class Fitted:
 def _read(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
-    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"), object_hook=_in_words_of_today)
     return told
+
+
+def _in_words_of_today(content: dict[str, Any]) -> dict[str, Any]:
+    return {WORDS_OF_0_1.get(name, name): value for name, value in content.items()}
 
 
 def _summary(told: dict[str, Any]) -> Summary:
@@ -202,8 +207,8 @@ def _summary(told: dict[str, Any]) -> Summary:
         error_without=told["error_without_judgments"],
         held_out=(told.get("held_out") or {}).get("error"),
         judges=told["judges"],
-        honoured=told["honoured"],
-        given_up=told["given_up"],
+        followed=told["followed"],
+        not_followed=told["not_followed"],
         gamma=told["settings"]["gamma"],
         warnings=tuple(proved.get("warnings", ())),
     )
@@ -211,9 +216,9 @@ def _summary(told: dict[str, Any]) -> Summary:
 
 def _point(told: dict[str, Any]) -> Point:
     names = ("judge", "a", "b", "answer", "violation")
-    judgments = [GivenUp(*(one[name] for name in names)) for one in told["judgments"]]
+    judgments = [NotFollowed(*(one[name] for name in names)) for one in told["judgments"]]
     return Point(
-        **{name: told[name] for name in ("eta", "error", "max_violation", "honoured", "given_up")},
+        **{name: told[name] for name in ("eta", "error", "max_violation", "followed", "not_followed")},
         own=told.get("own", False),
         judgments=tuple(judgments),
     )

@@ -132,6 +132,18 @@ def test_what_version_0_1_said_of_a_derandomised_model_is_left_out(town: Town, t
     assert not hasattr(again, "derandomization_")
 
 
+def test_the_words_of_older_files_are_translated(town: Town, tmp_path: Path) -> None:
+    """Version 0.1 wrote "honoured" and "given up", and the prices into the model's file."""
+    model, file, beside = fitted(town, estimator="tree", eta=0.02), tmp_path / "model.skops", tmp_path / "old.parquet"
+    old = model.prices_.replace({"status": {"followed": "honoured", "not followed": "given up"}})
+    assert {"honoured", "given up"} <= set(old["status"])
+    model.save(file)
+    old.to_parquet(beside)
+    pd.testing.assert_frame_equal(PairwiseFairClassifier.load(file, prices=beside).prices_, model.prices_)
+    skops.io.dump(skops.io.load(file) | {"prices": old.to_dict("list")}, tmp_path / "older.skops")
+    pd.testing.assert_frame_equal(PairwiseFairClassifier.load(tmp_path / "older.skops").prices_, model.prices_)
+
+
 def test_a_loaded_model_can_be_saved_but_not_simplified(town: Town, tmp_path: Path) -> None:
     fitted(town, estimator="tree").save(tmp_path / "one.skops")
     again = PairwiseFairClassifier.load(tmp_path / "one.skops")
@@ -169,7 +181,7 @@ def test_a_loaded_model_says_where_its_prices_are(town: Town, tmp_path: Path) ->
     for odd, words in (
         (pd.DataFrame({"judge": ["a"]}), "the column 'a' is missing"),
         (model.prices_.assign(price="much"), "the column 'price' is not of numbers"),
-        (model.prices_.assign(status="liked"), "row 1: status 'liked'; allowed: 'honoured'"),
+        (model.prices_.assign(status="liked"), "row 1: status 'liked'; allowed: 'followed'"),
     ):
         odd.to_parquet(beside)
         with pytest.raises(ModelFileError, match=words):

@@ -109,7 +109,7 @@ def test_violation_and_excess_are_those_of_the_answer(said: Said) -> None:
     table = priced(rows, {}, {"x": 0.2, "y": 0.55}, gamma=0.1)
     assert column(table, "violation") == [0.35, 0.35, 0.0, 0.0]
     assert column(table, "excess") == [0.25, 0.25, 0.0, 0.0]
-    assert table["status"].tolist() == ["given up", "given up", "honoured", "asks nothing"]
+    assert table["status"].tolist() == ["not followed", "not followed", "followed", "asks nothing"]
 
 
 def test_nobody_said_anything(said: Said) -> None:

@@ -61,9 +61,9 @@ def test_comparisons_of_training_errors_are_with_the_least(town: Town) -> None:
     """What judgments cost is never less than nothing: with all of them given up, and where none binds."""
     least = PairwiseFairClassifier("linear").fit(town.people, town.outcome).certificate_.plain_error
     model = PairwiseFairClassifier("linear", gamma=0.1).fit(town.people, town.outcome, judgments=town.judgments)
-    given_up = error_without_dearest(model, town.people, town.outcome, town.judgments, shares=(0.0, 1.0))["error"]
-    assert given_up.iloc[-1] == pytest.approx(least, abs=1e-12)
-    assert given_up.iloc[-1] <= given_up.iloc[0]
+    not_followed = error_without_dearest(model, town.people, town.outcome, town.judgments, shares=(0.0, 1.0))["error"]
+    assert not_followed.iloc[-1] == pytest.approx(least, abs=1e-12)
+    assert not_followed.iloc[-1] <= not_followed.iloc[0]
     silent = simulate_panel(town.people, n_judges=1, n_pairs=2, seed=0).frame.assign(answer="no_constraint")
     curve = frontier(town.people, town.outcome, Judgments(silent, people=town.people), gammas=(0.0, 1.0))
     assert np.allclose(curve["error"], least, atol=1e-12)

@@ -205,7 +205,7 @@ def test_the_marker_goes_by_links_where_there_is_no_script(console: Operating) -
     for odd in ("9", "-1", "x", "99999999999", "0000012", ""):
         assert seen(f"/fits/1?at={odd}") == ["0"]
     few, all_of_them = console.get("/fits/1?at=3").text, console.get("/fits/1?at=3&all=yes").text
-    assert "Of 24 judgments given up, the 20 that would cost most" in few
+    assert "Of 24 judgments not followed, the 20 that would cost most" in few
     assert few.count('<th scope="row">p0000') < all_of_them.count('<th scope="row">p0000')
     assert "31, &lt;b&gt;Town 2&lt;/b&gt; &amp; =1+1" in all_of_them  # people as their cards say, escaped
 
@@ -214,7 +214,7 @@ def test_a_point_is_fitted(console: Operating) -> None:
     add_done(console)
     assert console.post("/fits/1/point", at="2").url.path == "/admin/fits/2"
     job = jobs_of(console)[0]
-    assert job.settings == wanted(eta=0.02, name="First try (budget 0.02)")
+    assert job.settings == wanted(eta=0.02, name="First try (allowance 0.02)")
     for odd in ("5", "-1", "x"):
         assert console.post("/fits/1/point", at=odd).status_code == 404
     assert console.post("/fits/2/point", at="0").status_code == 404  # not done yet
@@ -275,7 +275,7 @@ def test_a_fit_of_the_first_version_has_no_point_of_its_own(console: Operating) 
         file.read_text(encoding="utf-8").replace('"own": true, ', "").replace(', "own": true', ""), encoding="utf-8"
     )
     page = console.get("/fits/1").text
-    assert "this fit’s budget" not in page
+    assert "this fit’s allowance" not in page
     assert "left out when" not in page
     assert page.count("Fit this point") == 5
     assert "Wrong about people left out</th><td>–</td>" in console.get("/fits/compare?a=1&b=1").text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from fairwise.constraints.violations import ASKS_NOTHING, GIVEN_UP, PRECISION, status_of
+from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.solvers.solution import FEASIBLE
 
@@ -107,7 +107,7 @@ class Derandomization:
             mean_excess_added=after.mean_excess - before.mean_excess,
             group_rules_broken=broken[0],
             budgets_broken=broken[1],
-            judgments_broken=int((prices["status"] == GIVEN_UP).sum()),
+            judgments_broken=int((prices["status"] == NOT_FOLLOWED).sum()),
             judgments_counted=int((prices["status"] != ASKS_NOTHING).sum()),
             largest_excess=float(prices["excess"].max()) if len(prices) else 0.0,
         )
@@ -168,7 +168,7 @@ def best_deterministic_rule(
         label_1 = judged[rule] if cut < 0 else probability[problem.judged] >= thresholds[cut]
         violation = pairs.answer_violations(_favorable(problem, label_1))
         answers = pairs.answers["answer"].astype(str).to_numpy()
-        return int((status_of(answers, violation, problem.gamma) == GIVEN_UP).sum())
+        return int((status_of(answers, violation, problem.gamma) == NOT_FOLLOWED).sum())
 
     left = np.arange(len(both.error))
     for measure in (both.over, np.maximum(both.mean_violation - allowed, 0.0), both.error):

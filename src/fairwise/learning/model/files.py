@@ -20,7 +20,7 @@ import pandas as pd
 import skops.io
 from sklearn.base import BaseEstimator
 
-from fairwise.constraints.violations import STATUS
+from fairwise.constraints.violations import STATUS, WORDS_OF_0_1
 from fairwise.errors import ModelFileError
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
 from fairwise.learning.model.certificate import Certificate
@@ -120,6 +120,7 @@ def _read_prices(path: str | PathLike[str]) -> dict[str, list[Any]]:
     for name in _NUMBERS:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
             raise ModelFileError(f"{path}: not a file of prices: the column {name!r} is not of numbers.")
+    table["status"] = table["status"].replace(WORDS_OF_0_1)
     odd = ~table["status"].isin(STATUS)
     if odd.any():
         allowed = ", ".join(map(repr, STATUS))
@@ -246,6 +247,8 @@ def _rebuild(cls: type[Model], document: dict[str, Any]) -> Model:
     model._group_rules = document["group_rules"]
     model._training = None
     _check_document(document, model._encoder, model._mixture)
+    if model._prices is not None:
+        model._prices["status"] = [WORDS_OF_0_1.get(status, status) for status in model._prices["status"]]
     if document["kind"] == "scikit-learn":
         check_members(document)
     elif any(isinstance(part, BaseEstimator) for part in parts_of(document)):

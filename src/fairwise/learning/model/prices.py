@@ -1,4 +1,4 @@
-"""What each judgment costs: the multiplier of its rows, shared among those who gave it; and whether it is honoured."""
+"""What each judgment costs: the multiplier of its rows, shared among those who gave it; and whether it is followed."""
 
 from __future__ import annotations
 

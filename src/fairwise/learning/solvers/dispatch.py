@@ -82,13 +82,14 @@ def solve_curve(
     prepared: Prepared,
     points: Sequence[GammaEta],
     shared: Classifiers | None = None,
-    step: Callable[[], None] = lambda: None,
+    step: Callable[[Classifiers | None], None] = lambda _found: None,
 ) -> list[Solution]:
     """A solution for each point asked for, in that order; ``prepared`` must have a panel budget.
 
     With column generation the loosest are solved first, and at the end each once more over the classifiers found for
     any of them. The errors are then the values of one linear programme as a function of its right-hand side: they
-    never rise in gamma nor eta, and are jointly convex in the two, whatever the oracle.
+    never rise in gamma nor eta, and are jointly convex in the two, whatever the oracle. ``step`` is called after each
+    point, with the classifiers found so far where points share them.
     """
     problems = [prepared.problem.at_point(*point) for point in points]
     if len(prepared.problem) == 0:
@@ -98,7 +99,7 @@ def solve_curve(
     else:
         return _solve_together(prepared, problems, shared, step)
     for _ in solutions:
-        step()
+        step(None)
     return solutions
 
 
@@ -115,7 +116,7 @@ def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) ->
 
 
 def _solve_together(
-    prepared: Prepared, problems: list[Problem], shared: Classifiers | None, step: Callable[[], None]
+    prepared: Prepared, problems: list[Problem], shared: Classifiers | None, step: Callable[[Classifiers | None], None]
 ) -> list[Solution]:
 
     # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
@@ -131,7 +132,7 @@ def _solve_together(
             problem, tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit
         )
         found = _join(*(solver.pool.classifiers for solver in solvers.values()))
-        step()
+        step(found)
     for solver in solvers.values() if len(solvers) > 1 else ():
         solver.add(found)
     return [

@@ -1,4 +1,4 @@
-"""What each judge gets: the share of what they asked for that is honoured, and how far the rest is from it."""
+"""What each judge gets: the share of what they asked for that is followed, and how far the rest is from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairwise.reporting.findings import Findings
 
 MOST_NAMED = 24
-_MEASURES = {"share_kept": "Honoured", "mean_excess": "Mean excess"}
+_MEASURES = {"share_followed": "Followed", "mean_excess": "Mean excess"}
 
 
 def judges_figure(findings: Findings) -> Drawing | None:
@@ -31,14 +31,14 @@ def judges_figure(findings: Findings) -> Drawing | None:
         panels = figure.subplots(1, 2, sharey=True) if named else figure.subplots(2, 1, sharex=True)
         points = []
         for axes, (measure, words) in zip(panels, _MEASURES.items(), strict=True):
-            color = palette.ACCENT if measure == "share_kept" else palette.WARM
+            color = palette.ACCENT if measure == "share_followed" else palette.WARM
             points += (_draw_named if named else _draw_ranked)(axes, asking, measure, color)
             axes.set_title(words)
         return points
 
-    low, high = asking["share_kept"].min(), asking["share_kept"].max()
+    low, high = asking["share_followed"].min(), asking["share_followed"].max()
     description = (
-        f"For {len(asking)} judges who asked for something: the share honoured goes from {percent(low)} to "
+        f"For {len(asking)} judges who asked for something: the share followed goes from {percent(low)} to "
         f"{percent(high)}, the mean excess up to {decimal(asking['mean_excess'].max(), 4)}. The table has every judge."
     )
     height = 75 + 19 * len(asking) if named else 340
@@ -46,9 +46,9 @@ def judges_figure(findings: Findings) -> Drawing | None:
 
 
 def in_order(by_judge: pd.DataFrame) -> pd.DataFrame:
-    """The least honoured first, then the most disappointed; who asked for nothing comes last."""
+    """The least followed first, then the most disappointed; who asked for nothing comes last."""
     return by_judge.sort_values(
-        ["share_kept", "mean_excess"], ascending=[True, False], kind="stable", na_position="last", ignore_index=True
+        ["share_followed", "mean_excess"], ascending=[True, False], kind="stable", na_position="last", ignore_index=True
     )
 
 
@@ -66,7 +66,7 @@ def _draw_ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> 
     axes.plot(places, judges[measure], linestyle="none", marker="o", markersize=3.5, color=color)
     axes.set_xlim(0, len(judges) + 1)
     if measure == "mean_excess":
-        axes.set_xlabel("Judges, the least honoured first")
+        axes.set_xlabel("Judges, the least followed first")
     _scale(axes, judges, measure, along="y")
     return [Tooltip(axes, at + 1, value, _words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
@@ -74,9 +74,9 @@ def _draw_ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> 
 def _scale(axes: Axes, judges: pd.DataFrame, measure: str, along: Literal["x", "y"]) -> None:
     """Shares from 0 to 1, excess from 0: dots then compare by their length, too."""
     limit, axis = (axes.set_xlim, axes.xaxis) if along == "x" else (axes.set_ylim, axes.yaxis)
-    most = 1.0 if measure == "share_kept" else max(float(judges[measure].max()), 1e-3)
+    most = 1.0 if measure == "share_followed" else max(float(judges[measure].max()), 1e-3)
     limit(-0.04 * most, 1.06 * most)
-    if measure == "share_kept":
+    if measure == "share_followed":
         share_axis(axis)
     else:
         axes.locator_params(axis=along, nbins=3)
@@ -84,6 +84,6 @@ def _scale(axes: Axes, judges: pd.DataFrame, measure: str, along: Literal["x", "
 
 def _words(judges: pd.DataFrame, at: int, measure: str) -> str:
     line = judges.iloc[at]
-    if measure == "share_kept":
-        return f"{line['judge']}: {line['honoured']} of {line['in_force']} honoured ({percent(line['share_kept'])})"
+    if measure == "share_followed":
+        return f"{line['judge']}: {line['followed']} of {line['in_force']} followed ({percent(line['share_followed'])})"
     return f"{line['judge']}: mean excess {decimal(line['mean_excess'], 4)}"

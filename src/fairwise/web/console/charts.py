@@ -1,4 +1,4 @@
-"""Where the points of a frontier are in its figure: error upwards, the budget to the right."""
+"""Where the points of a frontier are in its figure: error upwards, the allowance to the right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Where the points of a frontier are in its figure: error upwards, the budget to the right.
+# Where the points of a frontier are in its figure: error upwards, the allowance to the right.
 
 WIDTH, HEIGHT = 640, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 18, 58

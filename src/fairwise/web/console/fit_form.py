@@ -116,12 +116,12 @@ def in_words(settings: Mapping[str, Any], columns: Mapping[str, str], outcomes: 
         "Kind of model": MODELS[settings["estimator"]] + questions,
         "The good outcome": settings["favorable_label"],
         "Tolerance γ": f"{settings['gamma']:g}",
-        "Budget η": _limit(settings["eta"]),
-        "Budget of each participant": _limit(settings["judge_budget"]),
+        "Allowance η": _limit(settings["eta"]),
+        "Allowance for each participant": _limit(settings["judge_budget"]),
         "Rules about groups": "; ".join(rules) or "none",
         "Whose answers count": "those who finished" if settings["finished_only"] else "everyone who answered",
     }
 
 
-def _limit(budget: float | None) -> str:
-    return "no limit" if budget is None else f"{budget:g}"
+def _limit(allowance: float | None) -> str:
+    return "no limit" if allowance is None else f"{allowance:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -62,8 +63,8 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
         _shares("Wrong without the judgments", one.error_without, other.error_without),
         _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
         _counts("Judgments that ask for something", one.asked, other.asked),
-        _counts("Followed", one.honoured, other.honoured),
-        _counts("Given up", one.given_up, other.given_up),
+        _counts("Followed", one.followed, other.followed),
+        _counts("Not followed", one.not_followed, other.not_followed),
         _decimals("Furthest violation", one.max_violation, other.max_violation),
         _decimals("Mean difference where “the same” was said", one.mean_violation, other.mean_violation),
         Line("Proved to be the best of its kind", _proved(one), _proved(other), ""),
@@ -111,7 +112,7 @@ REPORT_POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 SHOWN, LISTED = 20, 1000
-"""So many of the judgments given up are shown at first, and on request."""
+"""So many of the judgments not followed are shown at first, and on request."""
 
 # So many details of a person stand in a line of a table.
 _FIRST = 4
@@ -257,15 +258,15 @@ class FitPages(ConsolePages):
         return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
 
     async def fit_point(self, request: Request) -> Response:
-        """The same fit with the budget of one point of its frontier."""
+        """The same fit with the allowance of one point of its frontier."""
         job = await self._job(request.path_params["id"])
         fitted, at = self._fitted(job), request.state.form.number("at", 0, 10**6)
         points = [] if fitted is None else fitted.frontier
         if at is None or at >= len(points):
             raise HTTPException(404)
         settings = asked(job)
-        name = settings["name"].partition(" (budget ")[0]
-        changed = {**settings, "eta": points[at].eta, "name": f"{name} (budget {points[at].eta:g})"}
+        name = re.split(r" \((?:allowance|budget) ", settings["name"])[0]
+        changed = {**settings, "eta": points[at].eta, "name": f"{name} (allowance {points[at].eta:g})"}
         return await self._submit(request, FitChoices.checked(changed))
 
     async def choose(self, request: Request) -> Response:

@@ -39,8 +39,8 @@ class ResultPages(ConsolePages):
         fitted = None if job is None else Fitted.of(self._host.path, job.id)
         place = None if fitted is None else fitted.own_place
         own = None if fitted is None or place is None else fitted.frontier[place]
-        given_up = Counter[str](one.judge for one in own.judgments) if own is not None else Counter[str]()
-        example = next((judge for judge, _ in given_up.most_common(1)), "")
+        not_followed = Counter[str](one.judge for one in own.judgments) if own is not None else Counter[str]()
+        example = next((judge for judge, _ in not_followed.most_common(1)), "")
         return self._page(
             request,
             "results",
@@ -48,8 +48,8 @@ class ResultPages(ConsolePages):
             standing=stands,
             shown=stands.result_shown,
             summary=None if fitted is None else fitted.summary,
-            touched=None if own is None else len(given_up),
-            touched_exactly=own is not None and len(own.judgments) == own.given_up,
+            touched=None if own is None else len(not_followed),
+            touched_exactly=own is not None and len(own.judgments) == own.not_followed,
             example=example.removeprefix("p").lstrip("0") or "1",
         )
 

@@ -42,7 +42,7 @@ def result_of(
         )
         for one in said
     )
-    panel = PanelResult(summary.judges, summary.asked, summary.honoured, summary.error, summary.error_without)
+    panel = PanelResult(summary.judges, summary.asked, summary.followed, summary.error, summary.error_without)
     return Result(pairs, panel, summary.gamma, is_newer=_is_newer(finished_at, job))
 
 

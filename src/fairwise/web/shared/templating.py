@@ -1,4 +1,4 @@
-"""Templates of all pages: compiled once for a process, and what many pages share made once for a study."""
+"""Templates of all pages, and what many pages share made once for a study."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from fairwise import templates
 
 if TYPE_CHECKING:
-    from jinja2.bccache import Bucket
+    from jinja2 import Environment
 
     from fairwise.study.languages import Language
 
@@ -49,40 +49,13 @@ MOST_KEPT = 2000
 
 def templates_of(package: str, prefix: str, spoken: Language | None = None) -> Environment:
     """Return the templates of a package, escaped by default, and in a language if one is given."""
-    environment = Environment(
-        loader=PackageLoader(package),
-        autoescape=True,
-        undefined=StrictUndefined,
-        auto_reload=False,
-        bytecode_cache=_compiled(),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates.environment(package)
     environment.globals |= {"prefix": prefix, "static": static_addresses(prefix)}
     if spoken is not None:
         environment.policies["ext.i18n.trimmed"] = True
         environment.add_extension("jinja2.ext.i18n")
         environment.install_gettext_translations(spoken.catalogue, newstyle=True)  # type: ignore[attr-defined]
     return environment
-
-
-class _Compiled(BytecodeCache):
-    """Templates are compiled once in a process: for every language, study and preview they are the same."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._kept:
-            bucket.bytecode_from_string(self._kept[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._kept[bucket.key] = bucket.bytecode_to_string()
-
-
-@cache
-def _compiled() -> _Compiled:
-    return _Compiled()
 
 
 class Pieces:

@@ -198,7 +198,7 @@ class PanelResult:
     asked: int
     """How many answers ask for something."""
 
-    honoured: int
+    followed: int
     error: float
     error_without: float
 
