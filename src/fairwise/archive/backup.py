@@ -10,11 +10,13 @@ import logging
 import os
 import re
 import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -38,11 +40,6 @@ from fairwise.store.tables import database_identity, jobs, metadata, sessions, s
 from fairwise.study.folder import OUTCOME, SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.archive.container import Container
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
@@ -183,13 +180,13 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
     return rows
 
 
-def _check_fingerprint(moment: Connection, folder: StudyFolder) -> None:
+def _check_fingerprint(moment: sa.Connection, folder: StudyFolder) -> None:
     known = moment.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
     if known not in (None, folder.fingerprint):
         raise InputError(f"{folder.path}: its answers are about another study, or its people were changed since")
 
 
-def _add_rows(writer: ContainerWriter, moment: Connection, table: sa.Table) -> int:
+def _add_rows(writer: ContainerWriter, moment: sa.Connection, table: sa.Table) -> int:
     count = 0
 
     def lines() -> Iterator[bytes]:
@@ -207,7 +204,7 @@ def _line(row: Mapping[Any, Any]) -> bytes:
     return json.dumps({str(name): as_json(value) for name, value in row.items()}).encode() + b"\n"
 
 
-def _files(folder: StudyFolder, moment: Connection, with_secret: bool) -> Iterator[str]:
+def _files(folder: StudyFolder, moment: sa.Connection, with_secret: bool) -> Iterator[str]:
     """Those that belong to the study, and what its fits left behind that were done at this moment."""
     ours = study_files(folder.settings) | {OUTCOME} | ({SECRET} if with_secret else set())
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())

@@ -9,9 +9,11 @@ import csv
 import io
 import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -33,11 +35,6 @@ from fairwise.store.tables import (
 from fairwise.study.editions import CONSENT, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.study.folder import StudyFolder
 
 MANIFEST = "bundle.json"
@@ -163,7 +160,9 @@ def read_bundle(path: Path) -> Bundle:
         return Bundle(path, container.manifest, files)
 
 
-def write_bundle(path: Path, study: StudyFolder, connection: Connection, *, coarse: bool = False) -> Mapping[str, Any]:
+def write_bundle(
+    path: Path, study: StudyFolder, connection: sa.Connection, *, coarse: bool = False
+) -> Mapping[str, Any]:
     """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list.
 
     A ``coarse`` one tells days in the place of times and whole seconds of thinking, and nothing that anyone wrote.
@@ -232,13 +231,13 @@ _models = sa.select(
 _order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
 
 
-def last_number(connection: Connection) -> int:
+def last_number(connection: sa.Connection) -> int:
     """The last number that a participant was given, who may have withdrawn since."""
     last = sa.select(counters.c.value).where(counters.c.name == "participants")
     return int(connection.execute(last).scalar_one())
 
 
-def tables(connection: Connection) -> dict[str, pd.DataFrame]:
+def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
     """Every row that is kept, in a fixed order, by the name of its file."""
     number, position = participants.c.number, appearances.c.position
     of_participant = participants.join(appearances, appearances.c.participant_id == participants.c.id)
@@ -268,6 +267,6 @@ def _columns(table: sa.Table) -> list[sa.Column[Any]]:
     return [column for column in table.c if column.name not in _LEFT_OUT]
 
 
-def _table(connection: Connection, query: sa.Select[Any]) -> pd.DataFrame:
+def _table(connection: sa.Connection, query: sa.Select[Any]) -> pd.DataFrame:
     rows = connection.execute(query)
     return pd.DataFrame([[as_text(value) for value in row] for row in rows], columns=list(rows.keys()), dtype=object)

@@ -8,9 +8,11 @@ bundle.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE
@@ -24,9 +26,6 @@ from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
 
     from fairwise.archive.bundle import Bundle

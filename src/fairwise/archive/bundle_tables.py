@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from fairwise.study.languages import available
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     import pandas as pd
 
     from fairwise.archive.bundle import Bundle

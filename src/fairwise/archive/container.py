@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import secrets
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwise.errors import InputError
@@ -23,10 +26,6 @@ from fairwise.study.folder import PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFol
 from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import sqlalchemy as sa
 
 STUDY = "study/"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -40,11 +42,6 @@ from fairwise.store.tables import (
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.archive.bundle import Bundle
     from fairwise.archive.verify import Verified
 
@@ -67,7 +64,7 @@ def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
     return found
 
 
-def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
+def _fill(connection: sa.Connection, bundle: Bundle, database: object) -> None:
     _check_empty(connection, database)
     ids: dict[str, int] = {}
     places: dict[tuple[str, str], int] = {}
@@ -100,7 +97,7 @@ def _fill(connection: Connection, bundle: Bundle, database: object) -> None:
     begin_again(connection, datetime.now(UTC))
 
 
-def _check_empty(connection: Connection, database: object) -> None:
+def _check_empty(connection: sa.Connection, database: object) -> None:
     """Whatever was there, such as invitations or operators, would be the reopened study's."""
     for table in (participants, *metadata.sorted_tables):
         if (
@@ -110,7 +107,7 @@ def _check_empty(connection: Connection, database: object) -> None:
             raise InputError(f"{database}: is not empty: there is something in its table {table.name!r} already")
 
 
-def _inserted(connection: Connection, table: sa.Table, values: dict[str, Any]) -> int:
+def _inserted(connection: sa.Connection, table: sa.Table, values: dict[str, Any]) -> int:
     return int(connection.execute(sa.insert(table).returning(table.c.id), values).scalar_one())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -26,10 +27,6 @@ from fairwise.store.tables import jobs, study
 from fairwise.study.folder import SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from sqlalchemy import Connection
-
     from fairwise.archive.backup import Backup
 
 _AT_ONCE = 1000
@@ -144,7 +141,7 @@ def _not_yet_there(url: sa.URL) -> list[Path]:
     return [Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")]
 
 
-def _fill(backup: Backup, connection: Connection) -> None:
+def _fill(backup: Backup, connection: sa.Connection) -> None:
     """Into the tables as they were when the backup was made, whichever version that is: into all of them."""
     there = sa.MetaData()
     there.reflect(connection)
@@ -173,7 +170,7 @@ def _fill(backup: Backup, connection: Connection) -> None:
             _count_on(connection, table)
 
 
-def _check_rows(backup: Backup, connection: Connection) -> None:
+def _check_rows(backup: Backup, connection: sa.Connection) -> None:
     """The answers are to this study, and files are of fits that were done."""
     known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
     if known not in (None, backup.manifest["fingerprint"]):
@@ -195,7 +192,7 @@ def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
             raise InputError(f"{backup.path}: a value that cannot be in {error}") from None
 
 
-def _count_on(connection: Connection, table: sa.Table) -> None:
+def _count_on(connection: sa.Connection, table: sa.Table) -> None:
     """Go on after the last id; PostgreSQL counts those that it gave itself alone."""
     key = table.primary_key.columns[0]
     counter = connection.execute(sa.select(sa.func.pg_get_serial_sequence(table.name, key.name))).scalar_one()

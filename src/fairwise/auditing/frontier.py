@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fairwise.auditing.curves import Curves, Rows
+    from fairwise.constraints.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.model.certificate import Certificate
 
 PANEL = "panel"
 RATE = "false_positive_rate "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -20,9 +22,6 @@ from fairwise.tables.parquet import read_parquet
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from fairwise.store.jobs import Job

@@ -9,22 +9,21 @@ from __future__ import annotations
 import os
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from fairwise.errors import InputError
 from fairwise.jobs.steps import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.connection import Connection
-    from types import TracebackType
-
     from fairwise.jobs.steps import Call
 
 NICE = 19
@@ -40,6 +39,8 @@ class _Died(Exception):  # noqa: N818 - it is tried again
 
 class LocalWorker:
     """Opened for one job. When it is left, whatever it is at is stopped at once, in the middle of a fit too."""
+
+    shares_disk = True
 
     def __init__(self, folder: Path, *, equal: bool) -> None:
         """Keep temporary files in `folder`, as what is stopped at once leaves them behind.

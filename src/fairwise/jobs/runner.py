@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import FairwiseError
@@ -16,11 +20,6 @@ from fairwise.store.failures import NO_ROOM
 from fairwise.store.fit_files import remove_leftovers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-    from threading import Event
-
     from sqlalchemy import Connection
 
     from fairwise.jobs.steps import Workers

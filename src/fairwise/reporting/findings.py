@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairwise.auditing import Audit, HeldOut
+    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.model.certificate import Certificate
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,9 @@ has been shown everything, whatever happened on the way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import sqlalchemy as sa
@@ -17,15 +19,10 @@ from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from fairwise.study.designs import ShownPair
 
 
-Keep: TypeAlias = "Callable[[Connection, bytes, NewAnswer], int]"
+Keep: TypeAlias = "Callable[[sa.Connection, bytes, NewAnswer], int]"
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ _HOW_MANY = sa.select(sa.func.coalesce(sa.func.sum(_latest), 0)).where(
 )
 
 
-def upcoming(connection: Connection, token_hash: bytes, key: str, places: int) -> Upcoming | None:
+def upcoming(connection: sa.Connection, token_hash: bytes, key: str, places: int) -> Upcoming | None:
     """What a choice needs to know, if there is one to be made behind the pair of this key; there are so many places."""
     pairs = appearances_of(connection, token_hash)  # in one question, so that all of it is about the same moment
     after = next((pair.position for pair in pairs if pair.key == key), places)
@@ -82,7 +79,7 @@ def upcoming(connection: Connection, token_hash: bytes, key: str, places: int) -
 
 
 def record(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     new: NewAnswer,
     choice: Choice | None,
@@ -117,7 +114,7 @@ def record(
     return position
 
 
-def count_versions(connection: Connection, participant_id: int) -> int:
+def count_versions(connection: sa.Connection, participant_id: int) -> int:
     """How many answers a participant gave, all versions counted."""
     return int(connection.execute(_HOW_MANY, {"participant_id": participant_id}).scalar_one())
 
@@ -144,23 +141,23 @@ _EVERYONES = CURRENT.with_only_columns(participants.c.number, appearances.c.a, a
 )
 
 
-def newest(connection: Connection) -> StoredModel | None:
+def newest(connection: sa.Connection) -> StoredModel | None:
     """The one that was learned last, by whichever process."""
     row = connection.execute(_NEWEST).one_or_none()
     return None if row is None else StoredModel(*row)
 
 
-def how_many_answered(connection: Connection) -> int:
+def how_many_answered(connection: sa.Connection) -> int:
     """Pairs that have an answer, of everyone."""
     return connection.execute(sa.select(sa.func.count()).where(answers.c.version == 1)).scalar_one()
 
 
-def everyones_answers(connection: Connection) -> list[tuple[int, str, str, Answer]]:
+def everyones_answers(connection: sa.Connection) -> list[tuple[int, str, str, Answer]]:
     """Everyone's current answers: participant's number, the two people, the answer."""
     return [(number, a, b, Answer(answer)) for number, a, b, answer in connection.execute(_EVERYONES)]
 
 
-def keep(connection: Connection, *, learned_from: int, parameters: str, at: datetime) -> int:
+def keep(connection: sa.Connection, *, learned_from: int, parameters: str, at: datetime) -> int:
     """Keep what was learned; returns its id."""
     values = {"learned_from": learned_from, "made_at": at, "parameters": parameters}
     return int(connection.execute(sa.insert(answer_models).returning(answer_models.c.id), values).scalar_one())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,11 +18,6 @@ from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from fairwise.store.tables import AnyRow, Query
 
     _Content = tuple[str, str, int | None]
@@ -171,7 +168,7 @@ _HOW_MANY_REPEATS = sa.select(sa.func.count()).select_from(
 
 
 def read_appearances(
-    connection: Connection, query: Query, parameters: dict[str, object] | None = None
+    connection: sa.Connection, query: Query, parameters: dict[str, object] | None = None
 ) -> list[Appearance]:
     """What one of the three questions finds, in the order of participants and positions."""
     return _appearances(connection.execute(query, parameters))
@@ -192,12 +189,14 @@ def _answer(row: AnyRow) -> PairAnswer:
     return PairAnswer(position, a, b, Answer(answer), design, *more)
 
 
-def appearances_of(connection: Connection, token_hash: bytes) -> list[Appearance]:
+def appearances_of(connection: sa.Connection, token_hash: bytes) -> list[Appearance]:
     """All pairs of a participant that are laid out, with the current answers."""
     return read_appearances(connection, _CURRENT_OF_TOKEN, {"token_hash": token_hash})
 
 
-def appearance_at(connection: Connection, token_hash: bytes, position: int, places: int = 0) -> tuple[Appearance, int]:
+def appearance_at(
+    connection: sa.Connection, token_hash: bytes, position: int, places: int = 0
+) -> tuple[Appearance, int]:
     """One of a participant's pairs, and how many of all have an answer.
 
     It may not be laid out yet, if it is one of so many `places`.
@@ -208,29 +207,29 @@ def appearance_at(connection: Connection, token_hash: bytes, position: int, plac
     return _appearances([row])[0], int(row.answered)
 
 
-def current_answers(connection: Connection, number: int) -> list[PairAnswer]:
+def current_answers(connection: sa.Connection, number: int) -> list[PairAnswer]:
     """The current answers of the participant of this number, in the order of their pairs."""
     pairs = read_appearances(connection, CURRENT.where(participants.c.number == number, HAS_ANSWER))
     return [answer for pair in pairs for answer in pair.versions]
 
 
-def first_and_current(connection: Connection, token_hash: bytes) -> list[tuple[PairAnswer, PairAnswer]]:
+def first_and_current(connection: sa.Connection, token_hash: bytes) -> list[tuple[PairAnswer, PairAnswer]]:
     """Of each pair that a participant answered, the last answer before their second look, and the current one."""
     pairs = read_appearances(connection, _VERSIONS_OF_TOKEN, {"token_hash": token_hash})
     return [([one for one in versions if one.round == FIRST][-1], versions[-1]) for *_, versions in pairs]
 
 
-def anyone_answered(connection: Connection) -> bool:
+def anyone_answered(connection: sa.Connection) -> bool:
     """Whether there is any answer at all."""
     return connection.execute(sa.select(answers.c.id).limit(1)).first() is not None
 
 
 def record(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     new: NewAnswer,
-    shown_again: Callable[[Connection, bytes], Collection[int]] | None = None,
-    before_first: Callable[[Connection, bytes], None] | None = None,
+    shown_again: Callable[[sa.Connection, bytes], Collection[int]] | None = None,
+    before_first: Callable[[sa.Connection, bytes], None] | None = None,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
@@ -281,7 +280,7 @@ def record(
     return position
 
 
-def _contents_of_form(connection: Connection, appearance_id: int, form: str) -> list[_Content]:
+def _contents_of_form(connection: sa.Connection, appearance_id: int, form: str) -> list[_Content]:
     """What a form said so far: its first answer is kept under its nonce, others under ``nonce+1`` and so on."""
     nonces = [form, *(f"{form}+{number}" for number in range(1, _MOST_OF_ONE_FORM))]
     rows = connection.execute(_OF_FORM, {"appearance_id": appearance_id, "nonces": nonces})
@@ -289,7 +288,12 @@ def _contents_of_form(connection: Connection, appearance_id: int, form: str) -> 
 
 
 def _is_repeat(
-    connection: Connection, appearance_id: int, nonce: str, content: _Content, version: int, *current: str | int | None
+    connection: sa.Connection,
+    appearance_id: int,
+    nonce: str,
+    content: _Content,
+    version: int,
+    *current: str | int | None,
 ) -> bool:
     """Whether a form says what is current already, or did so when it was sent for the first time.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Generator
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
@@ -16,10 +17,6 @@ from sqlalchemy.exc import ArgumentError
 
 from fairwise.errors import InputError
 from fairwise.tables.safe_files import create_private
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
 
 # How long we wait for PostgreSQL: a server that hangs looks like one that thinks, and says nothing for ever.
 

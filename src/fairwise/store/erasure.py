@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,21 +23,15 @@ from fairwise.store.tables import (
     participants,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-
 # Numbers by name, about nobody.
 
 
-def counter(connection: Connection, name: str) -> int:
+def counter(connection: sa.Connection, name: str) -> int:
     """What it says; 0 if there is none yet."""
     return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
 
 
-def set_counter(connection: Connection, name: str, value: Any, first: int) -> None:
+def set_counter(connection: sa.Connection, name: str, value: Any, first: int) -> None:
     """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet."""
     there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
     if not there.rowcount:
@@ -54,14 +49,14 @@ def about(number: int) -> str:
     return f"participant {number}"
 
 
-def erase(connection: Connection, number: int) -> bool:
+def erase(connection: sa.Connection, number: int) -> bool:
     """Delete all about a participant, also their invitation; returns whether a fit has their answers."""
     token_hash, in_fits = delete_participant(connection, participants.c.number == number)
     connection.execute(sa.delete(invitations).where(invitations.c.token_hash == token_hash))
     return in_fits
 
 
-def delete_participant(connection: Connection, which: sa.ColumnElement[bool]) -> tuple[bytes, bool]:
+def delete_participant(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[bytes, bool]:
     """Delete answers, texts and exclusions of someone, and their number in events; fits with them are made again.
 
     Returns the hash of their token, and whether there are such fits: their files that name single answers are to be
@@ -78,12 +73,12 @@ def delete_participant(connection: Connection, which: sa.ColumnElement[bool]) ->
     return who.token_hash, in_fits
 
 
-def note_deletion(connection: Connection) -> None:
+def note_deletion(connection: sa.Connection) -> None:
     """Remember, with the deletion itself, that the files still hold what was deleted."""
     set_counter(connection, _DELETIONS, counters.c.value + 1, first=1)
 
 
-def needs_cleaning(connection: Connection) -> bool:
+def needs_cleaning(connection: sa.Connection) -> bool:
     """Whether the files may still hold something that was deleted."""
     return counter(connection, _DELETIONS) > counter(connection, _CLEANED)
 
@@ -115,7 +110,7 @@ def _engine(url: sa.URL) -> sa.Engine:
     return impatient_engine(url, PATIENT_SECONDS, **options)
 
 
-def _cleaned(connection: Connection, busy_milliseconds: int) -> bool:
+def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
         tables = (participants, appearances, answers, closings, exclusions, invitations, events, job_participants)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")

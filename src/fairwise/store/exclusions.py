@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import Unknown
 from fairwise.store.tables import exclusions, participants
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 IS_EXCLUDED = (
     sa.select(exclusions.c.id)
@@ -35,7 +30,7 @@ class Exclusion:
     included_by: str | None
 
 
-def exclude(connection: Connection, number: int, *, reason: str, by: str, at: datetime) -> None:
+def exclude(connection: sa.Connection, number: int, *, reason: str, by: str, at: datetime) -> None:
     """Leave a participant out; who is left out already stays so, for the reason that was given first."""
     found = _locked(connection, number)
     if not found.excluded:
@@ -43,7 +38,7 @@ def exclude(connection: Connection, number: int, *, reason: str, by: str, at: da
         connection.execute(sa.insert(exclusions), values)
 
 
-def include(connection: Connection, number: int, *, by: str, at: datetime) -> None:
+def include(connection: sa.Connection, number: int, *, by: str, at: datetime) -> None:
     """Take a participant in again; sent again it changes nothing."""
     connection.execute(
         sa.update(exclusions)
@@ -52,7 +47,7 @@ def include(connection: Connection, number: int, *, by: str, at: datetime) -> No
     )
 
 
-def history(connection: Connection, number: int) -> list[Exclusion]:
+def history(connection: sa.Connection, number: int) -> list[Exclusion]:
     """All that was decided about a participant, the first decision first."""
     rows = connection.execute(
         sa.select(
@@ -69,7 +64,7 @@ def history(connection: Connection, number: int) -> list[Exclusion]:
     return [Exclusion(*row) for row in rows]
 
 
-def _locked(connection: Connection, number: int) -> sa.Row[tuple[int, bool]]:
+def _locked(connection: sa.Connection, number: int) -> sa.Row[tuple[int, bool]]:
     """The participant, whom several processes on PostgreSQL decide about one after the other."""
     locked = sa.select(participants.c.id).where(participants.c.number == number).with_for_update()
     if connection.execute(locked).first() is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import sqlalchemy as sa
@@ -14,9 +14,6 @@ from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EA
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
 from fairwise.study.stages import Stage
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.
@@ -37,7 +34,7 @@ def judge_name(number: int) -> str:
     return f"p{number:05d}"
 
 
-def judgments(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
+def judgments(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
     """The last answer of each round to every pair that has one; the second round is that of a second look.
 
     Who was excluded is left out, or else marked.
@@ -66,7 +63,7 @@ def judgments(connection: Connection, *, finished_only: bool = False, with_exclu
     return Judgments(table.drop(columns=unknown))
 
 
-def judges(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
+def judges(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What is known about those who answered: their relation to the decision, how they came, their language."""
     query = (
         sa.select(
@@ -93,13 +90,13 @@ def judges(connection: Connection, *, finished_only: bool = False, with_excluded
     return pd.DataFrame(rows, columns=["judge", *_ABOUT, *_marked(with_excluded)])
 
 
-def who_answered(*, finished_only: bool = False) -> Select[Any]:
+def who_answered(*, finished_only: bool = False) -> sa.Select[Any]:
     """Id and number of those whose answers are among the judgments, to be asked of the database."""
     query = sa.select(participants.c.id, participants.c.number).where(HAS_ANSWERED)
     return _of(query, finished_only=finished_only, with_excluded=False).order_by(participants.c.id)
 
 
-def texts(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
+def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What people wrote: the reason of each answer, and the closing questions; one row per text that is not empty."""
     excluded = IS_EXCLUDED.label(EXCLUDED)
     reasons = CURRENT.with_only_columns(
@@ -154,7 +151,7 @@ class Taken:
     excluded: int = 0
 
 
-def taken(connection: Connection) -> Taken:
+def taken(connection: sa.Connection) -> Taken:
     """Those who withdrew are not among them."""
     finished = sa.func.count(participants.c.finished_at)
     started, ended = connection.execute(sa.select(sa.func.count(), finished).select_from(participants)).one()
@@ -162,7 +159,7 @@ def taken(connection: Connection) -> Taken:
     return Taken(started, ended, connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none(), excluded)
 
 
-def _of(query: Select[Any], *, finished_only: bool, with_excluded: bool) -> Select[Any]:
+def _of(query: sa.Select[Any], *, finished_only: bool, with_excluded: bool) -> sa.Select[Any]:
     those = [participants.c.stage == Stage.FINISHED] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
     return query.where(*those)
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import errno
 import logging
 from collections import Counter
+from collections.abc import Hashable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
 from fairwise.store.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 
 # What anybody can cause is told in the log once a minute for each kind of it, with how many there were.
 

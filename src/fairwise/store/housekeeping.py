@@ -8,7 +8,9 @@ import logging
 import threading
 import time
 import zipfile
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -34,11 +36,6 @@ from fairwise.store.tables import participants
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
 
@@ -137,7 +134,7 @@ def move_prices_out(study: Path, store: Store) -> None:
             )
 
 
-def _judges(connection: Connection) -> set[str]:
+def _judges(connection: sa.Connection) -> set[str]:
     return set(map(judge_name, connection.execute(sa.select(participants.c.number)).scalars()))
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -22,12 +23,6 @@ from fairwise.store.engine import database_url, shown, snapshot_engine
 from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 from fairwise.tables.safe_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-    from sqlalchemy.engine import URL
 
 FILE = "database.json"
 _HERE = " in its folder"
@@ -68,12 +63,12 @@ class Identity:
         write_whole(home / FILE, lambda draft: draft.write_text(text, encoding="utf-8"), private=True, lasting=True)
 
 
-def identity_in(connection: Connection) -> str | None:
+def identity_in(connection: sa.Connection) -> str | None:
     """The number in the database."""
     return connection.execute(sa.select(database_identity.c.value)).scalar_one_or_none()
 
 
-def check_identity(url: URL, home: Path, fingerprint: str | None) -> None:
+def check_identity(url: sa.URL, home: Path, fingerprint: str | None) -> None:
     """Refuse a database that is not the folder's own, before anything is made in it or brought up to date.
 
     One that holds this study takes the place of one in the folder in which nothing was ever done: so it is after a
@@ -93,14 +88,14 @@ def check_identity(url: URL, home: Path, fingerprint: str | None) -> None:
         _log.warning("%s: %s is its database from now on, as %s is empty", home, shown(url), known.address)
 
 
-def require_same(connection: Connection, url: URL, home: Path) -> None:
+def require_same(connection: sa.Connection, url: sa.URL, home: Path) -> None:
     """Refuse to read from a database that is not the folder's own."""
     known = Identity.read(home)
     if known is not None and identity_in(connection) != known.database:
         raise _another(url, home, known)
 
 
-def record_identity(connection: Connection, url: URL, home: Path) -> None:
+def record_identity(connection: sa.Connection, url: sa.URL, home: Path) -> None:
     """Write down that this database is the folder's own, and where it is now."""
     number = identity_in(connection)
     if number is None:
@@ -114,7 +109,7 @@ def record_identity(connection: Connection, url: URL, home: Path) -> None:
         raise InputError(f"{home / FILE}: cannot be written: {error.strerror or error}") from None
 
 
-def _another(url: URL, home: Path, known: Identity) -> InputError:
+def _another(url: sa.URL, home: Path, known: Identity) -> InputError:
     what = "is empty, and not this study's database" if _is_empty(url) else "is not this study's database"
     how = "leave --database out" if known.address.endswith(_HERE) else "give that as --database"
     return InputError(
@@ -123,7 +118,7 @@ def _another(url: URL, home: Path, known: Identity) -> InputError:
     )
 
 
-def _place(url: URL, home: Path) -> str:
+def _place(url: sa.URL, home: Path) -> str:
     """An address for people; a file in the folder by its name alone, since folders are moved."""
     if url.get_backend_name() == "sqlite" and url.database:
         file = Path(url.database).resolve()
@@ -132,17 +127,17 @@ def _place(url: URL, home: Path) -> str:
     return shown(url)
 
 
-def _number_if_any(connection: Connection) -> str | None:
+def _number_if_any(connection: sa.Connection) -> str | None:
     return identity_in(connection) if sa.inspect(connection).has_table(database_identity.name) else None
 
 
-def _holds_anyone(connection: Connection) -> bool:
+def _holds_anyone(connection: sa.Connection) -> bool:
     there = set(sa.inspect(connection).get_table_names())
     told = [table for table in (participants, operators, invitations) if table.name in there]
     return any(_has_rows(connection, table) for table in told)
 
 
-def _holds(connection: Connection, of: str) -> bool:
+def _holds(connection: sa.Connection, of: str) -> bool:
     """Whether people take part here in the study of this fingerprint."""
     if not sa.inspect(connection).has_table(study.name):
         return False
@@ -157,7 +152,7 @@ def _is_unused(home: Path, known: Identity) -> bool:
     )
 
 
-def _untouched(connection: Connection, number: str) -> bool:
+def _untouched(connection: sa.Connection, number: str) -> bool:
     there = set(sa.inspect(connection).get_table_names())
     made_at_once = (study.name, counters.name, database_identity.name)
     others = [table for table in metadata.sorted_tables if table.name in there and table.name not in made_at_once]
@@ -166,15 +161,15 @@ def _untouched(connection: Connection, number: str) -> bool:
     return connection.execute(sa.select(study.c.state)).scalar_one_or_none() in (None, "open")
 
 
-def _has_rows(connection: Connection, table: sa.Table) -> bool:
+def _has_rows(connection: sa.Connection, table: sa.Table) -> bool:
     return connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None
 
 
-def _is_empty(url: URL) -> bool:
+def _is_empty(url: sa.URL) -> bool:
     return not _asked(url, _holds_anyone)
 
 
-def _asked(url: URL, question: Callable[[Connection], T]) -> T | None:
+def _asked(url: sa.URL, question: Callable[[sa.Connection], T]) -> T | None:
     """Of a database of any version, without changing it; None where there is no file."""
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
@@ -25,11 +27,6 @@ from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arriva
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import Connection
-
     from fairwise.study.designs import ShownPair
 
 
@@ -55,7 +52,7 @@ _FIND = sa.select(
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
-def find(connection: Connection, token_hash: bytes) -> Participant:
+def find(connection: sa.Connection, token_hash: bytes) -> Participant:
     """The participant of this token."""
     row = connection.execute(_FIND, {"token_hash": token_hash}).one_or_none()
     if row is None:
@@ -108,7 +105,7 @@ class Consent:
 
 
 def start(
-    connection: Connection,
+    connection: sa.Connection,
     consent: Consent,
     schedule: Callable[[int, int], Sequence[ShownPair | None]],
     new_key: Callable[[], str],
@@ -156,7 +153,7 @@ def start(
     return Participant(participant_id, number, slot, consent.first_stage, 0, None)
 
 
-def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
+def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, Any]:
     """Refuse whoever may not begin; returns what is kept of how they came."""
     arrival = consent.arrival
     came: dict[str, Any] = {"came_by": arrival.came_by}
@@ -180,7 +177,7 @@ def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
 
 
 def panel_state(
-    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
+    connection: sa.Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
 ) -> StoreProblem | None:
     """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
 
@@ -209,7 +206,7 @@ class Came:
     panel_signed: bool
 
 
-def came(connection: Connection, token_hash: bytes) -> Came:
+def came(connection: sa.Connection, token_hash: bytes) -> Came:
     """How the participant of this token came."""
     row = connection.execute(
         sa.select(
@@ -225,7 +222,7 @@ def came(connection: Connection, token_hash: bytes) -> Came:
     return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage, row.panel_signed)
 
 
-def _keep_text(connection: Connection, consent: Consent) -> None:
+def _keep_text(connection: sa.Connection, consent: Consent) -> None:
     """Nobody else does so meanwhile, as only one at a time has the next number."""
     same = consent_texts.c.version == consent.version
     if consent.text is None or connection.execute(sa.select(consent_texts.c.version).where(same)).first() is not None:
@@ -233,7 +230,7 @@ def _keep_text(connection: Connection, consent: Consent) -> None:
     connection.execute(sa.insert(consent_texts), {"version": consent.version, **consent.text._asdict()})
 
 
-def _next_number(connection: Connection) -> int:
+def _next_number(connection: sa.Connection) -> int:
     """A number that nobody had before, also nobody who withdrew; the row's lock orders several processes."""
     taken = connection.execute(
         sa.update(counters)
@@ -244,7 +241,7 @@ def _next_number(connection: Connection) -> int:
     return int(taken)
 
 
-def move_on(connection: Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
+def move_on(connection: sa.Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
     """Go from one stage to the next; sent again, or from a page left long ago, it changes nothing."""
     connection.execute(
         sa.update(participants)
@@ -253,7 +250,7 @@ def move_on(connection: Connection, token_hash: bytes, leaving: Stage, to: Stage
     )
 
 
-def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
+def count_try(connection: sa.Connection, token_hash: bytes, before: int) -> bool:
     """One more try at the comprehension check, after so many `before`; returns whether it is one.
 
     A form sent again, or by another tab, was counted already and is none: else one could try until all is right.
@@ -271,7 +268,7 @@ def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
 
 
 def finish(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     *,
     rules: str,
@@ -299,7 +296,7 @@ def finish(
     connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended))
 
 
-def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:
+def _open_pairs(connection: sa.Connection, participant_id: int, places: int) -> int:
     laid_out, answered = connection.execute(
         sa.select(sa.func.count(appearances.c.id), sa.func.count(answers.c.id))
         .select_from(appearances)
@@ -309,7 +306,7 @@ def _open_pairs(connection: Connection, participant_id: int, places: int) -> int
     return max(int(laid_out), places) - int(answered)
 
 
-def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
+def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
     """Delete everything about someone. What remains is that on this day somebody withdrew.
 
     Of a personal link it remains that it was this one, but no name; of someone from a panel, the `mark` of their id and

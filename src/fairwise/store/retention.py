@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
@@ -25,15 +26,11 @@ from fairwise.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.store.store import Store
     from fairwise.study.settings import StudySettings
 
 
-def forget_old(connection: Connection, days: int, now: datetime) -> int:
+def forget_old(connection: sa.Connection, days: int, now: datetime) -> int:
     """Delete what is older than so many days; returns how many rows had something to delete.
 
     Days count from when someone finished, or agreed, if they did not finish; for those who never began, or withdrew,
@@ -118,14 +115,14 @@ _DAY = 24 * 60
 _LONGEST = LONGEST.days * _DAY
 
 
-def days_off(connection: Connection, now: datetime) -> int:
+def days_off(connection: sa.Connection, now: datetime) -> int:
     """By how many days the clock is ahead of the last time that was believed, or behind (< 0); 0 if that may be."""
     seen = counter(connection, _SEEN)
     since = _minutes(now) - seen if seen else 0
     return round(since / _DAY) if abs(since) > _LONGEST else 0
 
 
-def look_at_clock(connection: Connection, now: datetime, *, believed: bool = False) -> int:
+def look_at_clock(connection: sa.Connection, now: datetime, *, believed: bool = False) -> int:
     """The same, remembering the time if there is nothing odd about it, or an operator says that it is ``believed``.
 
     What an operator says is written down among what operators did.
@@ -143,7 +140,7 @@ def look_at_clock(connection: Connection, now: datetime, *, believed: bool = Fal
     return 0
 
 
-def keep_newest_time(connection: Connection) -> None:
+def keep_newest_time(connection: sa.Connection) -> None:
     """If the clock was never looked at, remember the newest time that is written, before it writes another one."""
     if not counter(connection, _SEEN):
         take_turns(connection)
@@ -152,7 +149,7 @@ def keep_newest_time(connection: Connection) -> None:
             set_counter(connection, _SEEN, counters.c.value, newest)
 
 
-def begin_again(connection: Connection, now: datetime) -> int:
+def begin_again(connection: sa.Connection, now: datetime) -> int:
     """Believe the clock of whoever restores a study of long ago; returns by how many days it is ahead of it.
 
     What it deletes too early is still in the file from which it was restored. A clock behind it is not believed.
@@ -172,7 +169,7 @@ def in_words(off: int) -> str:
     return f", {abs(off)} days {'ahead of' if off > 0 else 'behind'} the last time that is written here" if off else ""
 
 
-def _goes_on(connection: Connection, minutes: int) -> bool:
+def _goes_on(connection: sa.Connection, minutes: int) -> bool:
     """Whether a clock that is behind has been going on like that for long enough."""
     since = counter(connection, _BEHIND_SINCE)
     if not since or minutes < since:
@@ -181,7 +178,7 @@ def _goes_on(connection: Connection, minutes: int) -> bool:
     return minutes - since > _LONGEST
 
 
-def _newest(connection: Connection) -> int:
+def _newest(connection: sa.Connection) -> int:
     """In minutes since 1970; 0 if nothing was written yet."""
     columns = [column for table in metadata.sorted_tables for column in table.c if isinstance(column.type, Moment)]
     found = [connection.execute(sa.select(sa.func.max(column))).scalar_one() for column in columns]

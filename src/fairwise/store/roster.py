@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +17,6 @@ from fairwise.store.tables import answers, appearances, closings, invitations, p
 from fairwise.study.stages import ENDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
     from fairwise.store.answers import Appearance
     from fairwise.study.designs import PairAnswer
 
@@ -115,7 +112,7 @@ _CLAIMS = (
 )
 
 
-def claims(connection: Connection, one: OneParticipant) -> list[Claim]:
+def claims(connection: sa.Connection, one: OneParticipant) -> list[Claim]:
     """Everyone who says that they have this participant's id of a panel, if there are several."""
     if one.panel_id is None:
         return []
@@ -126,7 +123,7 @@ def claims(connection: Connection, one: OneParticipant) -> list[Claim]:
     return [claim._replace(session=claim.session[: len(claim.session) // 3]) for claim in found]
 
 
-def one_participant(connection: Connection, number: int) -> OneParticipant:
+def one_participant(connection: sa.Connection, number: int) -> OneParticipant:
     """The participant of this number."""
     this_one = participants.c.number == number
     row = connection.execute(_ONE.where(this_one)).one_or_none()
@@ -202,7 +199,7 @@ _ONLY_INVITED = (
 )
 
 
-def roster(connection: Connection) -> list[Entry]:
+def roster(connection: sa.Connection) -> list[Entry]:
     """Those who take part by number, then those who were invited and do not."""
     invited = connection.execute(_ONLY_INVITED).all()
     return [
@@ -295,12 +292,12 @@ _DETAILS = (
 )
 
 
-def progress(connection: Connection) -> list[Progress]:
+def progress(connection: sa.Connection) -> list[Progress]:
     """Everyone who agreed to take part, by number."""
     return [Progress(*row) for row in connection.execute(_PROGRESS)]
 
 
-def answers_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Answers]:
+def answers_of(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[Answers]:
     """What participants of these numbers answered; who has not answered anything is left out."""
     for start in range(0, len(numbers), _AT_ONCE):
         some = participants.c.number.in_(numbers[start : start + _AT_ONCE])
@@ -318,12 +315,12 @@ def _before_second_look(versions: Sequence[PairAnswer]) -> PairAnswer:
     return last._replace(seconds=versions[0].seconds)
 
 
-def personal_details(connection: Connection) -> dict[int, PersonalDetails]:
+def personal_details(connection: sa.Connection) -> dict[int, PersonalDetails]:
     """Who everyone is to the operator, by number."""
     return {number: PersonalDetails(*details) for number, *details in connection.execute(_DETAILS)}
 
 
-def outside(connection: Connection) -> Outside:
+def outside(connection: sa.Connection) -> Outside:
     """Those who were invited and have not begun, whose link was revoked before, and all who withdrew."""
     revoked = invitations.c.revoked_at.is_not(None)
     unused = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alembic.runtime.migration import MigrationContext
@@ -14,9 +16,6 @@ from fairwise.store.identity import require_same
 from fairwise.store.migrate import newest_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from sqlalchemy import Connection
     from sqlalchemy.engine import URL
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -25,12 +26,7 @@ from fairwise.store.retention import keep_newest_time
 from fairwise.store.tables import database_identity, participants, study
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from sqlalchemy import Connection, Engine
-    from sqlalchemy.engine import URL
-
-    Change = Callable[[Connection], Any]
+    Change = Callable[[sa.Connection], Any]
     Waiting = tuple[Change, Future[Any], float]
 
 _MOST_AT_ONCE = 256
@@ -44,7 +40,7 @@ class Writer:
     thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit.
     """
 
-    def __init__(self, engine: Engine, seconds: float, make_sure: Callable[[], None]) -> None:
+    def __init__(self, engine: sa.Engine, seconds: float, make_sure: Callable[[], None]) -> None:
         """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
         self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
         self.failed = FailedWrites("The database")
@@ -158,7 +154,7 @@ def _begun(job: Waiting) -> bool:
 class SameFile:
     """The database's file and its log, as they were when they were opened."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: sa.URL) -> None:
         file = url.database or ""
         found = {Path(f"{file}{end}"): _identity(Path(f"{file}{end}")) for end in ("", "-wal")} if file else {}
         self._known = {path: identity for path, identity in found.items() if identity is not None}
@@ -190,7 +186,7 @@ seconds for those who wait for it."""
 class Store:
     """Opened once per process; nothing happens before :meth:`open`."""
 
-    def __init__(self, writing: Engine, reading: Engine, identity: str | None) -> None:
+    def __init__(self, writing: sa.Engine, reading: sa.Engine, identity: str | None) -> None:
         self._writing, self._reading, self.identity = writing, reading, identity
         self._file = SameFile(writing.url) if writing.dialect.name == "sqlite" else None
         self._writer = Writer(writing, _SECONDS, self._make_sure)
@@ -237,7 +233,7 @@ class Store:
         """Check that the answers are this study's, or make them so while there are none."""
         self.change_now(lambda connection: claim(connection, fingerprint))
 
-    async def write(self, change: Callable[[Connection], T]) -> T:
+    async def write(self, change: Callable[[sa.Connection], T]) -> T:
         """Run a change; when this returns, it is on the disk.
 
         A change under way when nobody waits for it any more may still be made: a form that is sent again counts once.
@@ -260,18 +256,18 @@ class Store:
             self._check, self._checked_at = self._writer.submit(_written), monotonic()
         await _in_time(asyncio.shield(asyncio.wrap_future(self._check)), self.failed)
 
-    def change_now(self, change: Callable[[Connection], T]) -> T:
+    def change_now(self, change: Callable[[sa.Connection], T]) -> T:
         """The same for those who wait."""
         result: T = self._writer.submit(change).result()
         return result
 
-    async def read(self, question: Callable[[Connection], T]) -> T:
+    async def read(self, question: Callable[[sa.Connection], T]) -> T:
         if self._threads is None:
             return self.read_now(question)
         # A question that is still waiting for a thread when time is up is never asked.
         return await _in_time(asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question))
 
-    def read_now(self, question: Callable[[Connection], T]) -> T:
+    def read_now(self, question: Callable[[sa.Connection], T]) -> T:
         try:
             return self._ask(question)
         except DBAPIError as error:
@@ -282,7 +278,7 @@ class Store:
         except DBAPIError as error:
             raise StoreUnavailable(str(error.orig)) from error
 
-    def _ask(self, question: Callable[[Connection], T]) -> T:
+    def _ask(self, question: Callable[[sa.Connection], T]) -> T:
         with self._lock if self._at_once else nullcontext(), self._reading.connect() as connection:
             self._make_sure()
             return question(connection)
@@ -311,12 +307,12 @@ async def _in_time(asked: Awaitable[T], failed: FailedWrites | None = None) -> T
         raise error from None
 
 
-def _written(connection: Connection) -> None:
+def _written(connection: sa.Connection) -> None:
     """Change something that means nothing."""
     connection.execute(sa.update(database_identity).values(checks=(database_identity.c.checks + 1) % _MOST_CHECKS))
 
 
-def claim(connection: Connection, fingerprint: str) -> None:
+def claim(connection: sa.Connection, fingerprint: str) -> None:
     """Refuse a database with answers to another study, or to this one before its people were changed."""
     known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
     if known == fingerprint:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.model.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
     from fairwise.learning.problem import Problem
 

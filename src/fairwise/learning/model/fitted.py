@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.model.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.preparation import Rules
     from fairwise.learning.problem import Problem

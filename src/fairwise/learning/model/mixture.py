@@ -13,8 +13,8 @@ from fairwise.learning.model.prices import price_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.model.certificate import Certificate
     from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.preparation import Rules
     from fairwise.learning.solvers.solution import Solution

@@ -23,10 +23,10 @@ from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
 
 if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Stopped
     from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
     from fairwise.learning.problem import Problem
     from fairwise.learning.solvers.master import MasterSolution
-    from fairwise.learning.solvers.solution import Stopped
 
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;

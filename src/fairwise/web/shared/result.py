@@ -32,18 +32,19 @@ def result_of(
     if fitted is None or not said:
         return None
     summary, good, cards = fitted.summary, fitted.good, study.editions[language].cards
+    error, gamma = summary.certificate.error, summary.certificate.gamma
     pairs = tuple(
         PairResult(
             number=one.position,
             a=cards[one.a],
             b=cards[one.b],
-            treatment=Treatment(one.answer, good[one.a], good[one.b], summary.gamma),
+            treatment=Treatment(one.answer, good[one.a], good[one.b], gamma),
             counts=one.design not in MEASURED_ONLY,
         )
         for one in said
     )
-    panel = PanelResult(summary.judges, summary.asked, summary.followed, summary.error, summary.error_without)
-    return Result(pairs, panel, summary.gamma, is_newer=_is_newer(finished_at, job))
+    panel = PanelResult(summary.judges, summary.asked, summary.followed, error, summary.error_without)
+    return Result(pairs, panel, gamma, is_newer=_is_newer(finished_at, job))
 
 
 def _is_newer(finished_at: datetime | None, job: Job) -> bool:
