@@ -23,7 +23,7 @@ from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.store import export
 from fairwise.store.identity import FILE
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 from fairwise.web.app import Site

@@ -6,8 +6,7 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, shown
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 
 _NOBODY = "127.0.0.1:1"  # nothing listens there
 

@@ -13,13 +13,12 @@ from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import ANSWERS, EXCLUSIONS, read_bundle, write_bundle
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import exclusions, export
 from fairwise.store.errors import Unknown
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import exclusions as kept
 
 if TYPE_CHECKING:

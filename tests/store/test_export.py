@@ -22,8 +22,7 @@ from fairwise.judgments import Answer, Judgments
 from fairwise.store import answers as kept_answers
 from fairwise.store import export, participants
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.study.designs import ShownPair
 from fairwise.study.stages import Stage
 

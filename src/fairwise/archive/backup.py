@@ -35,7 +35,7 @@ from fairwise.store.fit_files import (
     may_hold_answers,
 )
 from fairwise.store.migrate import newest_version
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
 from fairwise.study.folder import OUTCOME, SECRET
 

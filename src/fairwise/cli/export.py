@@ -49,7 +49,7 @@ def export(
     from fairwise.archive.bundle import write_bundle
     from fairwise.reporting.words import counted
     from fairwise.store.export import defused, judges, judgments, taken, texts
-    from fairwise.store.snapshot import snapshot
+    from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
     from fairwise.web.server import database_of
 

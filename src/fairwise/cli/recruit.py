@@ -194,7 +194,7 @@ def participants(
 
     from fairwise.store.export import defused
     from fairwise.store.roster import Entry, roster
-    from fairwise.store.snapshot import snapshot
+    from fairwise.store.store import snapshot
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 

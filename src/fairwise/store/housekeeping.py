@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
-from fairwise.store.erasure import clean_files, needs_cleaning
+from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judge_name
 from fairwise.store.fit_files import (
@@ -31,7 +31,6 @@ from fairwise.store.fit_files import (
     remove_leftovers,
 )
 from fairwise.store.jobs import all_jobs
-from fairwise.store.retention import forget_in_time
 from fairwise.store.tables import participants
 from fairwise.tables.safe_files import write_whole
 

@@ -1,34 +1,33 @@
-"""The store as the web app uses it: changes through one writer, reads beside it."""
+"""The store as the web app uses it: changes through one writer, reads beside it; and a snapshot for who only looks."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, reading_engine, shown, writing_engine
+from fairwise.store.engine import database_url, reading_engine, shown, snapshot_engine, writing_engine
+from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
-from fairwise.store.identity import check_identity, identity_in, record_identity
-from fairwise.store.migrate import migrate
-from fairwise.store.retention import keep_newest_time
+from fairwise.store.identity import check_identity, identity_in, record_identity, require_same
+from fairwise.store.migrate import migrate, newest_version
 from fairwise.store.tables import database_identity, participants, study
 
-if TYPE_CHECKING:
-    Change = Callable[[sa.Connection], Any]
-    Waiting = tuple[Change, Future[Any], float]
-
+Change = Callable[[sa.Connection], Any]
+Waiting = tuple[Change, Future[Any], float]
 _MOST_AT_ONCE = 256
 _TRIES = 3
 
@@ -327,3 +326,37 @@ def claim(connection: sa.Connection, fingerprint: str) -> None:
         connection.execute(sa.insert(study), {"id": 1, "fingerprint": fingerprint})
     else:
         connection.execute(sa.update(study).values(fingerprint=fingerprint))
+
+
+# The store as it is at one moment, for someone who only looks: nothing is made, changed or brought up to date.
+
+
+@contextmanager
+def snapshot(address: str | Path, home: Path | None = None) -> Iterator[sa.Connection]:
+    """A connection whose questions are all answered about the same moment, also while the study is served.
+
+    With the study's folder, only of the database that is its own.
+    """
+    url = database_url(address)
+    engine = snapshot_engine(url)
+    try:
+        with engine.connect() as connection:
+            _check_version(connection, url)
+            if home is not None:
+                require_same(connection, url, home)
+            yield connection
+    except DBAPIError as error:
+        raise InputError(f"{shown(url)}: the database cannot be read: {error.orig}") from None
+    finally:
+        engine.dispose()
+
+
+def _check_version(connection: sa.Connection, url: sa.URL) -> None:
+    found, needed = MigrationContext.configure(connection).get_current_revision(), newest_version()
+    if found is None:
+        raise InputError(f"{shown(url)}: holds no study; nobody has been asked yet")
+    if found != needed:
+        raise InputError(
+            f"{shown(url)}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
+            "update the older of the two: Fairwise itself, or the tables by serving the study once"
+        )

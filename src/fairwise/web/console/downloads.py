@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
 from fairwise.store.roster import Entry, roster
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 
 if TYPE_CHECKING:
