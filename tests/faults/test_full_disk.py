@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +77,7 @@ def test_a_full_disk_is_told_and_room_is_all_it_needs(
             "restart is needed."
         )
         numbers = console.client.get("/metrics", headers={"authorization": "Bearer 0123456789abcdef"}).text
-        assert 'kind="SQLITE_FULL"} 2' in numbers
+        assert re.search(r'fairwise_failed_writes_total\{kind="SQLITE_FULL",process="\d+"\} 2', numbers)
         disk.free()
         assert visit.post(pair, **form, answer="same").status_code == 200
         until(lambda: console.client.get("/readyz").text == "ready")

@@ -14,11 +14,8 @@ from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.views import (
-    Answered,
-    Closing,
-    Given,
-    Me,
     NotMe,
+    OwnPages,
     Pair,
     PairResult,
     PanelResult,
@@ -51,8 +48,15 @@ ALICE = card("Female", "34 years", "Asian", "0", "3", "Felony")
 BELLA = card("Female", "24 years", "Asian", "0", "1", "Felony")
 
 
-def pair(a: Card = ALICE, b: Card = BELLA, given: Given | None = None, number: int = 7) -> Pair:
-    return Pair(number, 50, 6, a, b, given, key="the-key", nonce="the-nonce", stamp="the-stamp")
+def pair(
+    a: Card = ALICE,
+    b: Card = BELLA,
+    answer: Answer | None = None,
+    why: str = "",
+    confidence: int | None = None,
+    number: int = 7,
+) -> Pair:
+    return Pair(number, 50, 6, a, b, answer, why, confidence, key="the-key", nonce="the-nonce", stamp="the-stamp")
 
 
 def result(a: Card, b: Card) -> Result:
@@ -62,8 +66,7 @@ def result(a: Card, b: Card) -> Result:
 
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
-    me = Me(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
-    given = Given(Answer.SAME, why=text, confidence=4)
+    me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
     return {
         "consent": pages.consent(
             start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), contests=True, problem=text
@@ -80,17 +83,16 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "relation": pages.relation(me, problem=text),
         "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
         "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
-        "task": pages.task(me, problem=text),
+        "task": pages.task(me),
         "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
         "practice": pages.practice(me, problem=text),
-        "pair": pages.pair(me, pair(a, b, given), saved=True, problem=text),
-        "why": pages.pair(me, pair(a, b, given), saved=False, problem=text, problem_at="why"),
-        "review": pages.review(me, [Answered(1, Answer.SAME), Answered(2, None)], saved=True, problem=text),
-        "closing": pages.closing(me, Closing(text, text, text), problem=text),
+        "pair": pages.pair(me, pair(a, b, Answer.SAME, text, 4), saved=True, problem=text),
+        "review": pages.review(me, {1: Answer.SAME, 2: None}, saved=True, problem=text),
+        "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
         "result": pages.result(me, result(a, b)),
         "result now": pages.thanks(me, Receipt(text, 50, NOON), result="now"),
-        "withdraw": pages.withdraw(me, problem=text),
+        "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
         "closed": pages.not_open(
             None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", not_me=NotMe(text, text), sent=None

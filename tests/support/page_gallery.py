@@ -17,7 +17,7 @@ from fairwise.study.languages import Language, language
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
-from fairwise.web.shared.views import Answered, Closing, Given, LookedAt, Me, NotMe, Pair, Receipt, Statement, Together
+from fairwise.web.shared.views import NotMe, NumberedAnswer, OwnPages, Pair, Receipt, SecondLookGroup, SecondLookPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ LABELS = ("Sex", "Age", "Race", "Juvenile felonies", "Juvenile misdemeanours", "
 ALICE = ("Male", "34 years", "African-American", "0", "0", "3", "Felony")
 BELLA = ("Male", "24 years", "Caucasian", "0", "1", "4", "Misdemeanour")
 ODD = ("<b>後藤</b>", "x" * 10_000, "=SUM(A1:A9)", "👩🏽‍🚀 emoji", "שלום עולם (abc) 123", "", "many words\n" * 200)
-ME = Me(f"{PREFIX}/p/token", f"https://study.example{PREFIX}/p/3q8ZkV0r7bYwS9f2nLxQdA", "the-csrf")
+ME = OwnPages(f"{PREFIX}/p/token", f"https://study.example{PREFIX}/p/3q8ZkV0r7bYwS9f2nLxQdA", "the-csrf")
 CONSENT = "<p>We want to know what people think.</p><h2>What we keep</h2><ul><li>Your answers.</li></ul>"
 
 
@@ -55,15 +55,24 @@ def card(texts: tuple[str, ...]) -> Card:
     return Card("7", tuple(Row(label, text) for label, text in zip(LABELS, texts, strict=True)))
 
 
-def pair(a: tuple[str, ...] = ALICE, b: tuple[str, ...] = BELLA, given: Given | None = None, number: int = 7) -> Pair:
-    return Pair(number, 50, 6, card(a), card(b), given, "the-key", "the-nonce", "the-stamp")
+def pair(
+    a: tuple[str, ...] = ALICE,
+    b: tuple[str, ...] = BELLA,
+    answer: Answer | None = None,
+    why: str = "",
+    confidence: int | None = None,
+    number: int = 7,
+) -> Pair:
+    return Pair(
+        number, 50, 6, card(a), card(b), answer, why, confidence, key="the-key", nonce="the-nonce", stamp="the-stamp"
+    )
 
 
 GERMAN = study(languages=["de", "en"], mark_differences=True, ask_why=True, ask_confidence=True)
 ARABIC = Pages(GERMAN.settings, CONSENT, "", PREFIX, spoken=Language("ar", NullTranslations()))
 PLAIN, FULL = study(), study(mark_differences=True, ask_why=True, ask_confidence=True)
 LONG = study(title="a_name_without_any_end_" * 12, question="Fair? " * 60, treated_well="שלום" * 30, ask_why=True)
-ALL = [Answered(number, list(Answer)[number % 4]) for number in range(1, 51)]
+ALL = {number: list(Answer)[number % 4] for number in range(1, 51)}
 GALLERY = {
     "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
     "consent-again": PLAIN.consent(
@@ -85,41 +94,43 @@ GALLERY = {
     "check-again": PLAIN.check(ME, tries=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
     "practice": FULL.practice(ME),
     "pair": PLAIN.pair(ME, pair(), saved=True),
-    "pair-two": study(answers="two").pair(ME, pair(given=Given(Answer.SAME)), saved=False),
-    "pair-full": FULL.pair(ME, pair(given=Given(Answer.A_AT_LEAST_B, "because", 4)), saved=True),
+    "pair-two": study(answers="two").pair(ME, pair(ALICE, BELLA, Answer.SAME), saved=False),
+    "pair-full": FULL.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), saved=True),
     "pair-problem": FULL.pair(ME, pair(), saved=False, problem="Choose an answer"),
-    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), saved=False, problem="Too long", problem_at="why"),
+    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), saved=False, problem="Too long"),
     "review": PLAIN.review(ME, ALL),
-    "review-open": PLAIN.review(ME, [Answered(1, Answer.SAME), Answered(2, None)], problem="One pair is open"),
-    "closing": PLAIN.closing(ME, Closing()),
-    "closing-problem": PLAIN.closing(ME, Closing("a", "b", "c"), problem="Too long", problem_at="comments"),
+    "review-open": PLAIN.review(ME, {1: Answer.SAME, 2: None}, problem="One pair is open"),
+    "closing": PLAIN.closing(ME),
     "thanks": PLAIN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
     "withdraw": PLAIN.withdraw(ME),
     "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=ME.path, problem="Bitte wählen"),
     "de-task": GERMAN.task(ME),
     "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
     "de-practice": GERMAN.practice(ME),
-    "de-pair": GERMAN.pair(ME, pair(given=Given(Answer.A_AT_LEAST_B, "weil", 4)), saved=True),
-    "de-review": GERMAN.review(ME, [Answered(1, Answer.SAME), Answered(2, None)]),
-    "de-closing": GERMAN.closing(ME, Closing()),
+    "de-pair": GERMAN.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4), saved=True),
+    "de-review": GERMAN.review(ME, {1: Answer.SAME, 2: None}),
+    "de-closing": GERMAN.closing(ME),
     "de-thanks": GERMAN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
     "de-withdraw": GERMAN.withdraw(ME),
-    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, given=Given(Answer.A_AT_LEAST_B)), saved=True),
+    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), saved=True),
     "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
 }
 TOGETHER = [
-    Together("different", (card(ALICE), card(BELLA)), (
-        LookedAt(7, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
-        LookedAt(31, Statement(Answer.SAME, 1, 2), Statement(Answer.A_AT_LEAST_B, 2, 1)),
+    SecondLookGroup("different", (card(ALICE), card(BELLA)), (
+        SecondLookPair(7, NumberedAnswer(Answer.A_AT_LEAST_B, 1, 2), None),
+        SecondLookPair(31, NumberedAnswer(Answer.SAME, 1, 2), NumberedAnswer(Answer.A_AT_LEAST_B, 2, 1)),
     )),
-    Together("alike", (card(ALICE), card(ALICE)), (LookedAt(18, Statement(Answer.A_AT_LEAST_B, 2, 1), None),)),
-    Together("circle", (card(ALICE), card(BELLA), card(ODD)), (
-        LookedAt(3, Statement(Answer.A_AT_LEAST_B, 1, 2), None),
-        LookedAt(9, Statement(Answer.A_AT_LEAST_B, 2, 3), None),
-        LookedAt(40, Statement(Answer.NO_CONSTRAINT, 1, 3), Statement(Answer.SAME, 1, 3)),
+    SecondLookGroup("alike", (card(ALICE), card(ALICE)), (
+        SecondLookPair(18, NumberedAnswer(Answer.A_AT_LEAST_B, 2, 1), None),
     )),
-    Together("circle", (card(ALICE), card(BELLA), card(ALICE[::-1]), card(BELLA[::-1])), tuple(
-        LookedAt(20 + turn, Statement(Answer.A_AT_LEAST_B, 1 + turn, 1 + (turn + 1) % 4), None) for turn in range(4)
+    SecondLookGroup("circle", (card(ALICE), card(BELLA), card(ODD)), (
+        SecondLookPair(3, NumberedAnswer(Answer.A_AT_LEAST_B, 1, 2), None),
+        SecondLookPair(9, NumberedAnswer(Answer.A_AT_LEAST_B, 2, 3), None),
+        SecondLookPair(40, NumberedAnswer(Answer.NO_CONSTRAINT, 1, 3), NumberedAnswer(Answer.SAME, 1, 3)),
+    )),
+    SecondLookGroup("circle", (card(ALICE), card(BELLA), card(ALICE[::-1]), card(BELLA[::-1])), tuple(
+        SecondLookPair(20 + turn, NumberedAnswer(Answer.A_AT_LEAST_B, 1 + turn, 1 + (turn + 1) % 4), None)
+        for turn in range(4)
     )),
 ]  # fmt: skip
 GALLERY |= {
@@ -127,9 +138,9 @@ GALLERY |= {
     "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
     "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
     "ar-second-look": ARABIC.second_look(ME, TOGETHER),
-    "pair-again": PLAIN.pair(ME, pair(given=Given(Answer.SAME)), saved=False, again=True),
+    "pair-again": PLAIN.pair(ME, pair(ALICE, BELLA, Answer.SAME), saved=False, again=True),
     "review-second-look": study(second_look=True).review(ME, ALL),
-    "closing-again": PLAIN.closing(ME, Closing(), again=True),
+    "closing-again": PLAIN.closing(ME, again=True),
 }
 STATIC = {f"{PREFIX}/static/{name}": file for name, file in read_static_files().items()}
 NEXT = PLAIN.pair(ME, pair(number=8), saved=True)

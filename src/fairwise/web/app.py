@@ -21,7 +21,7 @@ from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
-from fairwise.web.shared.security import Reply
+from fairwise.web.shared.security import Reply, plain_page
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -36,11 +36,7 @@ _PATIENCE_SECONDS = 1.0
 """So long a request waits to be answered by the study as it is now; then by the study as it was."""
 
 _AT_ONCE = ("/healthz", "/health", "/readyz", monitoring.PATH)  # whatever is slow, these say so
-_FAILED = HTMLResponse(
-    '<!doctype html><html lang="en"><title>Something went wrong</title><h1>Something went wrong</h1>'
-    "<p>Nothing that was saved is lost. Go back and try again.</p></html>",
-    500,
-)
+_FAILED = plain_page("Something went wrong", "Nothing that was saved is lost. Go back and try again.", 500)
 
 
 class Site:
@@ -95,7 +91,7 @@ class Site:
         if path == monitoring.PATH:
             await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
         else:
-            await self._metrics.measured(self._app(scope), scope, receive, send)
+            await self._metrics.measure(self._app(scope), scope, receive, send)
 
     def _app(self, scope: Scope) -> ASGIApp:
         path: str = scope.get("path", "")

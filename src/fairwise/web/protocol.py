@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import defaultdict
-from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from starlette.responses import HTMLResponse
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fairwise.web.shared.attempts import network
-from fairwise.web.shared.security import HEADERS
+from fairwise.web.shared.security import plain_page
 
 if TYPE_CHECKING:
     import asyncio
 
+    from starlette.responses import HTMLResponse
     from uvicorn._types import ASGI3Application
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
@@ -53,25 +51,12 @@ _REASONS = {
         "Nothing that was saved is lost. Wait a minute, then load this page again.",
     ),
 }
-# There is no study here whose style could be loaded; that of these pages is allowed by its hash.
-_STYLE = (
-    "html{background:#fff;color:#16202a;border-top:.375rem solid #175a8c}"
-    "body{max-width:43.5rem;margin:0 auto;padding:1.75rem 1.25rem;font:1.125rem/1.5 system-ui,sans-serif}"
-    "h1{margin:0 0 1.25rem;font-size:1.75rem;line-height:1.2;text-wrap:balance}p{margin:0}"
-    "@media(prefers-color-scheme:dark){html{background:#12181e;color:#eaf0f5;border-color:#8cc4ee}}"
-)
-_ALLOWED = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
-_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_ALLOWED}")
 
 
 def _page(status: int) -> HTMLResponse:
-    heading, text = _REASONS[status]
-    html = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{heading}</title><style>{_STYLE}</style><main><h1>{heading}</h1><p>{text}</p></main></html>"
-    )
-    return HTMLResponse(html, status, {**HEADERS, "content-security-policy": _POLICY, "connection": "close"})
+    page = plain_page(*_REASONS[status], status)
+    page.headers["connection"] = "close"
+    return page
 
 
 def _whole(status: int) -> bytes:

@@ -20,19 +20,16 @@ from fairwise.study.settings import StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
-    Answered,
-    Closing,
-    Given,
-    LookedAt,
-    Me,
     NotMe,
+    NumberedAnswer,
+    OwnPages,
     Pair,
     PairResult,
     PanelResult,
     Receipt,
     Result,
-    Statement,
-    Together,
+    SecondLookGroup,
+    SecondLookPair,
     WayBack,
 )
 
@@ -99,21 +96,20 @@ def result_of(one: Card, other: Card) -> Result:
     return Result(tuple(pairs), PanelResult(43, 200, 170, 0.34, 0.31), 0.05, is_newer=True)
 
 
-def second_thoughts(one: Card, other: Card) -> list[Together]:
-    said = [LookedAt(1, Statement(answer, 1, 2), Statement(Answer.SAME, 1, 2)) for answer in Answer]
-    fresh = LookedAt(1, Statement(Answer.SAME, 1, 2), None)
+def second_thoughts(one: Card, other: Card) -> list[SecondLookGroup]:
+    said = [SecondLookPair(1, NumberedAnswer(answer, 1, 2), NumberedAnswer(Answer.SAME, 1, 2)) for answer in Answer]
+    fresh = SecondLookPair(1, NumberedAnswer(Answer.SAME, 1, 2), None)
     kinds = ("different", (one, other)), ("alike", (one, other)), ("circle", (one, other, one))
-    groups = [Together(kind, people, (fresh,)) for kind, people in kinds]
-    return [*groups, Together("different", (one, other), tuple(said))]
+    groups = [SecondLookGroup(kind, people, (fresh,)) for kind, people in kinds]
+    return [*groups, SecondLookGroup("different", (one, other), tuple(said))]
 
 
 def all_pages(pages: Pages) -> dict[str, str]:
-    me = Me("/p/token", "://11", "")
+    me = OwnPages("/p/token", "://11", "")
     rows = tuple(Row(label, text) for label, text in (("9", ""), ("10", "1" * 500)))
-    given = Given(Answer.SAME, "12", 3)
     one, other = Card("a", rows), Card("b", (rows[0], Row("10", "13")))
-    middle, last = (Pair(number, 2, number - 1, one, other, given, "", "", "") for number in (1, 2))
-    open_pairs = [Answered(1, Answer.SAME), *(Answered(number, None) for number in range(2, 20))]
+    middle, last = (Pair(number, 2, number - 1, one, other, Answer.SAME, "12", 3) for number in (1, 2))
+    open_pairs = {1: Answer.SAME} | dict.fromkeys(range(2, 20))
     return {
         "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me=NotMe("", ""), problem="14"),
         "whose_device": pages.whose_device(resume="/p/token", not_me=NotMe("", ""), way_here=""),
@@ -130,15 +126,15 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "relation": pages.relation(me, problem="14"),
         "screened_out": pages.screened_out(me, back=WayBack("24", "://25")),
         "full": pages.screened_out(None, full=True, back=WayBack("24", None)),
-        "task": pages.task(me, problem="14"),
+        "task": pages.task(me),
         "check": pages.check(me, tries=0, problem="14", wrong=["either"]),
         "last check": pages.check(me, tries=1),
         "practice": pages.practice(me),
         "pair": pages.pair(me, middle, saved=True, problem="14"),
-        "last pair": pages.pair(me, last, saved=False, problem="14", problem_at="why"),
+        "last pair": pages.pair(me, last, saved=False, problem="14"),
         "review": pages.review(me, open_pairs, saved=True, problem="14"),
-        "whole review": pages.review(me, [Answered(1, Answer.SAME)]),
-        "closing": pages.closing(me, Closing(), problem="14"),
+        "whole review": pages.review(me, {1: Answer.SAME}),
+        "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt("15", 2, MOMENT)),
         "back to the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", "://25", "26")),
         "code for the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", None, "26")),
@@ -146,7 +142,7 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "result later": pages.thanks(me, Receipt("15", 2, MOMENT), result="later"),
         "result": pages.result(me, result_of(one, other)),
         "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
-        "withdraw": pages.withdraw(me, problem="14"),
+        "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", not_me=NotMe("", ""), sent=None),
         "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
         "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
@@ -203,7 +199,7 @@ def test_the_style_knows_no_left_and_right() -> None:
 
 
 def test_a_receipt_in_german() -> None:
-    page = made(language("de")).thanks(Me("/p/t", "", ""), Receipt("15", 2, MOMENT))
+    page = made(language("de")).thanks(OwnPages("/p/t", "", ""), Receipt("15", 2, MOMENT))
     assert "9. März 2026, 14:05 Uhr (UTC)" in page
     assert 'datetime="2026-03-09T14:05:00+00:00"' in page
 
@@ -211,7 +207,7 @@ def test_a_receipt_in_german() -> None:
 def test_a_pair_in_german_is_rendered_in_well_under_a_millisecond() -> None:
     pages = made(language("de"), (language("en"), language("de")))
     rows = tuple(Row(f"Label {k}", "Value") for k in range(8))
-    me, shown = Me("/p/t", "", ""), Pair(1, 2, 0, Card("a", rows), Card("b", rows), None, "", "", "")
+    me, shown = OwnPages("/p/t", "", ""), Pair(1, 2, 0, Card("a", rows), Card("b", rows))
     fastest = float("inf")
     for _ in range(200):
         begun = perf_counter()

@@ -12,7 +12,7 @@ from fairwise.study.recruitment_settings import Relation
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files, version_of
-from fairwise.web.shared.views import Me
+from fairwise.web.shared.views import OwnPages
 
 EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x>"
 
@@ -20,7 +20,7 @@ EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x
 OURS = ("study.css", "study.js")
 # Pages on which nothing is asked.
 NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
-NO_PROBLEMS |= {"result", "result now", "whose_device", "id_taken", "no_place"}
+NO_PROBLEMS |= {"result", "result now", "whose_device", "id_taken", "no_place", "task", "closing", "withdraw"}
 
 
 def test_nobodys_text_becomes_markup() -> None:
@@ -48,7 +48,7 @@ def js_version() -> str:
 
 def test_the_two_documents_are_markup_below_the_heading_of_their_page() -> None:
     pages = Pages(settings(), "<h1>Consent</h1><h2>More</h2><p>yes</p>", "<h2>Task</h2>")
-    consent, task = pages.consent(start_key="", csrf="", resume=None), pages.task(Me("/p/t", "", ""))
+    consent, task = pages.consent(start_key="", csrf="", resume=None), pages.task(OwnPages("/p/t", "", ""))
     assert "<h2>Consent</h2><h3>More</h3><p>yes</p>" in consent
     assert "<h2>Task</h2>" in task
     assert len(Parsed(consent).all("h1")) == len(Parsed(task).all("h1")) == 1
@@ -117,8 +117,8 @@ def test_a_problem_is_told_first_linked_and_in_the_title() -> None:
         assert linked, name
         assert [had for _, had in parsed.elements if had.get("id") == linked[1]], name
     pages = Pages(settings(), "", "")
-    assert "Error" not in pages.pair(Me("/p/t", "", ""), pair(), saved=False)
-    assert "Error" not in pages.check(Me("/p/t", "", ""), tries=0)
+    assert "Error" not in pages.pair(OwnPages("/p/t", "", ""), pair(), saved=False)
+    assert "Error" not in pages.check(OwnPages("/p/t", "", ""), tries=0)
 
 
 def test_ids_are_unique_and_refer_to_something() -> None:

@@ -19,7 +19,7 @@ from fairwise.study.translations import translated
 from fairwise.web.console.choices import settings_of
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.security import POLICY
-from fairwise.web.shared.views import Me, Pair
+from fairwise.web.shared.views import OwnPages, Pair
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -38,7 +38,7 @@ FRAMING = {"content-security-policy": f"{POLICY}; frame-src 'self'; connect-src 
 """For the page that shows such a frame."""
 
 # Links and forms of such a page lead nowhere.
-_NOBODY = Me(path="#", link="https://…/p/…", csrf="")
+_NOBODY = OwnPages(path="#", link="https://…/p/…", csrf="")
 
 
 def framed(html: str) -> Response:
@@ -57,8 +57,8 @@ def pair_preview(form: Form, upload: UploadedPeople, prefix: str) -> str:
     if code != settings.languages[0]:
         settings, _ = translated(settings, code, Path("none"))
     a, b = _two_people(settings, upload, code, others=form.text("do", 10) == "others")
-    pair = Pair(number=1, total=settings.pairs, answered=0, a=a, b=b, given=None, key="", nonce="", stamp="")
-    return Pages(settings, "", "", prefix, spoken=language(code)).pair(_NOBODY, pair, saved=False)
+    pair = Pair(number=1, total=settings.pairs, answered=0, a=a, b=b)
+    return Pages(settings, "", "", prefix, spoken=language(code)).pair(_NOBODY, pair)
 
 
 def _two_people(settings: StudySettings, upload: UploadedPeople, code: str, *, others: bool) -> tuple[Card, Card]:

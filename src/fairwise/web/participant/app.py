@@ -9,10 +9,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairwise.store.errors import AlreadyFinished, NotOpen, NotShownAgain, NotYet, Unknown
 from fairwise.study.languages import marked
-from fairwise.web.participant.consent import ArrivalPages
-from fairwise.web.participant.onboarding import PreparingPages
-from fairwise.web.participant.pairs import ParticipantPages
-from fairwise.web.participant.result import ResultPages
+from fairwise.web.participant.consent import ConsentPages
+from fairwise.web.participant.onboarding import OnboardingPages
+from fairwise.web.participant.pairs import PairPages
+from fairwise.web.participant.result import OwnResultPages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
 from fairwise.web.shared.monitoring import health_routes
@@ -47,31 +47,30 @@ _OTHERWISE = (marked("Something went wrong"), marked("Nothing that was saved is 
 def participant_app(services: Services) -> Starlette:
     """The pages of one study."""
     prefix, languages = services.host.prefix, services.study.settings.languages
-    arrivals, second_look = ArrivalPages(services), SecondLookPages(services)
-    everything = (
-        ParticipantPages(services, arrivals.invited, second_look),
-        PreparingPages(services),
+    consent, second_look = ConsentPages(services), SecondLookPages(services)
+    groups = (
+        PairPages(services, consent.invited, second_look),
+        OnboardingPages(services),
         second_look,
-        ResultPages(services),
-        arrivals,
+        OwnResultPages(services),
+        consent,
     )
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = _WORDS.get(status, _OTHERWISE)
-        said = services.pages[language_of(scope)]
-        return HTMLResponse(said.message(heading=said.say(heading), text=said.say(text)), status)
+        pages = services.pages[language_of(scope)]
+        return HTMLResponse(pages.message(heading=pages.translate(heading), text=pages.translate(text)), status)
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         """To where they are: this was an old page, or a stage that they have left behind."""
-        told = "/second-look?kept" if isinstance(error, NotShownAgain) else ""
-        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{told}", 303)
+        path = "/second-look?kept" if isinstance(error, NotShownAgain) else ""
+        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{path}", 303)
 
     async def not_open(request: Request, _error: Exception) -> Response:
-        return await arrivals.not_open(request)
+        return await consent.not_open(request)
 
     return application(
-        [route for each in everything for route in each.routes()]
-        + [static_route(), *health_routes(services.host.store)],
+        [route for group in groups for route in group.routes()] + [static_route(), *health_routes(services.host.store)],
         message,
         {Unknown: 404},
         handlers={NotOpen: not_open, AlreadyFinished: elsewhere, NotYet: elsewhere},

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
-
+T = TypeVar("T")
+P = ParamSpec("P")
 COOKIE = "fairwise_participant"
 """By which a device knows who began on it."""
 
@@ -56,7 +57,7 @@ class Services:
     housekeeper: Housekeeper
 
 
-class Asking(ABC):
+class ParticipantPages(ABC):
     """What every page of a participant needs to know, and where it may lead."""
 
     def __init__(self, services: Services) -> None:
@@ -102,18 +103,16 @@ class Asking(ABC):
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
         sent = dict((await read_form(request)).fields) if request.method == "POST" else None
-        me = self._me(request) if "token" in request.path_params else None
-        if me is not None:
-            try:
+        own, own_answers = None, []
+        if "token" in request.path_params:
+            with suppress(Unknown):  # a personal link that nobody has used
                 await self._who(request)
-            except Unknown:  # a personal link that nobody has used
-                me = None
+                own, own_answers = self._own(request), await self._read(request, answers.appearances_of)
         closed = stands.state == "closed"
-        own = [] if me is None else await self._read(request, answers.appearances_of)
-        result = closed and stands.result_shown and any(pair.answer for pair in own)
+        result = closed and stands.result_shown and any(pair.answer for pair in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._in(request).not_open(
-            me, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here
+            own, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
@@ -121,23 +120,51 @@ class Asking(ABC):
         """The pages in the language that this visitor reads."""
         return self._pages[language_of(request.scope)]
 
+    def _message(
+        self, request: Request, status: int, heading: str, text: str, *, back: str | None = None, way_here: str = ""
+    ) -> HTMLResponse:
+        """Anything that went another way than planned; words that are marked, in the language of this visitor."""
+        pages = self._in(request)
+        heading, text = pages.translate(heading), pages.translate(text)
+        return HTMLResponse(pages.message(heading=heading, text=text, back=back, way_here=way_here), status)
+
     def _edition(self, request: Request) -> Edition:
         return self._folder.editions[language_of(request.scope)]
 
     def _hash(self, request: Request) -> bytes:
         return self._keys.hashed(request.path_params["token"])
 
-    async def _read(self, request: Request, question: Callable[..., Any], **more: Any) -> Any:
-        return await self._store.read(partial(question, token_hash=self._hash(request), **more))
+    async def _read(
+        self,
+        request: Request,
+        question: Callable[Concatenate[Connection, bytes, P], T],
+        *args: P.args,
+        **more: P.kwargs,
+    ) -> T:
+        """The answer to a question about this participant."""
+        token_hash = self._hash(request)
+        return await self._store.read(lambda connection: question(connection, token_hash, *args, **more))
 
-    async def _write(self, request: Request, change: Callable[..., Any], **more: Any) -> Any:
+    async def _write(
+        self,
+        request: Request,
+        change: Callable[Concatenate[Connection, bytes, P], T],
+        *args: P.args,
+        **more: P.kwargs,
+    ) -> T:
         """A change of this participant's, while the study is open."""
-        own = partial(change, token_hash=self._hash(request), **more)
-        return await self._store.write(partial(while_open, change=own))
+        token_hash = self._hash(request)
+        return await self._write_while_open(lambda connection: change(connection, token_hash, *args, **more))
+
+    async def _write_while_open(self, change: Callable[[Connection], T]) -> T:
+        def write(connection: Connection) -> T:
+            require_open(connection)  # in the same transaction
+            return change(connection)
+
+        return await self._store.write(write)
 
     async def _who(self, request: Request) -> Participant:
-        who: Participant = await self._read(request, participants.find)
-        return who
+        return await self._read(request, participants.find)
 
     async def _who_at(self, request: Request, *stages: Stage) -> Participant:
         who = await self._who(request)
@@ -152,14 +179,14 @@ class Asking(ABC):
             raise HTTPException(403)
         return form
 
-    def _me(self, request: Request) -> views.Me:
+    def _own(self, request: Request) -> views.OwnPages:
         token = request.path_params["token"]
         path = f"{self._prefix}/p/{token}"
         base = request.url
         # On another device, too, they read on in the language they have read so far.
         language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
         link = f"{base.scheme}://{base.netloc}{path}{language}"
-        return views.Me(path=path, link=link, csrf=self._keys.form(token))
+        return views.OwnPages(path=path, link=link, csrf=self._keys.form(token))
 
     def _forget_device(self, response: Response) -> None:
         response.delete_cookie(COOKIE, path=f"{self._prefix}/")
@@ -169,9 +196,3 @@ class Asking(ABC):
 
     def _to_own(self, request: Request, path: str) -> RedirectResponse:
         return self._to(f"/p/{request.path_params['token']}{path}")
-
-
-def while_open(connection: Connection, change: Callable[[Connection], Any]) -> Any:
-    """Change something if the study is open, in the same transaction."""
-    require_open(connection)
-    return change(connection)

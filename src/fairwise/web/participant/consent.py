@@ -20,7 +20,7 @@ from fairwise.study.languages import marked
 from fairwise.study.panel_signatures import NotSigned
 from fairwise.study.recruitment_settings import filled
 from fairwise.study.stages import ENDS, first_stage
-from fairwise.web.participant.base import COOKIE, Asking, while_open
+from fairwise.web.participant.base import COOKIE, ParticipantPages
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
@@ -52,7 +52,7 @@ class Resumed(NamedTuple):
     """Whether only this device tells that it was they; else their link does, or the panel, which signed both times."""
 
 
-class ArrivalPages(Asking):
+class ConsentPages(ParticipantPages):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
     def __init__(self, services: Services) -> None:
@@ -105,37 +105,32 @@ class ArrivalPages(Asking):
         return views.NotMe(self._keys.form(form_subject(_NOT_ME, visitor)), visitor.arrival.start_key)
 
     def _incomplete(self, request: Request) -> Response:
-        said = self._in(request)
-        panel = PANELS[self._settings.recruitment.panel]
-        text = said.say("Go back to %(panel)s, accept the study there, and open it again from there.") % {
-            "panel": panel
-        }
-        return HTMLResponse(said.message(heading=said.say("This link is not complete"), text=text), 404)
+        pages, panel = self._in(request), PANELS[self._settings.recruitment.panel]
+        text = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
+        heading, text = pages.translate(marked("This link is not complete")), pages.translate(text) % {"panel": panel}
+        return HTMLResponse(pages.message(heading=heading, text=text), 404)
 
     async def invited(self, request: Request) -> Response:
         """For those who open a personal link by which nobody takes part (any more)."""
-        said = self._in(request)
         token = request.path_params["token"]
         state = await self._read(request, invitation)
         if state == "invited":
             return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
         if state == "withdrawn":
-            return HTMLResponse(said.withdrawn())
+            return HTMLResponse(self._in(request).withdrawn())
         if state == "revoked":
             return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
         raise Unknown
 
     def _not_invited(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("This link no longer works")
-        text = said.say("Whoever gave it to you has closed it. Ask them for another one.")
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 410)
+        heading = marked("This link no longer works")
+        text = marked("Whoever gave it to you has closed it. Ask them for another one.")
+        return self._message(request, 410, heading, text, way_here=self._way_here(visitor))
 
     async def again(self, request: Request) -> Response:
         """For a reload of what was a form."""
-        said = self._in(request)
-        text = said.say("Open the link again by which you came here.")
-        return HTMLResponse(said.message(heading=said.say("This page cannot be opened like that"), text=text), 404)
+        text = marked("Open the link again by which you came here.")
+        return self._message(request, 404, marked("This page cannot be opened like that"), text)
 
     def _way_here(self, visitor: Visitor) -> str:
         return f"{self._prefix}{self._panel.address(visitor)}"
@@ -146,7 +141,9 @@ class ArrivalPages(Asking):
         return self._ask_code(request)
 
     def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
-        page = self._in(request).closed_door(code_csrf=self._code_form(), problem=problem, typed=typed)
+        pages = self._in(request)
+        said = None if problem is None else pages.translate(problem)
+        page = pages.closed_door(code_csrf=self._code_form(), problem=said, typed=typed)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def take_code(self, request: Request) -> Response:
@@ -157,14 +154,14 @@ class ArrivalPages(Asking):
         code = read_code(typed)
         room = await self._store.read(partial(find_room, code=code))
         if room is None or not room.is_open:
-            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM), typed)
+            return self._ask_code(request, _NO_SUCH_ROOM, typed)
         return self._to(f"/room/{code}")
 
     async def room(self, request: Request) -> Response:
-        found = await self._room(request)
-        if found is None or not found.is_open:
-            return self._ask_code(request, self._in(request).say(_NO_SUCH_ROOM))
-        visitor = Visitor(Arrival.into_room(found.code))
+        room = await self._room(request)
+        if room is None or not room.is_open:
+            return self._ask_code(request, _NO_SUCH_ROOM)
+        visitor = Visitor(Arrival.into_room(room.code))
         resume = await self._resumed(request, visitor)
         if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
@@ -174,14 +171,14 @@ class ArrivalPages(Asking):
 
     async def wall(self, request: Request) -> Response:
         """For the wall: the code, large, and as a picture for phones."""
-        found = await self._room(request)
-        if found is None:
+        room = await self._room(request)
+        if room is None:
             raise Unknown
         here = request.url
         address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
-        picture = segno.make(f"{address}/{found.code}", micro=False)
+        picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
-        page = self._in(request).wall(found, address=address, qr=qr)
+        page = self._in(request).wall(room, address=address, qr=qr)
         return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
 
     async def _room(self, request: Request) -> Room | None:
@@ -207,13 +204,14 @@ class ArrivalPages(Asking):
                 return self._refused(request, visitor, state)
         if resume is None and await self._is_full():
             return self._refused(request, visitor, Full())
-        page = self._in(request).consent(
+        pages = self._in(request)
+        page = pages.consent(
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
             resume=_path(resume),
             not_me=self._not_me(visitor, resume),
             contests=visitor.contests,
-            problem=problem,
+            problem=None if problem is None else pages.translate(problem),
             way_here=way,
         )
         return HTMLResponse(page, 422 if problem else 200)
@@ -263,10 +261,10 @@ class ArrivalPages(Asking):
         if decision == "decline":
             return self._to("/declined")
         if decision != "agree":
-            problem = None if decision == "contest" else self._in(request).say("Say whether you agree to take part")
+            problem = None if decision == "contest" else marked("Say whether you agree to take part")
             return await self._ask_consent(request, visitor, problem)
         if version != self._edition(request).consent_version:
-            return await self._ask_consent(request, visitor, self._in(request).say(_TEXT_CHANGED))
+            return await self._ask_consent(request, visitor, _TEXT_CHANGED)
         if not await self._may_begin_from_here(request, visitor.arrival):
             return self._too_many(request, visitor)
         try:
@@ -287,15 +285,15 @@ class ArrivalPages(Asking):
         return True
 
     def _too_many(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("Very many people have begun from this network")
-        text = said.say(
+        heading = marked("Very many people have begun from this network")
+        text = marked(
             "Only so many can begin from one network within a quarter of an hour. Nothing is lost. Please try again in "
             "a quarter of an hour, or from another network."
         )
         way = self._way_here(visitor)
-        page = said.message(heading=heading, text=text, back=way, way_here=way)
-        return HTMLResponse(page, 429, headers={"retry-after": str(SECONDS)})
+        response = self._message(request, 429, heading, text, back=way, way_here=way)
+        response.headers["retry-after"] = str(SECONDS)
+        return response
 
     def _refused(self, request: Request, visitor: Visitor, problem: StoreProblem) -> Response:
         """The same page for whoever asks and for whoever agrees, so that it can be opened again."""
@@ -336,7 +334,7 @@ class ArrivalPages(Asking):
             contests=visitor.contests,
         )
         start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
-        await self._store.write(partial(while_open, change=start))
+        await self._write_while_open(start)
         response = self._to(f"/p/{token}")
         response.set_cookie(
             COOKIE,
@@ -360,10 +358,9 @@ class ArrivalPages(Asking):
         return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
 
     def _not_listed(self, request: Request, visitor: Visitor) -> Response:
-        said = self._in(request)
-        heading = said.say("Your ID is not on the list")
-        text = said.say("Only people whose ID is on a list can take part. Write to those who run the study.")
-        return HTMLResponse(said.message(heading=heading, text=text, way_here=self._way_here(visitor)), 403)
+        heading = marked("Your ID is not on the list")
+        text = marked("Only people whose ID is on a list can take part. Write to those who run the study.")
+        return self._message(request, 403, heading, text, way_here=self._way_here(visitor))
 
 
 def _path(resume: Resumed | None) -> str | None:

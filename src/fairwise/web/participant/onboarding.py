@@ -12,7 +12,7 @@ from fairwise.store.quotas import choose_relation
 from fairwise.study.languages import marked
 from fairwise.study.practice import check_questions
 from fairwise.study.stages import Stage, stage_after
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.views import TRIES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ CHOOSE = marked("Choose one of the answers")
 _NOT_RIGHT = marked("Not all of that is right. Look at the task again, then try once more")
 
 
-class PreparingPages(Asking):
+class OnboardingPages(ParticipantPages):
     """Each page leads to the next that the study wants."""
 
     def routes(self) -> list[Route]:
@@ -40,17 +40,17 @@ class PreparingPages(Asking):
 
     async def relation(self, request: Request) -> Response:
         await self._who_at(request, Stage.RELATION)
-        return HTMLResponse(self._in(request).relation(self._me(request)))
+        return HTMLResponse(self._in(request).relation(self._own(request)))
 
     async def choose_relation(self, request: Request) -> Response:
         form = await self._own_form(request)
         if not self._settings.relations:  # taken away while somebody was there
             return await self._move_on(request, Stage.RELATION)
-        said = form.text("relation", 100)
-        chosen = next((relation for relation in self._settings.relations if relation.name == said), None)
+        name = form.text("relation", 100)
+        chosen = next((relation for relation in self._settings.relations if relation.name == name), None)
         if chosen is None:
-            problem = self._in(request).say(CHOOSE)
-            return HTMLResponse(self._in(request).relation(self._me(request), problem=problem), 422)
+            problem = self._in(request).translate(CHOOSE)
+            return HTMLResponse(self._in(request).relation(self._own(request), problem=problem), 422)
         await self._write(
             request,
             choose_relation,
@@ -63,7 +63,7 @@ class PreparingPages(Asking):
 
     async def task(self, request: Request) -> Response:
         await self._who(request)
-        return HTMLResponse(self._in(request).task(self._me(request)))
+        return HTMLResponse(self._in(request).task(self._own(request)))
 
     async def leave_task(self, request: Request) -> Response:
         await self._own_form(request)
@@ -71,8 +71,8 @@ class PreparingPages(Asking):
 
     async def check(self, request: Request) -> Response:
         who = await self._who_at(request, Stage.CHECK)
-        problem = self._in(request).say(_NOT_RIGHT) if who.check_tries else None
-        return HTMLResponse(self._in(request).check(self._me(request), tries=who.check_tries, problem=problem))
+        problem = self._in(request).translate(_NOT_RIGHT) if who.check_tries else None
+        return HTMLResponse(self._in(request).check(self._own(request), tries=who.check_tries, problem=problem))
 
     async def try_check(self, request: Request) -> Response:
         """Two tries; then everyone goes on, and how many tries they took is kept."""
@@ -90,18 +90,18 @@ class PreparingPages(Asking):
             return self._to_own(request, "")
         if not wrong or tries >= TRIES:
             return await self._move_on(request, Stage.CHECK)
-        problem = self._in(request).say(_NOT_RIGHT)
-        page = self._in(request).check(self._me(request), tries=tries, problem=problem, wrong=wrong, given=given)
+        problem = self._in(request).translate(_NOT_RIGHT)
+        page = self._in(request).check(self._own(request), tries=tries, problem=problem, wrong=wrong, given=given)
         return HTMLResponse(page, 422)
 
     async def practice(self, request: Request) -> Response:
         await self._who_at(request, Stage.PRACTICE)
-        return HTMLResponse(self._in(request).practice(self._me(request)))
+        return HTMLResponse(self._in(request).practice(self._own(request)))
 
     async def leave_practice(self, request: Request) -> Response:
         form = await self._own_form(request)
         if form.answer(self._settings.allowed_answers) is None:
-            page = self._in(request).practice(self._me(request), problem=self._in(request).say(CHOOSE))
+            page = self._in(request).practice(self._own(request), problem=self._in(request).translate(CHOOSE))
             return HTMLResponse(page, 422)
         return await self._move_on(request, Stage.PRACTICE)
 

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -16,9 +16,10 @@ from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import standing
 from fairwise.study.arrivals import PANELS
+from fairwise.study.languages import marked
 from fairwise.study.recruitment_settings import filled
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.result import announced
 from fairwise.web.shared import views
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from fairwise.judgments import Answer
     from fairwise.web.participant.base import Handler, Services
     from fairwise.web.participant.second_look import SecondLookPages
 
@@ -35,7 +37,7 @@ LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answer
 _ENDS: dict[str, str] = {Stage.FINISHED: "/thanks", Stage.SCREENED_OUT: "/screened-out"}
 
 
-class ParticipantPages(Asking):
+class PairPages(ParticipantPages):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
     def __init__(self, services: Services, invited: Handler, second_look: SecondLookPages) -> None:
@@ -73,8 +75,8 @@ class ParticipantPages(Asking):
     async def screened_out(self, request: Request) -> Response:
         await self._who_at(request, Stage.SCREENED_OUT)
         came = await self._read(request, participants.came)
-        back = f"{self._me(request).path}/back" if self._settings.recruitment.screened_out_url else None
-        page = self._in(request).screened_out(self._me(request), back=views.WayBack.to(came.by, back))
+        back = f"{self._own(request).path}/back" if self._settings.recruitment.screened_out_url else None
+        page = self._in(request).screened_out(self._own(request), back=views.WayBack.to(came.by, back))
         return HTMLResponse(page)
 
     async def back(self, request: Request) -> Response:
@@ -103,8 +105,7 @@ class ParticipantPages(Asking):
             return await self._no_place(request)
         if who.stage != Stage.PAIRS:
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
-        pairs = await self._read(request, answers.appearances_of)
-        open_pairs = [pair.position for pair in pairs if pair.answer is None]
+        open_pairs = [position for position, answer in (await self._own_answers(request)).items() if answer is None]
         return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
 
     # The pairs
@@ -113,8 +114,15 @@ class ParticipantPages(Asking):
         return await self._pair(request, saved="saved" in request.query_params)
 
     async def _pair(
-        self, request: Request, *, saved: bool = False, problem: str | None = None, **typed: Any
+        self,
+        request: Request,
+        *,
+        saved: bool = False,
+        problem: str | None = None,
+        why: str = "",
+        confidence: int | None = None,
     ) -> Response:
+        """The page of a pair, with a problem and what was written beside it if that could not be saved."""
         position = request.path_params["position"]
         places = self._settings.pairs
         shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
@@ -123,21 +131,21 @@ class ParticipantPages(Asking):
         again = await self._second_look.shows(request, shown)
         if shown.stage != Stage.PAIRS and not again:
             raise NotYet
-        given = None
-        if shown.answer is not None:
-            given = views.Given(shown.answer.answer, shown.answer.why, shown.answer.confidence)
+        kept = shown.answer
         view = views.Pair(
             number=shown.position,
             total=places,
             answered=answered,
             a=self._edition(request).cards[shown.a],
             b=self._edition(request).cards[shown.b],
-            given=given,
+            answer=kept and kept.answer,
+            why=why if problem or kept is None else kept.why,
+            confidence=confidence or (kept and kept.confidence),
             key=shown.key,
             nonce=self._keys.new(),
             stamp=self._keys.time(shown.key),
         )
-        page = self._in(request).pair(self._me(request), view, saved=saved, problem=problem, again=again, **typed)
+        page = self._in(request).pair(self._own(request), view, saved=saved, problem=problem, again=again)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def answer(self, request: Request) -> Response:
@@ -146,7 +154,9 @@ class ParticipantPages(Asking):
         why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
         confidence = form.number("confidence", 1, 5) if self._settings.ask_confidence else None
         if answer is None:
-            return await self._pair(request, problem=self._in(request).say(CHOOSE), why=why, confidence=confidence)
+            return await self._pair(
+                request, problem=self._in(request).translate(CHOOSE), why=why, confidence=confidence
+            )
         key = form.text("key", 32)
         new = answers.NewAnswer(
             key=key,
@@ -180,38 +190,36 @@ class ParticipantPages(Asking):
         back = filled(address, panel_id=came.panel_id, session=came.panel_session, code="") if address else None
         way_back = views.WayBack.to(came.by, back)
         page = self._in(request).screened_out(
-            self._me(request), full=True, back=way_back, way_here=self._me(request).path
+            self._own(request), full=True, back=way_back, way_here=self._own(request).path
         )
         return HTMLResponse(page, 409 if request.method == "POST" else 200)
 
     def _changed_too_often(self, request: Request) -> Response:
-        said = self._in(request)
-        text = said.say("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
-        heading = said.say("You have changed this answer very often")
-        return HTMLResponse(said.message(heading=heading, text=text, back=self._me(request).path), 409)
+        heading = marked("You have changed this answer very often")
+        text = marked("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
+        return self._message(request, 409, heading, text, back=self._own(request).path)
 
     async def review(self, request: Request) -> Response:
         await self._who_at(request, Stage.PAIRS)
-        saved = "saved" in request.query_params
-        return HTMLResponse(self._in(request).review(self._me(request), await self._answered(request), saved=saved))
+        own_answers, saved = await self._own_answers(request), "saved" in request.query_params
+        return HTMLResponse(self._in(request).review(self._own(request), own_answers, saved=saved))
 
-    async def _answered(self, request: Request) -> list[views.Answered]:
-        pairs = {pair.position: pair.answer for pair in await self._read(request, answers.appearances_of)}
-        places = range(1, self._settings.pairs + 1)
-        given = {place: one.answer for place, one in pairs.items() if one is not None}
-        return [views.Answered(place, given.get(place), comes_later=place not in pairs) for place in places]
+    async def _own_answers(self, request: Request) -> dict[int, Answer | None]:
+        """The current ones to the pairs that are laid out, by position."""
+        pairs = await self._read(request, answers.appearances_of)
+        return {pair.position: pair.answer and pair.answer.answer for pair in pairs}
 
     # The end
 
     async def closing(self, request: Request) -> Response:
         who = await self._who_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
-        answered = await self._answered(request)
-        if any(line.answer is None for line in answered):
-            problem = self._in(request).say("Some pairs are still open. Answer them first")
-            return HTMLResponse(self._in(request).review(self._me(request), answered, problem=problem), 422)
+        own_answers = await self._own_answers(request)
+        if any(own_answers.get(place) is None for place in range(1, self._settings.pairs + 1)):
+            problem = self._in(request).translate(marked("Some pairs are still open. Answer them first"))
+            return HTMLResponse(self._in(request).review(self._own(request), own_answers, problem=problem), 422)
         await self._second_look.comes_first(request, who)
         again = who.stage == Stage.SECOND_LOOK
-        return HTMLResponse(self._in(request).closing(self._me(request), views.Closing(), again=again))
+        return HTMLResponse(self._in(request).closing(self._own(request), again=again))
 
     async def finish(self, request: Request) -> Response:
         form = await self._own_form(request)
@@ -228,23 +236,23 @@ class ParticipantPages(Asking):
         finished_at = who.finished_at or datetime.now(UTC)
         receipt = views.Receipt(code, answered, finished_at)
         came, recruitment = await self._read(request, participants.came), self._settings.recruitment
-        back = f"{self._me(request).path}/back" if recruitment.completion_url else None
+        back = f"{self._own(request).path}/back" if recruitment.completion_url else None
         way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
         result = announced(await self._store.read(standing), self._folder.path)
-        return HTMLResponse(self._in(request).thanks(self._me(request), receipt, way_back, result))
+        return HTMLResponse(self._in(request).thanks(self._own(request), receipt, way_back, result))
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
-        pairs = await self._read(request, answers.appearances_of)
-        said = [f"{pair.position} {pair.answer and pair.answer.answer}" for pair in pairs]
-        return len(pairs), self._keys.receipt([self._folder.fingerprint, who.number, *said])
+        own_answers = await self._own_answers(request)
+        said = [f"{position} {answer}" for position, answer in own_answers.items()]
+        return len(own_answers), self._keys.receipt([self._folder.fingerprint, who.number, *said])
 
     async def _completion_code(self, request: Request, who: participants.Participant) -> str:
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
     async def withdrawal(self, request: Request) -> Response:
         await self._who(request)
-        return HTMLResponse(self._in(request).withdraw(self._me(request)))
+        return HTMLResponse(self._in(request).withdraw(self._own(request)))
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)

@@ -11,7 +11,7 @@ from fairwise.store.jobs import find_job
 from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.result import result_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairwise.web.shared.views import Result
 
 
-class ResultPages(Asking):
+class OwnResultPages(ParticipantPages):
     """A page for everyone who has answered, and for nobody else."""
 
     def routes(self) -> list[Route]:
@@ -39,16 +39,16 @@ class ResultPages(Asking):
             raise NotYet
         chosen, language = stands.chosen_job_id, language_of(request.scope)
 
-        def found(connection: Connection) -> Result | None:
+        def read(connection: Connection) -> Result | None:
             job = None if chosen is None else find_job(connection, chosen)
             if job is None:
                 return None
             return result_of(connection, self._folder, job, who.number, language, who.finished_at)
 
-        result = await self._store.read(found)
+        result = await self._store.read(read)
         if result is None:
             raise NotYet
-        return HTMLResponse(self._in(request).result(self._me(request), result))
+        return HTMLResponse(self._in(request).result(self._own(request), result))
 
 
 def announced(stands: Standing, study: Path) -> str:

@@ -15,7 +15,7 @@ from fairwise.store import answers, participants
 from fairwise.store.errors import NotYet
 from fairwise.study.contradictions import contradictions
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import Asking
+from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared import views
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 _REMEMBERED = 1000
 
 
-class SecondLookPages(Asking):
+class SecondLookPages(ParticipantPages):
     """Its page, and what other pages must know about it."""
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
         # They are needed for every page and every change of mind, take tens of milliseconds, and stay the same.
-        self._remembered = lru_cache(_REMEMBERED)(self._found)
+        self._remembered = lru_cache(_REMEMBERED)(self._find)
 
     def routes(self) -> list[Route]:
         return [
@@ -67,10 +67,10 @@ class SecondLookPages(Asking):
         if not thoughts:  # the operator has switched it off in the meantime
             return self._to_own(request, "/closing")
         answered = {current.position: (first.answer, current.answer) for first, current in both}
-        together = [_together(thought, answered, self._edition(request).cards) for thought in thoughts]
-        asked = request.query_params
+        groups = [_group(thought, answered, self._edition(request).cards) for thought in thoughts]
+        query = request.query_params
         page = self._in(request).second_look(
-            self._me(request), together, saved=asked.get("saved", ""), kept="kept" in asked
+            self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
         )
         return HTMLResponse(page)
 
@@ -88,7 +88,7 @@ class SecondLookPages(Asking):
 
     async def comes_first(self, request: Request, who: Participant) -> None:
         """Refuse to go past it."""
-        if who.stage == Stage.PAIRS and await self._read(request, self.thoughts):
+        if who.stage == Stage.PAIRS and len(await self._read(request, self.thoughts)):
             raise NotYet
 
     def _thoughts(self, both: list[tuple[PairAnswer, PairAnswer]]) -> tuple[Contradiction, ...]:
@@ -96,27 +96,26 @@ class SecondLookPages(Asking):
             return ()
         return self._remembered(tuple(first for first, _ in both))
 
-    def _found(self, said: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
+    def _find(self, first_answers: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
         # As people look in the study's first language, so that reading another one changes nothing.
-        looks = {who: self._folder.cards[who].rows for one in said for who in (one.a, one.b)}
-        return contradictions(said, looks)
+        looks = {who: self._folder.cards[who].rows for one in first_answers for who in (one.a, one.b)}
+        return contradictions(first_answers, looks)
 
 
-def _together(
+def _group(
     thought: Contradiction, answered: Mapping[int, tuple[Answer, Answer]], cards: Mapping[str, Card]
-) -> views.Together:
-    people = tuple(cards[person] for person in thought.people)
-    lines = []
+) -> views.SecondLookGroup:
+    pairs = []
     for pair in thought.pairs:
         first, current = answered[pair.position]
-        before = None if current == first else _statement(pair, first)
-        lines.append(views.LookedAt(pair.position, _statement(pair, current), before))
-    return views.Together(thought.kind, people, tuple(lines))
+        before = None if current == first else _numbered(pair, first)
+        pairs.append(views.SecondLookPair(pair.position, _numbered(pair, current), before))
+    return views.SecondLookGroup(thought.kind, tuple(cards[person] for person in thought.people), tuple(pairs))
 
 
-def _statement(pair: Compared, answer: Answer) -> views.Statement:
+def _numbered(pair: Compared, answer: Answer) -> views.NumberedAnswer:
     """The answer about people who are numbered, whichever sides they were on."""
     one, other = (pair.a + 1, pair.b + 1)
     if answer == Answer.B_AT_LEAST_A or (one > other and not answer.ordered):
         one, other, answer = other, one, answer.swapped()
-    return views.Statement(answer, one, other)
+    return views.NumberedAnswer(answer, one, other)

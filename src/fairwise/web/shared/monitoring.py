@@ -5,15 +5,16 @@ from __future__ import annotations
 import hmac
 import os
 import time
-from bisect import bisect_left
-from collections import Counter
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from fairwise.store.errors import StoreUnavailable
@@ -22,17 +23,11 @@ from fairwise.store.migrate import newest_version
 from fairwise.store.tables import JOB_STATES, answers, jobs, participants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from fairwise.store.store import Store
-
-
-# Numbers for Prometheus: how many requests, how long they take, how the study goes. About nobody in particular.
 
 PATH = "/metrics"
 TOKEN = "FAIRWISE_METRICS_TOKEN"  # noqa: S105 - the name of where it is
@@ -40,21 +35,35 @@ TOKEN = "FAIRWISE_METRICS_TOKEN"  # noqa: S105 - the name of where it is
 machine everyone comes from there."""
 
 _SHORTEST_TOKEN = 16
-_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = ("GET", "HEAD", "POST")
 _OTHER = "other"
 
 
 class Metrics:
-    """Counts the requests of one process. Paths are keys to pages, so only their patterns are told."""
+    """Counts the requests of one process, which says so: with several, each is asked now and then.
+
+    Paths are keys to pages, so only their patterns are told.
+    """
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._within: Counter[tuple[str, int]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # when a number was first counted: nobody asks
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "fairwise_requests_total",
+            "Requests by pattern of their path and by status.",
+            ("process", "method", "route", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "fairwise_request_seconds",
+            "Seconds until a reply was sent.",
+            ("process", "route"),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
 
-    async def measured(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def measure(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, and count what became of it."""
         begun, status = time.perf_counter(), 500
 
@@ -69,42 +78,24 @@ class Metrics:
         finally:
             method = scope["method"] if scope["method"] in _METHODS else _OTHER
             route, seconds = _pattern(app, scope), time.perf_counter() - begun
-            self._requests[method, route, status] += 1
-            self._within[route, bisect_left(_SECONDS, seconds)] += 1
-            self._seconds[route] += seconds  # type: ignore[assignment]  # sums of seconds, by the same name
+            self._requests.labels(os.getpid(), method, route, status).inc()
+            self._seconds.labels(os.getpid(), route).observe(seconds)
 
     async def page(self, scope: Scope, store: Store) -> Response:
         """All numbers as text; for whoever does not have the token, there is no such page."""
         if not _may_read(Headers(scope=scope)):
             return PlainTextResponse("not found", 404)
-        try:
-            study = await store.read(_of_the_study)
-        except StoreUnavailable:
-            study = []  # the requests are known all the same
-        text = "".join(f"{line}\n" for line in (*self._lines(), *_failed(store), *study))
-        return PlainTextResponse(text, media_type=_MEDIA_TYPE, headers={"cache-control": "no-store"})
-
-    def _lines(self) -> Iterator[str]:
-        """Of this process alone, which says so: with several, each is asked now and then."""
-        process = f'process="{os.getpid()}"'
-        yield from _head("fairwise_requests_total", "counter", "Requests by pattern of their path and by status.")
-        for (method, route, status), number in sorted(self._requests.items()):
-            labels = f'{process},method="{method}",route="{route}",status="{status}"'
-            yield f"fairwise_requests_total{{{labels}}} {number}"
-        yield from _head("fairwise_request_seconds", "histogram", "Seconds until a reply was sent.")
-        for route in sorted(self._seconds):
-            labels, so_far = f'{process},route="{route}"', 0
-            for place, most in enumerate((*map(str, _SECONDS), "+Inf")):
-                so_far += self._within[route, place]
-                yield f'fairwise_request_seconds_bucket{{{labels},le="{most}"}} {so_far}'
-            yield f"fairwise_request_seconds_sum{{{labels}}} {self._seconds[route]:.6f}"
-            yield f"fairwise_request_seconds_count{{{labels}}} {so_far}"
+        registries = [self._registry, _failed_writes(store)]
+        with suppress(StoreUnavailable):  # the requests are known all the same
+            registries.append(await store.read(_study_numbers))
+        text = b"".join(generate_latest(registry) for registry in registries)
+        return Response(text, headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4, "cache-control": "no-store"})
 
 
 def _may_read(headers: Headers) -> bool:
     token = os.environ.get(TOKEN, "")
-    given = headers.get("authorization", "")
-    return len(token) >= _SHORTEST_TOKEN and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+    sent = headers.get("authorization", "")
+    return len(token) >= _SHORTEST_TOKEN and hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
 
 
 def _pattern(app: ASGIApp, scope: Scope) -> str:
@@ -113,38 +104,35 @@ def _pattern(app: ASGIApp, scope: Scope) -> str:
     return next((route.path_format for route in routes if endpoint is not None and route.endpoint == endpoint), _OTHER)
 
 
-def _of_the_study(connection: Connection) -> list[str]:
+def _study_numbers(connection: Connection) -> CollectorRegistry:
     """What is in the database, whichever process put it there."""
+    registry = CollectorRegistry()
     begun, finished = connection.execute(
         sa.select(sa.func.count(), sa.func.count(participants.c.finished_at)).select_from(participants)
     ).one()
-    saved = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
-    queued = connection.execute(sa.select(jobs.c.state, sa.func.count()).group_by(jobs.c.state))
-    waiting = {row[0]: row[1] for row in queued}
-    return [
-        *_gauge("fairwise_answers", "Answers that are kept, each version of one counted.", [("", saved)]),
-        *_gauge("fairwise_participants_begun", "Participants who agreed to take part.", [("", begun)]),
-        *_gauge("fairwise_participants_finished", "Participants who finished.", [("", finished)]),
-        *_gauge("fairwise_jobs", "Fits by state.", [(f'{{state="{s}"}}', waiting.get(s, 0)) for s in JOB_STATES]),
-    ]
+    kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
+    for name, meaning, number in (
+        ("answers", "Answers that are kept, each version of one counted.", kept),
+        ("participants_begun", "Participants who agreed to take part.", begun),
+        ("participants_finished", "Participants who finished.", finished),
+    ):
+        Gauge(f"fairwise_{name}", meaning, registry=registry).set(number)
+    by_state = Gauge("fairwise_jobs", "Fits by state.", ("state",), registry=registry)
+    for state in JOB_STATES:
+        by_state.labels(state)
+    for state, number in connection.execute(sa.select(jobs.c.state, sa.func.count()).group_by(jobs.c.state)):
+        by_state.labels(state).set(number)
+    return registry
 
 
-def _failed(store: Store) -> Iterator[str]:
+def _failed_writes(store: Store) -> CollectorRegistry:
     """Of this process alone, as the requests."""
-    yield from _head("fairwise_failed_writes_total", "counter", "Changes that the database did not take, by kind.")
-    for kind, number in sorted(store.failed.counts.items()):
-        yield f'fairwise_failed_writes_total{{process="{os.getpid()}",kind="{kind}"}} {number}'
-
-
-def _gauge(name: str, meaning: str, values: Iterable[tuple[str, int]]) -> Iterator[str]:
-    yield from _head(name, "gauge", meaning)
-    for labels, value in values:
-        yield f"{name}{labels} {value}"
-
-
-def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
-    yield f"# HELP {name} {meaning}"
-    yield f"# TYPE {name} {kind}"
+    registry = CollectorRegistry()
+    meaning = "Changes that the database did not take, by kind."
+    failed = Counter("fairwise_failed_writes_total", meaning, ("process", "kind"), registry=registry)
+    for kind, number in store.failed.counts.items():
+        failed.labels(os.getpid(), kind).inc(number)
+    return registry
 
 
 # For those who watch whether the server is there, and whether it can do its work.

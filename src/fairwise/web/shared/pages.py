@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -16,10 +16,11 @@ from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLO
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from fairwise.judgments import Answer
     from fairwise.store.recruitment import Room
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
-    from fairwise.web.shared.views import Answered, Closing, Me, NotMe, Receipt, Result, Together, WayBack
+    from fairwise.web.shared.views import NotMe, OwnPages, Receipt, Result, SecondLookGroup, WayBack
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400
@@ -33,7 +34,7 @@ class Pages:
     """Every page a participant may see, in one language; a study in several languages has several of these.
 
     ``settings`` say their words in this language; ``offered`` are all languages, if there are several. ``consent_html``
-    and ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``me.path``,
+    and ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``own.path``,
     ``resume``, ``back``) comes with the prefix before it.
     """
 
@@ -49,11 +50,11 @@ class Pages:
     ) -> None:
         prefix = prefix.rstrip("/")
         self.language = spoken or language(settings.languages[0])
-        self.say = self.language.say
+        self.translate = self.language.say
         self.settings = settings
         environment = templates_of("fairwise.web.shared", prefix, self.language)
         environment.globals |= {
-            "_": self.say,  # faster than Jinja's own, which is for texts with values in them
+            "_": self.translate,  # faster than Jinja's own, which is for texts with values in them
             "settings": settings,
             "language": self.language,
             "offered": offered,
@@ -64,13 +65,13 @@ class Pages:
                     "key": key,
                     "value": answer.value,
                     "words": settings.words_of(answer),
-                    "means": self.say(MEANINGS[answer]),
+                    "means": self.translate(MEANINGS[answer]),
                 }
                 for key, answer in enumerate(settings.allowed_answers, start=1)
             ],
-            "closing_questions": [(name, self.say(text)) for name, text in CLOSING_QUESTIONS],
+            "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
             "panel": PANELS.get(settings.recruitment.panel),
-            "confidence_words": [(value, self.say(words)) for value, words in CONFIDENCE],
+            "confidence_words": [(value, self.translate(words)) for value, words in CONFIDENCE],
             "LONG_VALUE": LONG_VALUE,
             "LONGEST_CLOSING": LONGEST_CLOSING,
             "LONGEST_WHY": LONGEST_WHY,
@@ -129,15 +130,15 @@ class Pages:
         """A room's code, to be read from afar."""
         return self._render("wall", room=room, address=address, qr=qr)
 
-    def relation(self, me: Me, *, problem: str | None = None) -> str:
+    def relation(self, own: OwnPages, *, problem: str | None = None) -> str:
         """What a participant is to the decision."""
-        return self._render("relation", me=me, problem=problem)
+        return self._render("relation", own=own, problem=problem)
 
     def screened_out(
-        self, me: Me | None, *, full: bool = False, back: WayBack | None = None, way_here: str = ""
+        self, own: OwnPages | None, *, full: bool = False, back: WayBack | None = None, way_here: str = ""
     ) -> str:
         """For those who cannot take part, as there are enough people, or enough like them."""
-        return self._render("screened_out", me=me, full=full, back=back, way_here=way_here)
+        return self._render("screened_out", own=own, full=full, back=back, way_here=way_here)
 
     def declined(self) -> str:
         """After "I do not agree"."""
@@ -147,13 +148,13 @@ class Pages:
         """After everything was deleted."""
         return self._render("withdrawn")
 
-    def task(self, me: Me, *, problem: str | None = None) -> str:
+    def task(self, own: OwnPages) -> str:
         """What there is to do, and how."""
-        return self._render("task", me=me, problem=problem)
+        return self._render("task", own=own)
 
     def check(
         self,
-        me: Me,
+        own: OwnPages,
         *,
         tries: int,
         problem: str | None = None,
@@ -166,107 +167,95 @@ class Pages:
         """
         return self._render(
             "check",
-            me=me,
+            own=own,
             tries=tries,
             tries_left=TRIES - tries,
-            questions=check_questions(self.settings, self.say),
+            questions=check_questions(self.settings, self.translate),
             problem=problem,
             wrong=wrong,
             given=given or {},
         )
 
-    def practice(self, me: Me, *, problem: str | None = None) -> str:
+    def practice(self, own: OwnPages, *, problem: str | None = None) -> str:
         """A made-up pair, whose answer is not kept."""
-        a, b = practice_pair(self.say)
-        made_up = Pair(number=1, total=1, answered=0, a=a, b=b, given=None, key="", nonce="", stamp="")
-        return self.pair(me, made_up, saved=False, problem=problem, practice=True)
+        a, b = practice_pair(self.translate)
+        return self.pair(own, Pair(number=1, total=1, answered=0, a=a, b=b), problem=problem, practice=True)
 
     def pair(
         self,
-        me: Me,
+        own: OwnPages,
         pair: Pair,
         *,
-        saved: bool,
+        saved: bool = False,
         problem: str | None = None,
-        problem_at: str = "answer",
         practice: bool = False,
         again: bool = False,
-        why: str | None = None,
-        confidence: int | None = None,
     ) -> str:
-        """Two people and the question, ``again`` in a second look; ``problem_at`` is the field a problem is about.
-
-        ``why`` and ``confidence`` are what was sent and could not be saved; without them, those of the current answer.
-        """
-        differ: Sequence[bool] = ()
-        if self.settings.mark_differences:
-            differ = pair.a.differences(pair.b)
+        """Two people and the question, ``again`` in a second look."""
         return self._render(
             "pair",
-            me=me,
+            own=own,
             pair=pair,
             cards=(("A", pair.a), ("B", pair.b)),
-            given=pair.given,
-            why=why if why is not None else (pair.given.why if pair.given else ""),
-            confidence=confidence if confidence is not None else (pair.given.confidence if pair.given else None),
-            differ=differ,
+            differ=pair.a.differences(pair.b) if self.settings.mark_differences else (),
             aligned=len(pair.a.rows) < MOST_ALIGNED,
             saved=saved,
             problem=problem,
-            problem_at=problem_at,
             practice=practice,
             again=again,
         )
 
-    def review(self, me: Me, answered: Sequence[Answered], *, saved: bool = False, problem: str | None = None) -> str:
-        """All pairs with their answers."""
+    def review(
+        self, own: OwnPages, answers: Mapping[int, Answer | None], *, saved: bool = False, problem: str | None = None
+    ) -> str:
+        """All pairs with their answers; those that are not among them are chosen later."""
+        numbers = range(1, self.settings.pairs + 1)
         return self._render(
             "review",
-            me=me,
-            answered=[
-                (line, None if line.answer is None else self.settings.words_of(line.answer)) for line in answered
-            ],
-            done=sum(line.answer is not None for line in answered),
-            left=[line.number for line in answered if line.answer is None and not line.comes_later],
+            own=own,
+            numbers=numbers,
+            own_answers=answers,
+            done=sum(answers.get(number) is not None for number in numbers),
+            left=[number for number in numbers if number in answers and answers[number] is None],
             saved=saved,
             problem=problem,
         )
 
-    def second_look(self, me: Me, groups: Sequence[Together], *, saved: str = "", kept: bool = False) -> str:
+    def second_look(
+        self, own: OwnPages, groups: Sequence[SecondLookGroup], *, saved: str = "", kept: bool = False
+    ) -> str:
         """Answers side by side; ``saved`` is the number of a pair just answered, ``kept`` that one could not be."""
         aligned = len(groups[0].people[0].rows) < MOST_ALIGNED
-        return self._render("second_look", me=me, groups=groups, saved=saved, kept=kept, aligned=aligned)
+        return self._render("second_look", own=own, groups=groups, saved=saved, kept=kept, aligned=aligned)
 
-    def closing(
-        self, me: Me, values: Closing, *, again: bool = False, problem: str | None = None, problem_at: str = "rules"
-    ) -> str:
-        """The three open questions; ``problem_at`` is the field that a problem is about."""
-        return self._render("closing", me=me, values=values, again=again, problem=problem, problem_at=problem_at)
+    def closing(self, own: OwnPages, *, again: bool = False) -> str:
+        """The three open questions, ``again`` after a second look."""
+        return self._render("closing", own=own, again=again)
 
-    def thanks(self, me: Me, receipt: Receipt, way_back: WayBack | None = None, result: str = "never") -> str:
+    def thanks(self, own: OwnPages, receipt: Receipt, way_back: WayBack | None = None, result: str = "never") -> str:
         """The end, with a receipt, and the way back for those whom a panel sent.
 
         ``result`` says whether they can see what became of their answers: now, perhaps later, or never.
         """
         finished = self.language.moment(receipt.finished_at)
-        return self._render("thanks", me=me, receipt=receipt, finished=finished, way_back=way_back, result=result)
+        return self._render("thanks", own=own, receipt=receipt, finished=finished, way_back=way_back, result=result)
 
-    def result(self, me: Me | None, result: Result) -> str:
-        """How the chosen model treats someone's pairs; without ``me``, as operators may look at it."""
+    def result(self, own: OwnPages | None, result: Result) -> str:
+        """How the chosen model treats someone's pairs; without ``own``, as operators may look at it."""
 
         def decimal(number: float) -> str:
             return self.language.decimal(f"{number:.2f}" if number >= LEAST_SHOWN else f"{max(number, 0.0001):.4f}")
 
         aligned = len(self.settings.columns) < MOST_ALIGNED
-        return self._render("result", me=me, result=result, decimal=decimal, aligned=aligned)
+        return self._render("result", own=own, result=result, decimal=decimal, aligned=aligned)
 
-    def withdraw(self, me: Me, *, problem: str | None = None) -> str:
+    def withdraw(self, own: OwnPages) -> str:
         """The question whether they are sure."""
-        return self._render("withdraw", me=me, problem=problem)
+        return self._render("withdraw", own=own)
 
     def not_open(
         self,
-        me: Me | None,
+        own: OwnPages | None,
         *,
         closed: bool,
         here: str,
@@ -279,7 +268,7 @@ class Pages:
         """While nobody may answer, or any more; ``sent`` is what came just now, to be sent again to ``here``."""
         return self._render(
             "not_open",
-            me=me,
+            own=own,
             closed=closed,
             here=here,
             resume=resume,
@@ -294,10 +283,16 @@ class Pages:
         return self._render("message", heading=heading, text=text, back=back, way_here=way_here)
 
     def _render(
-        self, name: str, *, me: Me | None = None, problem: str | None = None, way_here: str = "", **values: Any
+        self,
+        name: str,
+        *,
+        own: OwnPages | None = None,
+        problem: str | None = None,
+        way_here: str = "",
+        **values: object,
     ) -> str:
         """``way_here`` is the address of the page, where that is not what the browser shows."""
-        return self._templates[f"{name}.html"].render(me=me, problem=problem, way_here=way_here, **values)
+        return self._templates[f"{name}.html"].render(own=own, problem=problem, way_here=way_here, **values)
 
 
 def pages_of(folder: StudyFolder, prefix: str) -> dict[str, Pages]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from starlette.requests import Request
-    from starlette.types import Scope
+    from starlette.types import ASGIApp, Scope
 
-    Answer = Callable[[Request, Any], Awaitable[Response]]
+    Answer = Callable[[Request, Exception], Awaitable[Response]]
 
 _STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 
@@ -41,6 +42,15 @@ class Number(Convertor[int]):
 register_url_convertor("number", Number())
 
 
+class Application(Starlette):
+    """Starlette without its own page for failures: the site that serves the app has one, and writes them to the log."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        page_for_failures = super().build_middleware_stack()
+        assert isinstance(page_for_failures, ServerErrorMiddleware)
+        return page_for_failures.app
+
+
 def application(
     routes: Iterable[Route],
     message: Callable[[Scope, int], Response],
@@ -48,12 +58,13 @@ def application(
     *,
     handlers: Mapping[type[Exception], Answer] | None = None,
     outside: Iterable[Middleware] = (),
-    **guard: Any,
+    scripts_may_ask: bool = False,
+    larger: Mapping[str, int] | None = None,
 ) -> Starlette:
     """Pages behind the guard, and ``message`` for whatever is refused.
 
     ``statuses`` says with which status a problem is refused, ``handlers`` answer what needs more than a message,
-    ``outside`` are middlewares before the guard, ``guard`` options of :class:`Guard`.
+    ``outside`` are middlewares before the guard, ``scripts_may_ask`` and ``larger`` are options of :class:`Guard`.
     """
     known = {**statuses, **_STATUS}
 
@@ -62,9 +73,9 @@ def application(
             return message(request.scope, error.status_code)
         return message(request.scope, next(status for kind, status in known.items() if isinstance(error, kind)))
 
-    app = Starlette(
+    app = Application(
         routes=list(routes),
-        middleware=[*outside, Middleware(Guard, refuse=message, **guard)],
+        middleware=[*outside, Middleware(Guard, refuse=message, scripts_may_ask=scripts_may_ask, larger=larger)],
         exception_handlers={**dict.fromkeys((HTTPException, *known), refused), **(handlers or {})},
     )
     app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from base64 import b64encode
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.responses import HTMLResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,6 +90,27 @@ HEADERS = {
 }
 
 
+# The page of whatever is answered without a study; its style, which cannot be loaded then, is allowed by its hash.
+_STYLE = (
+    "html{background:#fff;color:#16202a;border-top:.375rem solid #175a8c}"
+    "body{max-width:43.5rem;margin:0 auto;padding:1.75rem 1.25rem;font:1.125rem/1.5 system-ui,sans-serif}"
+    "h1{margin:0 0 1.25rem;font-size:1.75rem;line-height:1.2;text-wrap:balance}p{margin:0}"
+    "@media(prefers-color-scheme:dark){html{background:#12181e;color:#eaf0f5;border-color:#8cc4ee}}"
+)
+_STYLE_HASH = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
+_PLAIN_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_STYLE_HASH}")
+
+
+def plain_page(heading: str, text: str, status: int) -> HTMLResponse:
+    """Return a page that needs no template and no other file, with our headers."""
+    html = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{heading}</title><style>{_STYLE}</style><main><h1>{heading}</h1><p>{text}</p></main></html>"
+    )
+    return HTMLResponse(html, status, {**HEADERS, "content-security-policy": _PLAIN_POLICY})
+
+
 class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
     """A request with more than we read."""
 
@@ -127,11 +151,12 @@ class Guard:
             await self._app(scope, _limited(impatient(receive), most), reply.send)
         except ClientDisconnect:
             return  # nobody is there to be answered, and nothing went wrong here
-        except Exception:
-            _log.exception("A page failed")  # without its address, which is a key
+        except Exception as error:
             if reply.begun:
                 raise
-            await self._refuse(scope, 500)(scope, receive, reply.send)
+            page = self._refuse(scope, 500)  # if this fails, too, both are told by whoever takes that
+            _log.error("A page failed", exc_info=error)  # without its address, which is a key
+            await page(scope, receive, reply.send)
 
 
 class Reply:

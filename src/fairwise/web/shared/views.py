@@ -40,8 +40,8 @@ TRIES = 2
 
 
 @dataclass(frozen=True)
-class Me:
-    """The participant who looks at the page: where their pages are, and the token that their forms carry."""
+class OwnPages:
+    """Where the pages of the participant are who looks at one, and the token that their forms carry."""
 
     path: str
     """``/p/TOKEN`` with the prefix before it; also the link with which they can go on elsewhere."""
@@ -61,15 +61,6 @@ class NotMe:
 
 
 @dataclass(frozen=True)
-class Given:
-    """An answer that is current."""
-
-    answer: Answer
-    why: str = ""
-    confidence: int | None = None
-
-
-@dataclass(frozen=True)
 class Pair:
     """A pair to be judged, ``number`` of ``total``."""
 
@@ -78,34 +69,19 @@ class Pair:
     answered: int
     a: Card
     b: Card
-    given: Given | None
-    key: str
+    answer: Answer | None = None
+    """The one that is current; beside it what was written, also if it could not be saved."""
+
+    why: str = ""
+    confidence: int | None = None
+    key: str = ""
     """Unguessable name of this appearance."""
 
-    nonce: str
+    nonce: str = ""
     """Of this form: sent twice, it counts once."""
 
-    stamp: str
+    stamp: str = ""
     """When the page was made, signed: from it the time to answer is known."""
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A line of the list of answers given so far."""
-
-    number: int
-    answer: Answer | None
-    comes_later: bool = False
-    """Whether this pair is chosen only when the one before it is answered."""
-
-
-@dataclass(frozen=True)
-class Closing:
-    """The three closing questions; empty until something was written."""
-
-    rules: str = ""
-    expressible: str = ""
-    comments: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,8 +113,8 @@ class WayBack:
 
 
 @dataclass(frozen=True)
-class Statement:
-    """What was said about two people who are numbered: of the ordered answers, always that `one` comes first."""
+class NumberedAnswer:
+    """An answer about two people who are numbered: of the ordered ones, always that `one` comes first."""
 
     answer: Answer
     one: int
@@ -146,21 +122,21 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class LookedAt:
-    """A pair in a second look; ``before`` is what was said at first, if something else is current."""
+class SecondLookPair:
+    """A pair in a second look; ``before`` is the first answer, if another one is current."""
 
     number: int
-    said: Statement
-    before: Statement | None
+    current: NumberedAnswer
+    before: NumberedAnswer | None
 
 
 @dataclass(frozen=True)
-class Together:
-    """Answers that are looked at together, about people who are numbered from 1."""
+class SecondLookGroup:
+    """Answers that do not fit together, about people who are numbered from 1."""
 
     kind: str
     people: tuple[Card, ...]
-    pairs: tuple[LookedAt, ...]
+    pairs: tuple[SecondLookPair, ...]
 
     @property
     def changed(self) -> bool:
