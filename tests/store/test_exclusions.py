@@ -71,7 +71,7 @@ def test_who_is_excluded_is_in_no_export_and_back_when_included(visit: Visit) ->
     for table in everything(visit):
         assert set(table["judge"]) == {"p00002", "p00003"}
         assert "excluded" not in table
-    assert visit.store.read_now(export.taken).excluded == 1
+    assert visit.store.read_now(export.participant_counts).excluded == 1
     include(visit, 1, 1)
     for old, new in zip(before, everything(visit), strict=True):
         pd.testing.assert_frame_equal(old, new)

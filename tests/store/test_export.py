@@ -93,7 +93,7 @@ def test_what_was_said_is_what_is_read(tmp_path: Path, new_database: Callable[[]
     with snapshot(database) as connection:  # while the store is open and can be written to
         exported = export.judgments(connection)
         finished = export.judgments(connection, finished_only=True)
-        assert export.taken(connection) == export.Taken(3, 1, "study")
+        assert export.participant_counts(connection) == export.ParticipantCounts(3, 1, 0, "study")
     store.close()
     exported.write(tmp_path / f"judgments.{ending}")
     back = Judgments.read(tmp_path / f"judgments.{ending}")
@@ -124,12 +124,12 @@ def test_a_snapshot_is_of_one_moment(new_database: Callable[[], str | Path]) -> 
     store = Store.open(database, "study")
     someone(store, answers=2)
     with snapshot(database) as connection:
-        before = export.taken(connection)
+        before = export.participant_counts(connection)
         someone(store, answers=2)
-        assert export.taken(connection) == before
+        assert export.participant_counts(connection) == before
         assert export.judgments(connection).n_judges == 1
     with snapshot(database) as connection:
-        assert export.taken(connection).started == 2
+        assert export.participant_counts(connection).started == 2
     store.close()
 
 

@@ -48,7 +48,7 @@ def export(
     """
     from fairwise.archive.bundle import write_bundle
     from fairwise.reporting.words import counted
-    from fairwise.store.export import defused, judges, judgments, taken, texts
+    from fairwise.store.export import defused, judges, judgments, participant_counts, texts
     from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
     from fairwise.web.server import database_of
@@ -62,7 +62,7 @@ def export(
         [folder / PEOPLE, folder / OUTCOME],
     )
     with snapshot(address, folder) as connection:
-        people = taken(connection)
+        people = participant_counts(connection)
         said = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)

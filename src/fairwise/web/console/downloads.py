@@ -84,7 +84,7 @@ class DownloadPages(ConsolePages):
     async def downloads(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
-        return self._page(request, "downloads", people=await self._read(export.taken))
+        return self._page(request, "downloads", people=await self._read(export.participant_counts))
 
     async def download(self, request: Request) -> Response:
         study, name = self._host.study, str(request.path_params["file"])

@@ -16,7 +16,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.rounding import difference, share_difference
 from fairwise.store.answers import anyone_answered
-from fairwise.store.export import taken
+from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
@@ -187,7 +187,7 @@ class FitPages(ConsolePages):
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
-            people=await self._read(taken),
+            people=await self._read(participant_counts),
         )
 
     async def start(self, request: Request) -> Response:
