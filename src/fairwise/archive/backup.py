@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -40,7 +40,7 @@ from fairwise.store.tables import database_identity, jobs, metadata, sessions, s
 from fairwise.study.folder import OUTCOME, SECRET
 
 if TYPE_CHECKING:
-    from fairwise.archive.container import Container
+    from fairwise.archive.container import Container, Manifest
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
 
@@ -70,7 +70,7 @@ def _belongs(settings: StudySettings, name: str) -> bool:
     return name in study_files(settings) | {OUTCOME, SECRET}
 
 
-def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check_manifest(path: Path, manifest: Manifest) -> None:
     if manifest["format"] != FORMAT:
         raise InputError(f"{path}: a backup of format {manifest['format']!r}, but this version reads format {FORMAT}")
     for name, kind in _FIELDS.items():
@@ -110,7 +110,7 @@ class Backup:
         return self.container.path
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """Its list of files and rows."""
         return self.container.manifest
 
@@ -119,7 +119,7 @@ class Backup:
         ours = [name for name in self.container.names if name.startswith(STUDY)]
         return {name.removeprefix(STUDY): self.container.pieces(name) for name in ours}
 
-    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+    def rows(self, table: str) -> Iterator[dict[str, object]]:
         """The rows of a table, one at a time."""
         with self.container.archive.open(f"{TABLES}{table}{ROWS}") as lines:
             number = 0
@@ -200,7 +200,7 @@ def _add_rows(writer: ContainerWriter, moment: sa.Connection, table: sa.Table) -
     return count
 
 
-def _line(row: Mapping[Any, Any]) -> bytes:
+def _line(row: sa.RowMapping) -> bytes:
     return json.dumps({str(name): as_json(value) for name, value in row.items()}).encode() + b"\n"
 
 

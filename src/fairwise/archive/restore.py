@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -212,7 +212,7 @@ def _check_rows(backup: Backup, connection: sa.Connection) -> None:
         raise BACKUP.does_not_belong(backup.path, f"{STUDY}{strange[0]}")
 
 
-def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
+def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, object]]:
     for row in backup.rows(table.name):
         if row.keys() != set(table.c.keys()):
             raise InputError(f"{backup.path}: a row of {table.name} has other columns than the table")
@@ -295,10 +295,10 @@ def _check_empty(connection: sa.Connection, database: object) -> None:
             raise InputError(f"{database}: is not empty: there is something in its table {table.name!r} already")
 
 
-def _inserted(connection: sa.Connection, table: sa.Table, values: dict[str, Any]) -> int:
+def _inserted(connection: sa.Connection, table: sa.Table, values: dict[str, object]) -> int:
     return int(connection.execute(sa.insert(table).returning(table.c.id), values).scalar_one())
 
 
-def _values(table: sa.Table, row: Mapping[str, str]) -> dict[str, Any]:
+def _values(table: sa.Table, row: Mapping[str, str]) -> dict[str, object]:
     """The cells of a row as the columns' own types."""
     return {column.name: from_text(column, row[column.name]) for column in table.c if column.name in row}

@@ -18,7 +18,7 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from fairwise.errors import InputError
 from fairwise.jobs.steps import progress
@@ -26,6 +26,8 @@ from fairwise.jobs.steps import progress
 if TYPE_CHECKING:
     from fairwise.jobs.steps import Call
 
+P = ParamSpec("P")
+T = TypeVar("T")
 NICE = 19
 _DEATHS = 4
 """So often a call may end the process before it is given up."""
@@ -82,9 +84,9 @@ class LocalWorker:
             wait()
         return self._guarded(self._pipe.recv)
 
-    def _guarded(self, action: Callable[..., Any], *arguments: Any) -> Any:
+    def _guarded(self, action: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return action(*arguments)
+            return action(*arguments, **named)
         except (EOFError, OSError) as error:  # the latter in the middle of a result
             raise _Died from error
 

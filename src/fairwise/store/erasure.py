@@ -43,7 +43,7 @@ def counter(connection: sa.Connection, name: str) -> int:
     return connection.execute(sa.select(counters.c.value).where(counters.c.name == name)).scalar_one_or_none() or 0
 
 
-def set_counter(connection: sa.Connection, name: str, value: Any, first: int) -> None:
+def set_counter(connection: sa.Connection, name: str, value: int | sa.ColumnElement[int], first: int) -> None:
     """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet."""
     there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
     if not there.rowcount:

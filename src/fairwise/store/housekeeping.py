@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -143,7 +143,7 @@ def _move(file: Path, everyone: set[str]) -> None:
         node = schema["content"].get(MODEL_PRICES)
         if not node or not node["content"]:
             return
-        others = {name: archive.read(name) for name in archive.namelist() if name != MODEL_SCHEMA}
+        members = {name: archive.read(name) for name in archive.namelist()}
     prices = {
         name: [json.loads(cell["content"]) for cell in column["content"]] for name, column in node["content"].items()
     }
@@ -156,10 +156,11 @@ def _move(file: Path, everyone: set[str]) -> None:
             file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft), private=True, lasting=True
         )
     node["content"], node["key_types"]["content"] = {}, []
-    write_whole(file, lambda draft: _write(draft, schema, others), private=True, lasting=True)
+    members[MODEL_SCHEMA] = json.dumps(schema, indent=2).encode()
+    write_whole(file, lambda draft: _write(draft, members), private=True, lasting=True)
 
 
-def _write(draft: Path, schema: Any, others: dict[str, bytes]) -> None:
+def _write(draft: Path, members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(draft, "w") as archive:
-        for name, content in {**others, MODEL_SCHEMA: json.dumps(schema, indent=2).encode()}.items():
+        for name, content in members.items():
             archive.writestr(name, content)

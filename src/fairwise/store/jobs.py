@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import NotUnderWay
 from fairwise.store.tables import job_participants, jobs, participants
+
+if TYPE_CHECKING:
+    from fairwise.store.tables import AnyRow, Query
 
 MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""
@@ -138,7 +141,7 @@ def is_under_way(connection: sa.Connection, job: Job) -> bool:
 # Whose answers it has
 
 
-def note_participants(connection: sa.Connection, job: Job, who: sa.Select[Any]) -> list[int]:
+def note_participants(connection: sa.Connection, job: Job, who: Query) -> list[int]:
     """Write down whose answers a job is made from; returns their numbers.
 
     `who` selects id and number of participants. One that is made again takes no answers of others than before: else
@@ -179,7 +182,7 @@ def _under_way(job: Job) -> sa.ColumnElement[bool]:
     return (jobs.c.id == job.id) & (jobs.c.state == "running") & (jobs.c.restarts == job.restarts)
 
 
-def _job(row: sa.Row[Any]) -> Job:
+def _job(row: AnyRow) -> Job:
     values = dict(row._mapping)  # noqa: SLF001 - its public name, as SQLAlchemy says
     values["settings"] = json.loads(values["settings"])
     values["cancel_wanted"] = bool(values["cancel_wanted"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
@@ -153,10 +153,10 @@ def start(
     return Participant(participant_id, number, slot, consent.first_stage, 0, None)
 
 
-def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, Any]:
+def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
     """Refuse whoever may not begin; returns what is kept of how they came."""
     arrival = consent.arrival
-    came: dict[str, Any] = {"came_by": arrival.came_by}
+    came: dict[str, object] = {"came_by": arrival.came_by}
     if is_full(connection, consent.most, **consent.since):
         raise Full
     if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":

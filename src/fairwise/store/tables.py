@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 
+AnyColumn: TypeAlias = Column[Any]
 Query: TypeAlias = Select[*tuple[Any, ...]]
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 """What a query of several tables returns: the types of its columns are not known."""
