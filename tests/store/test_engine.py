@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, shown
+from fairwise.store.engine import database_url, public_address
 from fairwise.store.store import Store, snapshot
 
 _NOBODY = "127.0.0.1:1"  # nothing listens there
@@ -45,5 +45,5 @@ def test_a_database_that_cannot_be_used_is_named_without_its_password(address: s
         Store.open(address, "f")
     with pytest.raises(InputError, match=_NOBODY) as looked, snapshot(address):
         pass
-    for told in (str(opened.value), str(looked.value), shown(database_url(address))):
+    for told in (str(opened.value), str(looked.value), public_address(database_url(address))):
         assert "hunter2" not in told

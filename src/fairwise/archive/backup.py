@@ -23,17 +23,7 @@ import sqlalchemy as sa
 
 from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_json, open_container, study_files
 from fairwise.errors import InputError
-from fairwise.store.fit_files import (
-    FRONTIER,
-    JOBS,
-    MODEL,
-    PRICES,
-    REPORT,
-    SCORES,
-    SUMMARY,
-    job_folder,
-    may_hold_answers,
-)
+from fairwise.store import fit_files
 from fairwise.store.migrate import newest_version
 from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
@@ -51,7 +41,14 @@ _FIELDS = {"fairwise": str, "made_at": str, "fingerprint": str, "tables_version"
 _AT_ONCE, _CHUNK = 1000, 1 << 20
 _log = logging.getLogger("fairwise")
 
-JOB_FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
+JOB_FILES = (
+    fit_files.FRONTIER,
+    fit_files.MODEL,
+    fit_files.PRICES,
+    fit_files.REPORT,
+    fit_files.SCORES,
+    fit_files.SUMMARY,
+)
 """What a fit leaves behind."""
 
 # Whoever was logged in logs in again: a copy of the database should open no door. What is restored is another database
@@ -65,7 +62,7 @@ def tables_of_backup(metadata: sa.MetaData) -> list[sa.Table]:
 
 
 def _belongs(settings: StudySettings, name: str) -> bool:
-    if name.startswith(f"{JOBS}/"):
+    if name.startswith(f"{fit_files.JOBS}/"):
         return name.rpartition("/")[2] in JOB_FILES
     return name in study_files(settings) | {OUTCOME, SECRET}
 
@@ -181,8 +178,8 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
 
 
 def _check_fingerprint(moment: sa.Connection, folder: StudyFolder) -> None:
-    known = moment.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known not in (None, folder.fingerprint):
+    stored = moment.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored not in (None, folder.fingerprint):
         raise InputError(f"{folder.path}: its answers are about another study, or its people were changed since")
 
 
@@ -209,9 +206,9 @@ def _files(folder: StudyFolder, moment: sa.Connection, with_secret: bool) -> Ite
     ours = study_files(folder.settings) | {OUTCOME} | ({SECRET} if with_secret else set())
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
-        left = [job_folder(folder.path, job_id) / name for name in JOB_FILES]
+        left = [fit_files.job_folder(folder.path, job_id) / name for name in JOB_FILES]
         for file in left:
-            if file.name == MODEL and file.is_file() and may_hold_answers(file):
+            if file.name == fit_files.MODEL and file.is_file() and fit_files.may_hold_answers(file):
                 _log.warning(
                     "%s: is not in the backup, as it may hold single answers; serving the study rewrites it", file
                 )

@@ -30,7 +30,7 @@ from fairwise.archive.bundle import (
 from fairwise.archive.container import STUDY, from_json, from_text, unpack_study
 from fairwise.archive.verify import unpacked_study, verify
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, shown, writing_engine
+from fairwise.store.engine import database_url, public_address, writing_engine
 from fairwise.store.erasure import begin_again
 from fairwise.store.fit_files import JOBS
 from fairwise.store.identity import record_identity
@@ -151,7 +151,7 @@ def _restore_database(backup: Backup, address: str | Path, draft: Path, before_c
             file.unlink(missing_ok=True)
         if isinstance(error, (DBAPIError, sqlite3.Error)):
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise InputError(f"{shown(url)}: the database cannot be restored: {reason}") from None
+            raise InputError(f"{public_address(url)}: the database cannot be restored: {reason}") from None
         raise
     engine.dispose()
     return ahead
@@ -161,7 +161,7 @@ def _require_empty(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         found = sa.inspect(connection).get_table_names()
     if found:
-        raise InputError(f"{shown(engine.url)}: is not empty: it has a table {found[0]!r} already")
+        raise InputError(f"{public_address(engine.url)}: is not empty: it has a table {found[0]!r} already")
 
 
 def _not_yet_there(url: sa.URL) -> list[Path]:
@@ -202,8 +202,8 @@ def _fill(backup: Backup, connection: sa.Connection) -> None:
 
 def _check_rows(backup: Backup, connection: sa.Connection) -> None:
     """The answers are to this study, and files are of fits that were done."""
-    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known not in (None, backup.manifest["fingerprint"]):
+    stored = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored not in (None, backup.manifest["fingerprint"]):
         raise _about_others(backup)
     done = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "done")).scalars()
     folders = {f"{JOBS}/{job_id}" for job_id in done}
@@ -266,7 +266,7 @@ def _fill_from_bundle(connection: sa.Connection, bundle: Bundle, database: objec
         values = {**_values(appearances, row), "participant_id": ids[row["number"]], "key": Keys.new()}
         values["answer_model_id"] = models[row.get("answer_model", "")]
         places[row["number"], row["position"]] = _inserted(connection, appearances, values)
-    said = [
+    versions = [
         {**_values(answers, row), "appearance_id": places[row["number"], row["position"]], "nonce": Keys.new()}
         for row in sorted(bundle.rows(ANSWERS), key=lambda row: int(row.get("sequence", 0)))
     ]
@@ -276,7 +276,7 @@ def _fill_from_bundle(connection: sa.Connection, bundle: Bundle, database: objec
         for row in bundle.rows(EXCLUSIONS)
     ]
     texts = [_values(consent_texts, row) for row in bundle.rows(CONSENTS)]
-    for table, rows in ((answers, said), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
+    for table, rows in ((answers, versions), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
         if rows:
             connection.execute(sa.insert(table), rows)
     # Also the numbers of those who withdrew are not given again.

@@ -158,7 +158,9 @@ class _Progress:
             self._message, self._at = message, time.monotonic()
             try:
                 wanted = self._store.change_now(
-                    lambda connection: jobs.tell(connection, self._job, self._reached, message, datetime.now(UTC))
+                    lambda connection: jobs.report_progress(
+                        connection, self._job, self._reached, message, datetime.now(UTC)
+                    )
                 )
             except StoreUnavailable:  # later, then
                 wanted = False

@@ -65,11 +65,11 @@ def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **optio
 
     `give_up` are settings of the server's. What the address says about these things itself is left as it is.
     """
-    wanted: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
-    given = {name: value for name, value in wanted.items() if name not in url.query}
+    limits: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
+    limits = {name: value for name, value in limits.items() if name not in url.query}
     if give_up:
-        given["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
-    engine = sa.create_engine(url, connect_args=given, **options)
+        limits["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
+    engine = sa.create_engine(url, connect_args=limits, **options)
     if seconds is not None:
 
         def connect(_dialect: object, _record: object, words: list[str], named: dict[str, Any]) -> _Impatient:
@@ -85,14 +85,14 @@ def _while_heard(gen: PQGen[T], seconds: float) -> PQGen[T]:
     """Pass on what psycopg waits for, and what became ready; several times a second that is nothing."""
     heard = monotonic()
     try:
-        wanted = next(gen)
+        awaited = next(gen)
         while True:
-            ready = yield wanted
+            ready = yield awaited
             if ready:
                 heard = monotonic()
             elif monotonic() - heard > seconds:
                 raise Silent(f"the server has said nothing for {seconds:g} seconds")
-            wanted = gen.send(ready)
+            awaited = gen.send(ready)
     except StopIteration as done:
         return cast("T", done.value)
 
@@ -123,7 +123,7 @@ def database_url(address: str | Path) -> URL:
     return url
 
 
-def shown(url: URL) -> str:
+def public_address(url: URL) -> str:
     """An address as it may be read by anybody: without a password, wherever in it there is one."""
     return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
 

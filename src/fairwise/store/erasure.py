@@ -105,10 +105,10 @@ def clean_files(address: str | Path, busy_milliseconds: int | None = None) -> bo
     url = database_url(address)
     try:
         with _engine(url).connect() as connection:
-            known = counter(connection, _DELETIONS)  # another that comes meanwhile is cleaned by the next
+            done = counter(connection, _DELETIONS)  # another that comes meanwhile is cleaned by the next
             if not _cleaned(connection, _BUSY_MILLISECONDS if busy_milliseconds is None else busy_milliseconds):
                 return False
-            set_counter(connection, _CLEANED, sa.case((counters.c.value < known, known), else_=counters.c.value), known)
+            set_counter(connection, _CLEANED, sa.case((counters.c.value < done, done), else_=counters.c.value), done)
             return True
     except sa.exc.DBAPIError as error:
         _log.warning("What was erased could not be taken out of the files of the database yet: %s", error)
@@ -161,9 +161,9 @@ def forget_old(connection: sa.Connection, days: int, now: datetime) -> int:
         theirs_or_nobodys = invitations.c.token_hash.in_(links.where(of_old)) | (
             invitations.c.token_hash.not_in(links) & (invitations.c.made_at < limit)
         )
-        known = sa.or_(participants.c.panel_id.is_not(None), participants.c.panel_session.is_not(None))
+        identified = sa.or_(participants.c.panel_id.is_not(None), participants.c.panel_session.is_not(None))
         changes += [
-            sa.update(participants).where(of_old, known).values(panel_id=None, panel_session=None),
+            sa.update(participants).where(of_old, identified).values(panel_id=None, panel_session=None),
             sa.update(invitations).where(theirs_or_nobodys, invitations.c.name != "").values(name=""),
             sa.delete(panel_ids).where(panel_ids.c.added_at < limit),
         ]

@@ -50,15 +50,15 @@ def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
     That is: what is unfinished of jobs that have ended and of earlier runs, the single answers of jobs that are made
     again, all that is there of jobs that failed or were stopped. No job may end meanwhile.
     """
-    known = {job.id: job for job in jobs}
+    by_id = {job.id: job for job in jobs}
     for folder in (study / JOBS).glob(".*.unfinished"):
         number, run = _numbers(folder.name)
-        job = known.get(number)
+        job = by_id.get(number)
         if job is None:
             continue
         if run < job.restarts or (run == job.restarts and job.state in _ENDED):
             shutil.rmtree(folder, ignore_errors=True)
-    for job in known.values():
+    for job in by_id.values():
         if job.state in ("failed", "cancelled"):
             shutil.rmtree(job_folder(study, job.id), ignore_errors=True)
         elif job.state != "done":

@@ -108,13 +108,13 @@ def take(connection: sa.Connection, at: datetime, stale: timedelta) -> Job | Non
     return None
 
 
-def tell(connection: sa.Connection, job: Job, progress: float, message: str, at: datetime) -> bool:
+def report_progress(connection: sa.Connection, job: Job, progress: float, message: str, at: datetime) -> bool:
     """Say that the job is being done and how far it is; returns whether to stop."""
     attempts = sa.case((jobs.c.progress < progress, 1), else_=jobs.c.attempts)
     values = {"progress": progress, "message": message, "alive_at": at, "attempts": attempts}
     connection.execute(sa.update(jobs).where(_under_way(job)).values(values))
-    wanted = connection.execute(sa.select(jobs.c.cancel_wanted).where(_under_way(job))).scalar_one_or_none()
-    return wanted is None or bool(wanted)
+    cancel = connection.execute(sa.select(jobs.c.cancel_wanted).where(_under_way(job))).scalar_one_or_none()
+    return cancel is None or bool(cancel)
 
 
 def end(connection: sa.Connection, job: Job, state: str, message: str, at: datetime) -> bool:

@@ -129,8 +129,8 @@ def change_password(connection: sa.Connection, operator_id: int, before: str, af
 def credentials(connection: sa.Connection, name: str) -> tuple[int, str] | None:
     """Id and hash of the password of the account of this name."""
     rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.password_hash).order_by("id"))
-    wanted = same_letters(name)
-    return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == wanted), None)
+    letters = same_letters(name)
+    return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == letters), None)
 
 
 def password_hash_of(connection: sa.Connection, operator_id: int) -> str | None:

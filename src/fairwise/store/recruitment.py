@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import sqlalchemy as sa
 
@@ -32,16 +32,16 @@ class Invited(NamedTuple):
     """Of the participant who began by it."""
 
 
+INVITATION_STATE = sa.case(
+    (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
+    (invitations.c.revoked_at.is_not(None), "revoked"),
+    else_="invited",
+)
 _INVITED = sa.select(
     invitations.c.id,
     invitations.c.name,
     invitations.c.made_at,
-    sa.case(
-        (participants.c.id.is_not(None), "used"),
-        (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
-        (invitations.c.revoked_at.is_not(None), "revoked"),
-        else_="invited",
-    ),
+    sa.case((participants.c.id.is_not(None), "used"), else_=INVITATION_STATE),
     participants.c.number,
 ).outerjoin(participants, participants.c.token_hash == invitations.c.token_hash)
 
@@ -54,14 +54,8 @@ def invite(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: d
 
 def invitation(connection: sa.Connection, token_hash: bytes) -> InvitationState | None:
     """What became of a link that nobody takes part by; None if there never was one."""
-    row = connection.execute(
-        sa.select(invitations.c.revoked_at, invitations.c.withdrawn_on).where(invitations.c.token_hash == token_hash)
-    ).one_or_none()
-    if row is None:
-        return None
-    if row.withdrawn_on is not None:
-        return "withdrawn"
-    return "invited" if row.revoked_at is None else "revoked"
+    state = sa.select(INVITATION_STATE).where(invitations.c.token_hash == token_hash)
+    return cast("InvitationState | None", connection.execute(state).scalar_one_or_none())
 
 
 def all_invited(connection: sa.Connection) -> list[Invited]:
@@ -71,9 +65,9 @@ def all_invited(connection: sa.Connection) -> list[Invited]:
 
 def invite_once(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> int:
     """The same for a form that may be sent again: links that are there already are left alone; returns how many not."""
-    wanted = dict(people)
+    names = dict(people)
     there = set(connection.execute(sa.select(invitations.c.token_hash)).scalars())
-    new = [(token_hash, name) for token_hash, name in wanted.items() if token_hash not in there]
+    new = [(token_hash, name) for token_hash, name in names.items() if token_hash not in there]
     if new:
         invite(connection, new, at)
     return len(new)
@@ -147,13 +141,13 @@ def close_room(connection: sa.Connection, code: str, at: datetime) -> bool:
 
 def all_rooms(connection: sa.Connection) -> list[Room]:
     """Every room in the order in which they were made."""
-    return [Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in connection.execute(_LISTED)]
+    return [Room(*row) for row in connection.execute(_LISTED)]
 
 
 def find_room(connection: sa.Connection, code: str) -> Room | None:
     """The room of a code."""
     row = connection.execute(_LISTED.where(rooms.c.code == code)).one_or_none()
-    return None if row is None else Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5])
+    return None if row is None else Room(*row)
 
 
 def read_code(typed: str) -> str:
@@ -216,9 +210,11 @@ def same_ids(connection: sa.Connection) -> dict[int, list[int]]:
     several = sa.select(*which).where(which[1].is_not(None)).group_by(*which).having(sa.func.count() > 1).subquery()
     same = (several.c.came_by == which[0]) & (several.c.panel_id == which[1])
     rows = connection.execute(sa.select(participants.c.number, *which).join(several, same).order_by("number")).all()
-    together: dict[tuple[str, str], list[int]] = {}
+    numbers_by_id: dict[tuple[str, str], list[int]] = {}
     for number, *whose in rows:
-        together.setdefault(tuple(whose), []).append(number)
+        numbers_by_id.setdefault(tuple(whose), []).append(number)
     return {
-        number: [other for other in numbers if other != number] for numbers in together.values() for number in numbers
+        number: [other for other in numbers if other != number]
+        for numbers in numbers_by_id.values()
+        for number in numbers
     }

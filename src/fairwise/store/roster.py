@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from fairwise.store.answers import ALL_VERSIONS, FIRST, HAS_ANSWER, read_appearances
 from fairwise.store.errors import Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
+from fairwise.store.recruitment import INVITATION_STATE
 from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms, withdrawals
 from fairwise.study.stages import ENDS
 
@@ -187,11 +188,7 @@ _TAKING_PART = (
 _ONLY_INVITED = (
     sa.select(
         invitations.c.name,
-        sa.case(
-            (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
-            (invitations.c.revoked_at.is_not(None), "revoked"),
-            else_="invited",
-        ).label("state"),
+        INVITATION_STATE.label("state"),
     )
     .outerjoin(participants, participants.c.token_hash == invitations.c.token_hash)
     .where(participants.c.id.is_(None))

@@ -18,7 +18,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, reading_engine, shown, snapshot_engine, writing_engine
+from fairwise.store.engine import database_url, public_address, reading_engine, snapshot_engine, writing_engine
 from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
@@ -156,11 +156,11 @@ class SameFile:
     def __init__(self, url: sa.URL) -> None:
         file = url.database or ""
         found = {Path(f"{file}{end}"): _identity(Path(f"{file}{end}")) for end in ("", "-wal")} if file else {}
-        self._known = {path: identity for path, identity in found.items() if identity is not None}
+        self._opened = {path: identity for path, identity in found.items() if identity is not None}
 
     def check(self) -> None:
         """Refuse to go on with a file that nobody else can find."""
-        for path, identity in self._known.items():
+        for path, identity in self._opened.items():
             if _identity(path) != identity:
                 raise StoreUnavailable(f"{path} was deleted or replaced while it was in use")
 
@@ -219,7 +219,7 @@ class Store:
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise InputError(f"{shown(url)}: the database cannot be used: {reason}") from None
+            raise InputError(f"{public_address(url)}: the database cannot be used: {reason}") from None
         except InputError:
             writing.dispose()
             raise
@@ -313,16 +313,16 @@ def _written(connection: sa.Connection) -> None:
 
 def claim(connection: sa.Connection, fingerprint: str) -> None:
     """Refuse a database with answers to another study, or to this one before its people were changed."""
-    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known == fingerprint:
+    stored = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored == fingerprint:
         return
     someone = connection.execute(sa.select(sa.func.count()).select_from(participants)).scalar_one()
-    if known is not None and someone:
+    if stored is not None and someone:
         raise InputError(
             "The database holds answers to another study, or to this one before its people, columns or pairs were "
             "changed. Give each study a database of its own."
         )
-    if known is None:
+    if stored is None:
         connection.execute(sa.insert(study), {"id": 1, "fingerprint": fingerprint})
     else:
         connection.execute(sa.update(study).values(fingerprint=fingerprint))
@@ -346,7 +346,7 @@ def snapshot(address: str | Path, home: Path | None = None) -> Iterator[sa.Conne
                 require_same(connection, url, home)
             yield connection
     except DBAPIError as error:
-        raise InputError(f"{shown(url)}: the database cannot be read: {error.orig}") from None
+        raise InputError(f"{public_address(url)}: the database cannot be read: {error.orig}") from None
     finally:
         engine.dispose()
 
@@ -354,9 +354,9 @@ def snapshot(address: str | Path, home: Path | None = None) -> Iterator[sa.Conne
 def _check_version(connection: sa.Connection, url: sa.URL) -> None:
     found, needed = MigrationContext.configure(connection).get_current_revision(), newest_version()
     if found is None:
-        raise InputError(f"{shown(url)}: holds no study; nobody has been asked yet")
+        raise InputError(f"{public_address(url)}: holds no study; nobody has been asked yet")
     if found != needed:
         raise InputError(
-            f"{shown(url)}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
+            f"{public_address(url)}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
             "update the older of the two: Fairwise itself, or the tables by serving the study once"
         )
