@@ -56,7 +56,7 @@ DEFENCES = (
     one("the console's pages are escaped", "security/test_pages.py::test_nothing_that_anybody_wrote_acts_on_any_page",
         "templates.py", "autoescape=html", "autoescape=False"),
     one("reports are escaped", "reporting/test_page.py::test_text_of_others_is_text",
-        "reporting/page.py", "autoescape=True,", "autoescape=False,"),
+        "templates.py", "autoescape=html", "autoescape=False"),
     Defence("Markdown is sanitised", "study/test_texts.py", (
         ("study/texts.py", "    return nh3.clean(\n        parser.renderer.render(tokens, parser.options, {}),",
          "    return (lambda html, **_: html)(\n        parser.renderer.render(tokens, parser.options, {}),"),

@@ -20,7 +20,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
-from fairwise.study.active.model import GivenAnswer
+from fairwise.study.active.model import Judgment
 from fairwise.study.contradictions import contradictions
 from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import ANSWERING, Stage
@@ -230,7 +230,7 @@ class ActivePairCheck:
         if row["answer_model"] not in self.models:
             raise InputError(f"{where} names model {row['answer_model']!r}, which is not in {ANSWER_MODELS}")
         current = {int(answer["position"]): Answer(answer["answer"]) for answer in answers[:known]}
-        own = [GivenAnswer("", *laid_out[at], answer) for at, answer in sorted(current.items())]
+        own = [Judgment("", *laid_out[at], answer) for at, answer in sorted(current.items())]
         again = self.models[row["answer_model"]].choose(Situation(int(number), place, own, [*laid_out.values()]))
         if (row["a"], row["b"]) != (again.a, again.b):
             raise InputError(

@@ -18,7 +18,7 @@ from fairwise.store import active_assignment as laying_out
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import GivenAnswer, written
+from fairwise.study.active.model import Judgment, written
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -97,9 +97,7 @@ def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     answered = {pair.position: pair.answer.answer for pair in upcoming.laid_out if pair.answer is not None}
     answered[upcoming.after] = new.answer
     own = [
-        GivenAnswer("", pair.a, pair.b, answered[pair.position])
-        for pair in upcoming.laid_out
-        if pair.position in answered
+        Judgment("", pair.a, pair.b, answered[pair.position]) for pair in upcoming.laid_out if pair.position in answered
     ]
     everything = [(pair.a, pair.b) for pair in upcoming.laid_out]
     return Situation(upcoming.participant_number, upcoming.after + 1, own, everything)
@@ -165,7 +163,7 @@ class CommonModel:
             rows = active_assignment.everyones_answers(connection)
         if len({number for number, *_ in rows}) < FEWEST_PARTICIPANTS:
             return found
-        said = [GivenAnswer(str(number), a, b, answer) for number, a, b, answer in rows]
+        said = [Judgment(str(number), a, b, answer) for number, a, b, answer in rows]
         chooser = self._nobody.learned(said)
         keep = partial(
             active_assignment.keep,
