@@ -177,7 +177,7 @@ DEFENCES = (
         "web/shared/attempts.py", "int(known) >> 64 << 64", "int(known)"),
     one("an answer costs the same after many", "store/test_answer_versions.py::test_an_answer_costs_the_same_however_many_came_before_it",
         "store/answers.py", "order_by(answers.c.version.desc()).limit(1)", "order_by((answers.c.version + 0).desc()).limit(1)"),
-    one("commits wait for the disk", "store/test_databases.py::test_commits_wait_for_the_disk",
+    one("commits wait for the disk", "store/test_engine.py::test_commits_wait_for_the_disk",
         "store/engine.py", '"synchronous = FULL"', '"synchronous = OFF"'),
     one("a GET changes nothing", "web/participant/test_pairs.py::test_a_get_never_changes_anything",
         "web/participant/pairs.py", "        await self._who_at(request, Stage.PAIRS)\n        own_answers, saved =",
