@@ -7,7 +7,7 @@ has been shown everything, whatever happened on the way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -103,10 +103,7 @@ def record(
         {
             **place,
             "key": choice.key,
-            "a": choice.pair.a,
-            "b": choice.pair.b,
-            "design": choice.pair.design,
-            "selection_probability": choice.pair.selection_probability,
+            **asdict(choice.pair),
             "answer_model_id": choice.model_id,
             "answers_known": count_versions(connection, participant_id),
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,7 +100,7 @@ class Consent:
 
     @property
     def since(self) -> dict[str, datetime]:
-        """Who else counts as taking part: see slots.py."""
+        """Who else counts as taking part: see quotas.py."""
         return Quotas(self.most, self.lease, self.hold or self.lease).since(self.at)
 
 
@@ -112,7 +112,7 @@ def start(
 ) -> Participant:
     """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
 
-    Where the schedule has None, a pair is laid out later: see laying_out.py.
+    Where the schedule has None, a pair is laid out later: see active_assignment.py.
     """
     try:
         return find(connection, consent.token_hash)
@@ -141,10 +141,7 @@ def start(
                 "participant_id": participant_id,
                 "position": position,
                 "key": new_key(),
-                "a": pair.a,
-                "b": pair.b,
-                "design": pair.design,
-                "selection_probability": pair.selection_probability,
+                **asdict(pair),
             }
             for position, pair in enumerate(schedule(number, slot), start=1)
             if pair is not None
@@ -168,9 +165,8 @@ def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
         came["room_id"] = room.id
     if arrival.came_by in PANELS:
         contests = consent.contests and not consent.signed
-        if (
-            problem := panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
-        ) is not None:
+        problem = panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
+        if problem is not None:
             raise problem
         came |= {"panel_id": arrival.who, "panel_session": arrival.session or None, "panel_signed": consent.signed}
     return came

@@ -134,7 +134,7 @@ class Quotas:
         return cls(recruitment.most, settings.design.lease, recruitment.hold, of_relations)
 
     def since(self, at: datetime) -> dict[str, datetime]:
-        """Who counts as taking part at a moment: see slots.py."""
+        """Who counts as taking part at a moment: see slots above."""
         return {"since": at - self.lease, "begun": at - min(self.hold, self.lease)}
 
     def are_full(self, connection: sa.Connection, at: datetime, relation: str | None = None) -> bool:

@@ -103,7 +103,7 @@ participants = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("number", Integer, nullable=False, unique=True),  # decides which pairs they are shown; never used again
-    Column("slot", Integer, nullable=False, server_default="0"),  # decides which anchors; given again, see slots.py
+    Column("slot", Integer, nullable=False, server_default="0"),  # decides which anchors; given again, see quotas.py
     Column("token_hash", LargeBinary(32), nullable=False, unique=True),
     Column("consent_version", String(16), nullable=False),
     Column("consented_at", Moment, nullable=False),
