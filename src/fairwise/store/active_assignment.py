@@ -17,6 +17,7 @@ from fairwise.judgments import Answer
 from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, NewAnswer, appearances_of
 from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
+from fairwise.study.active.model import Judgment
 
 if TYPE_CHECKING:
     from fairwise.study.designs import ShownPair
@@ -149,9 +150,9 @@ def how_many_answered(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.count()).where(answers.c.version == 1)).scalar_one()
 
 
-def everyones_answers(connection: sa.Connection) -> list[tuple[int, str, str, Answer]]:
-    """Everyone's current answers: participant's number, the two people, the answer."""
-    return [(number, a, b, Answer(answer)) for number, a, b, answer in connection.execute(_EVERYONES)]
+def everyones_judgments(connection: sa.Connection) -> list[Judgment]:
+    """Everyone's current answers, to learn from; participants are named by their numbers."""
+    return [Judgment(str(number), a, b, Answer(answer)) for number, a, b, answer in connection.execute(_EVERYONES)]
 
 
 def keep(connection: sa.Connection, *, learned_from: int, parameters: str, at: datetime) -> int:

@@ -160,18 +160,17 @@ class CommonModel:
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
             if found.learned_from <= answered < (1 + _GROWTH) * found.learned_from:
                 return found
-            rows = active_assignment.everyones_answers(connection)
-        if len({number for number, *_ in rows}) < FEWEST_PARTICIPANTS:
+            judgments = active_assignment.everyones_judgments(connection)
+        if len({one.participant for one in judgments}) < FEWEST_PARTICIPANTS:
             return found
-        said = [Judgment(str(number), a, b, answer) for number, a, b, answer in rows]
-        chooser = self._nobody.learned(said)
+        chooser = self._nobody.learned(judgments)
         keep = partial(
             active_assignment.keep,
-            learned_from=len(said),
+            learned_from=len(judgments),
             parameters=written(chooser.chooser.model),
             at=datetime.now(UTC),
         )
-        return Known(chooser, self._store.change_now(keep), len(said))
+        return Known(chooser, self._store.change_now(keep), len(judgments))
 
     def _stored(self, stored: active_assignment.StoredModel | None) -> Known:
         if stored is None:
