@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from fairwise.study.designs import ShownPair
 
 
-@dataclass(frozen=True)
-class Participant:
-    """Where someone is."""
+class Participant(NamedTuple):
+    """Where someone is, and how they came."""
 
     id: int
     number: int
@@ -40,6 +39,12 @@ class Participant:
     stage: str
     check_tries: int
     finished_at: datetime | None
+    came_by: str
+    panel_id: str
+    """Empty, as their session, for those whom no panel sent."""
+
+    panel_session: str
+    panel_signed: bool
 
 
 _FIND = sa.select(
@@ -49,6 +54,10 @@ _FIND = sa.select(
     participants.c.stage,
     participants.c.check_tries,
     participants.c.finished_at,
+    participants.c.came_by,
+    sa.func.coalesce(participants.c.panel_id, ""),
+    sa.func.coalesce(participants.c.panel_session, ""),
+    participants.c.panel_signed,
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
@@ -57,7 +66,7 @@ def find(connection: sa.Connection, token_hash: bytes) -> Participant:
     row = connection.execute(_FIND, {"token_hash": token_hash}).one_or_none()
     if row is None:
         raise Unknown
-    return Participant(*row)
+    return Participant._make(row)
 
 
 class ConsentText(NamedTuple):
@@ -147,7 +156,7 @@ def start(
             if pair is not None
         ],
     )
-    return Participant(participant_id, number, slot, consent.first_stage, 0, None)
+    return find(connection, consent.token_hash)
 
 
 def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
@@ -189,33 +198,6 @@ def panel_state(
     if connection.execute(sa.select(participants.c.id).where(same)).first() is not None:
         return TakesPartAlready()
     return Withdrew() if mark is not None and withdrew(connection, mark, signed=signed) else None
-
-
-@dataclass(frozen=True)
-class Came:
-    """How someone came, to whom a panel may owe something."""
-
-    by: str
-    panel_id: str
-    panel_session: str
-    stage: str
-    panel_signed: bool
-
-
-def came(connection: sa.Connection, token_hash: bytes) -> Came:
-    """How the participant of this token came."""
-    row = connection.execute(
-        sa.select(
-            participants.c.came_by,
-            participants.c.panel_id,
-            participants.c.panel_session,
-            participants.c.stage,
-            participants.c.panel_signed,
-        ).where(participants.c.token_hash == token_hash)
-    ).one_or_none()
-    if row is None:
-        raise Unknown
-    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage, row.panel_signed)
 
 
 def _keep_text(connection: sa.Connection, consent: Consent) -> None:
@@ -310,7 +292,7 @@ def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: b
     Returns whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
     """
     if mark is not None:
-        mark = withdrawal_mark(mark, signed=came(connection, token_hash).panel_signed)
+        mark = withdrawal_mark(mark, signed=find(connection, token_hash).panel_signed)
     _, in_fits = delete_participant(connection, participants.c.token_hash == token_hash)
     connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
     connection.execute(

@@ -235,15 +235,15 @@ class ConsentPages(ParticipantPages):
             if token is None:
                 continue
             try:
-                came = await self._store.read(partial(participants.came, token_hash=self._keys.hashed(token)))
+                who = await self._store.read(partial(participants.find, token_hash=self._keys.hashed(token)))
             except Unknown:
                 continue
             if token == own:
                 return Resumed(f"{self._prefix}/p/{token}", by_device=False)
             # On a shared machine the last one to come may have been somebody else.
-            same = arrival.came_by not in PANELS or arrival.who == came.panel_id
-            if same and came.stage not in ENDS:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and came.panel_signed))
+            same = arrival.came_by not in PANELS or arrival.who == who.panel_id
+            if same and who.stage not in ENDS:
+                return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and who.panel_signed))
         return None
 
     async def _is_full(self) -> bool:

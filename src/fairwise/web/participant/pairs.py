@@ -73,25 +73,23 @@ class PairPages(ParticipantPages):
         return HTMLResponse(self._in(request).withdrawn())
 
     async def screened_out(self, request: Request) -> Response:
-        await self._who_at(request, Stage.SCREENED_OUT)
-        came = await self._read(request, participants.came)
+        who = await self._who_at(request, Stage.SCREENED_OUT)
         back = f"{self._own(request).path}/back" if self._settings.recruitment.screened_out_url else None
-        page = self._in(request).screened_out(self._own(request), back=views.WayBack.to(came.by, back))
+        page = self._in(request).screened_out(self._own(request), back=views.WayBack.to(who.came_by, back))
         return HTMLResponse(page)
 
     async def back(self, request: Request) -> Response:
         """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
-        who, came = await self._who(request), await self._read(request, participants.came)
-        recruitment = self._settings.recruitment
+        who, recruitment = await self._who(request), self._settings.recruitment
         ways: dict[str, str] = {
             Stage.FINISHED: recruitment.completion_url,
             Stage.SCREENED_OUT: recruitment.screened_out_url,
         }
         address = ways.get(who.stage, "")
-        if not address or came.by not in PANELS:
+        if not address or who.came_by not in PANELS:
             return self._to_own(request, "")
         code = await self._completion_code(request, who) if who.stage == Stage.FINISHED else ""
-        return RedirectResponse(filled(address, panel_id=came.panel_id, session=came.panel_session, code=code), 303)
+        return RedirectResponse(filled(address, panel_id=who.panel_id, session=who.panel_session, code=code), 303)
 
     async def resume(self, request: Request) -> Response:
         """To where they were; or, by a personal link that nobody has used, to where everyone begins."""
@@ -185,10 +183,10 @@ class PairPages(ParticipantPages):
         return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
 
     async def _no_place(self, request: Request) -> Response:
-        came = await self._read(request, participants.came)
+        who = await self._who(request)
         address = self._settings.recruitment.screened_out_url
-        back = filled(address, panel_id=came.panel_id, session=came.panel_session, code="") if address else None
-        way_back = views.WayBack.to(came.by, back)
+        back = filled(address, panel_id=who.panel_id, session=who.panel_session, code="") if address else None
+        way_back = views.WayBack.to(who.came_by, back)
         page = self._in(request).screened_out(
             self._own(request), full=True, back=way_back, way_here=self._own(request).path
         )
@@ -235,9 +233,9 @@ class PairPages(ParticipantPages):
         answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
         receipt = views.Receipt(code, answered, finished_at)
-        came, recruitment = await self._read(request, participants.came), self._settings.recruitment
+        recruitment = self._settings.recruitment
         back = f"{self._own(request).path}/back" if recruitment.completion_url else None
-        way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
+        way_back = views.WayBack.to(who.came_by, back, recruitment.completion_code or code)
         result = announced(await self._store.read(standing), self._folder.path)
         return HTMLResponse(self._in(request).thanks(self._own(request), receipt, way_back, result))
 
@@ -256,8 +254,8 @@ class PairPages(ParticipantPages):
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)
-        came = await self._read(request, participants.came)
-        mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
+        who = await self._who(request)
+        mark = self._keys.mark(who.came_by, who.panel_id) if who.came_by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         if await self._store.write(forget):  # whether the study is open or not
             with suppress(StoreUnavailable, OSError):  # then the housekeeper does it
