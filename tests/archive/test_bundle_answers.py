@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import hidden, visiting
-from tests.web.participant.test_active_studies import DESIGN, PAIRS, SAID, take_part, wait_until_learned
+from tests.web.participant.test_answering import DESIGN, PAIRS, SAID, take_part, wait_until_learned
 from typer.testing import CliRunner
 
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, read_bundle, tables, write_bundle

@@ -109,3 +109,10 @@ def answer(run: Callable[..., Result]) -> Callable[..., dict[str, Any]]:
         return printed
 
     return invoke
+
+
+@pytest.fixture
+def model(study: Study, run: Callable[..., Result]) -> Path:
+    path = study.folder / "model.skops"
+    run("fit", *study.to_fit, "--no-held-out", "--gamma", "0.3", "--out", path)
+    return path

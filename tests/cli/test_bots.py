@@ -40,7 +40,7 @@ def test_wrong_usage(home: Path, run: Callable[..., Result]) -> None:
 def test_without_the_extra_it_says_what_to_install(
     home: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("browser", "panel"):
+    for name in ("browser", "participant"):
         monkeypatch.delitem(sys.modules, f"fairwise.bots.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "httpx2", None)
     for words in (["bots", home], ["demo", "--out", home.parent / "demo", "--no-serve"]):

@@ -19,7 +19,7 @@ from tests.support.operating import PASSWORD
 from tests.support.served import browsing, press
 
 from fairwise.bots.browser import checked_address
-from fairwise.bots.panel import play
+from fairwise.bots.participant import play
 from fairwise.simulation import draw_respondents
 from fairwise.study.folder import StudyFolder
 

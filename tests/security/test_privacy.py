@@ -17,7 +17,6 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 from tests.support.attacked import get
-from tests.support.fits import done_job
 from tests.support.operating import PASSWORD, Operating, operating
 from tests.support.raw_asgi import send
 from tests.support.visits import Visit, hidden
@@ -29,10 +28,8 @@ from fairwise.store.recruitment import invite
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import answers, closings, invitations, participants
 from fairwise.study.signing import Keys
-from fairwise.web.app import Site
 from fairwise.web.console import overview
 from fairwise.web.console.base import COOKIE
-from fairwise.web.shared.monitoring import TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -266,79 +263,6 @@ def test_nothing_goes_where_nothing_was_said_about_it(make_study: Any, tmp_path:
         aged(console, 30_000)
         assert forget(console) == 0
         assert who_and_what(console)[0] == {WORDS}
-
-
-# For those who watch the server
-
-
-def test_alive_and_ready(console: Operating) -> None:
-    assert (console.client.get("/healthz").text, console.client.get("/readyz").text) == ("ok", "ready")
-    older = sa.text("UPDATE alembic_version SET version_num = '0001'")
-    console.site.host.store.change_now(lambda c: c.execute(older))
-    assert console.client.get("/readyz").status_code == 503
-    assert console.client.get("/healthz").status_code == 200
-
-
-def test_not_ready_without_the_database(console: Operating, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairwise.store.errors import StoreUnavailable  # noqa: PLC0415
-
-    def gone(*_: Any) -> None:
-        raise StoreUnavailable("gone")
-
-    monkeypatch.setattr(type(console.site.host.store), "read_now", gone)
-    assert console.client.get("/readyz").status_code == 503
-    assert console.client.get("/healthz").status_code == 200
-
-
-def test_ready_before_there_is_a_study(tmp_path: Path) -> None:
-    with operating(tmp_path / "new", tmp_path / "new.sqlite") as console:
-        assert console.client.get("/readyz").text == "ready"
-
-
-def test_numbers_are_about_nobody_and_for_whoever_has_the_token(
-    console: Operating, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = take_part(console, 4, why=WORDS, closing=WORDS)
-    study = console.site.host.study
-    assert study is not None
-    done_job(console.site.host.store, study.path, dict.fromkeys(study.person_ids, 0.5))
-    console.client.get("/nowhere/at/all")
-    known = {"authorization": f"Bearer {SECRET}"}
-    assert console.client.get("/metrics", headers=known).status_code == 404  # nobody has set one
-    for short in ("", "short"):
-        monkeypatch.setenv(TOKEN, short)
-        assert console.client.get("/metrics", headers={"authorization": f"Bearer {short}"}).status_code == 404
-    monkeypatch.setenv(TOKEN, SECRET)
-    for wrong in ({}, {"authorization": "Bearer x"}, {"authorization": f"Bearer {SECRET}x"}, {"authorization": SECRET}):
-        assert console.client.get("/metrics", headers=wrong).status_code == 404
-    page = console.client.get("/metrics", headers=known)
-    assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
-    numbers = {name: float(value) for name, value in re.findall(r"^([^#\s].*) (\S+)$", page.text, flags=re.MULTILINE)}
-    assert numbers["fairwise_answers"] == 4
-    assert numbers["fairwise_participants_begun"] == numbers["fairwise_participants_finished"] == 1
-    assert numbers['fairwise_jobs{state="done"}'] == 1
-    assert numbers['fairwise_jobs{state="waiting"}'] == 0
-    posts = [value for name, value in numbers.items() if re.search(r'method="POST".*route="[^"]*/pair/', name)]
-    assert posts == [4]
-    assert any('route="other",status="404"' in name for name in numbers)
-    counts = [value for name, value in numbers.items() if re.match(r"fairwise_request_seconds_count.*/pair/", name)]
-    every = [value for name, value in numbers.items() if re.match(r'.*_seconds_bucket.*le="\+Inf".*/pair/', name)]
-    assert counts == every
-    assert counts[0] >= 8  # four pages of pairs, four answers
-    for secret in (mine.removeprefix("/p/"), WORDS, "known-as", "nowhere", "Ada"):
-        assert secret not in page.text
-
-
-def test_a_site_measures_what_fails_too(make_study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TOKEN, SECRET)
-    with operating(make_study().path, tmp_path / "study.sqlite") as console:
-        assert isinstance(console.site, Site)
-        mine = Visit(console.client).begin()
-        with monkeypatch.context() as broken:
-            broken.setattr(type(console.site.host.store), "read_now", lambda *_: 1 / 0)
-            assert console.client.get(f"{mine}/pair/1").status_code == 500
-        page = console.client.get("/metrics", headers={"authorization": f"Bearer {SECRET}"}).text
-    assert 'route="/p/{token}/pair/{position}",status="500"} 1.0' in page
 
 
 def test_a_download_that_nobody_takes_leaves_no_file(

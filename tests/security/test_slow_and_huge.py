@@ -106,7 +106,7 @@ def test_a_slow_reader_of_a_reply_is_no_slow_request(monkeypatch: pytest.MonkeyP
             await asyncio.sleep(0.02)
             return next(messages)
 
-        hear = security.impatient(receive)
+        hear = security.bounded(receive, 100)
         await hear()
         await asyncio.sleep(0.1)
         return str((await hear())["type"])

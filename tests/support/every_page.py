@@ -14,13 +14,13 @@ from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.views import (
-    NotMe,
     OwnPages,
     Pair,
     PairResult,
     PanelResult,
     Receipt,
     Result,
+    Resume,
     WayBack,
 )
 
@@ -69,15 +69,15 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
     me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
     return {
         "consent": pages.consent(
-            start_key=text, csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), contests=True, problem=text
+            start_key=text, csrf=text, resume=Resume(f"{prefix}/p/token", text, text), contests=True, problem=text
         ),
-        "whose_device": pages.whose_device(resume=f"{prefix}/p/token", not_me=NotMe(text, text), way_here=""),
+        "whose_device": pages.whose_device(resume=Resume(f"{prefix}/p/token", text, text), way_here=""),
         "id_taken": pages.id_taken(start_key=text, csrf=text, panel=text, left=False, way_here=""),
         "no_place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
         "closed_door": pages.closed_door(
-            code_csrf=text, resume=f"{prefix}/p/token", not_me=NotMe(text, text), problem=text, typed=text
+            code_csrf=text, resume=Resume(f"{prefix}/p/token", text, text), problem=text, typed=text
         ),
         "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
         "relation": pages.relation(me, problem=text),
@@ -95,7 +95,7 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(me, closed=False, here=f"{prefix}/p/token", resume=None, sent={text: text}),
         "closed": pages.not_open(
-            None, closed=True, here=f"{prefix}/", resume=f"{prefix}/p/token", not_me=NotMe(text, text), sent=None
+            None, closed=True, here=f"{prefix}/", resume=Resume(f"{prefix}/p/token", text, text), sent=None
         ),
         "message": pages.message(heading=text, text=text, back=f"{prefix}/"),
     }

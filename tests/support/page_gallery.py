@@ -17,7 +17,7 @@ from fairwise.study.languages import Language, language
 from fairwise.study.settings import Column, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
-from fairwise.web.shared.views import NotMe, NumberedAnswer, OwnPages, Pair, Receipt, SecondLookGroup, SecondLookPair
+from fairwise.web.shared.views import NumberedAnswer, OwnPages, Pair, Receipt, Resume, SecondLookGroup, SecondLookPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,16 +76,14 @@ ALL = {number: list(Answer)[number % 4] for number in range(1, 51)}
 GALLERY = {
     "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
     "consent-again": PLAIN.consent(
-        start_key="s", csrf="c", resume=ME.path, not_me=NotMe("c", "s"), problem="Choose one of the two"
+        start_key="s", csrf="c", resume=Resume(ME.path, "c", "s"), problem="Choose one of the two"
     ),
-    "whose-device": PLAIN.whose_device(resume=ME.path, not_me=NotMe("c", "s"), way_here=""),
+    "whose-device": PLAIN.whose_device(resume=Resume(ME.path, "c", "s"), way_here=""),
     "id-taken": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=False, way_here=""),
     "id-taken-left": PLAIN.id_taken(start_key="s", csrf="c", panel="Prolific", left=True, way_here=""),
     "id-vouched-for": PLAIN.id_taken(start_key="s", csrf=None, panel="Prolific", left=False, way_here=""),
-    "not-open": PLAIN.not_open(
-        None, closed=False, here=f"{PREFIX}/", resume=ME.path, not_me=NotMe("c", "s"), sent=None
-    ),
-    "closed": PLAIN.not_open(None, closed=True, here=f"{PREFIX}/", resume=ME.path, not_me=NotMe("c", "s"), sent=None),
+    "not-open": PLAIN.not_open(None, closed=False, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None),
+    "closed": PLAIN.not_open(None, closed=True, here=f"{PREFIX}/", resume=Resume(ME.path, "c", "s"), sent=None),
     "no-place": PLAIN.screened_out(ME, full=True),
     "declined": PLAIN.declined(),
     "withdrawn": PLAIN.withdrawn(),
@@ -103,7 +101,7 @@ GALLERY = {
     "closing": PLAIN.closing(ME),
     "thanks": PLAIN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
     "withdraw": PLAIN.withdraw(ME),
-    "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=ME.path, problem="Bitte wählen"),
+    "de-consent": GERMAN.consent(start_key="s", csrf="c", resume=Resume(ME.path), problem="Bitte wählen"),
     "de-task": GERMAN.task(ME),
     "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
     "de-practice": GERMAN.practice(ME),

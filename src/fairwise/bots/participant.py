@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import numpy as np
 
+from fairwise.bots.browser import Browser, Recognition
 from fairwise.errors import InputError
+from fairwise.study.arrivals import Arrival
 from fairwise.study.practice import check_questions
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
+    import httpx2
     import pandas as pd
 
-    from fairwise.bots.browser import Browser
-    from fairwise.bots.page import Eyes, Form, Page
+    from fairwise.bots.browser import Page, PageForm
     from fairwise.simulation import Respondent
+    from fairwise.study.folder import StudyFolder
+    from fairwise.study.recruitment_settings import Recruitment
     from fairwise.study.settings import StudySettings
+
 
 SIMULATED = "Written by a simulated participant, not by a person."
 _STEPS_BESIDE_PAIRS = 20
@@ -28,12 +37,12 @@ _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class BotStudy:
     """What every simulated participant of one study has in common."""
 
     settings: StudySettings
     people: pd.DataFrame
-    eyes: Eyes
+    recognition: Recognition
     thinking: bool
     """Whether they take a few seconds for every page, as people do."""
 
@@ -44,8 +53,8 @@ class World:
 class BotParticipant:
     """Goes from the first page to the receipt; the seed decides careless answers and how long thoughts take."""
 
-    def __init__(self, world: World, respondent: Respondent, seed: list[int]) -> None:
-        self._world, self._respondent = world, respondent
+    def __init__(self, study: BotStudy, respondent: Respondent, seed: list[int]) -> None:
+        self._study, self._respondent = study, respondent
         # Apart, so that taking one's time, or being somebody else, changes no answer.
         self._luck, self._pace, self._birth = (np.random.default_rng([*seed, purpose]) for purpose in (1, 2, 3))
         self.answers = 0
@@ -53,7 +62,7 @@ class BotParticipant:
     async def take_part(self, browser: Browser, entrance: str = "/") -> str | None:
         """Return the code of the receipt; None if there were enough people, or enough like this one."""
         page = await browser.start(entrance)
-        for _ in range(self._world.settings.pairs + _STEPS_BESIDE_PAIRS):
+        for _ in range(self._study.settings.pairs + _STEPS_BESIDE_PAIRS):
             if page.receipt:
                 return page.receipt
             if page.is_end:
@@ -61,32 +70,32 @@ class BotParticipant:
             await self._think()
             if page.forms:
                 form = page.forms[0]
-                page = await browser.send(form, self._filled_in(page, form))
+                page = await browser.send(form, self._fill_in(page, form))
             else:
-                page = await browser.follow(_way_on(page))
+                page = await browser.follow(_next_link(page))
         raise InputError(f"{self._respondent.name} did not come to an end; the last page was: {page.heading}")
 
-    def _filled_in(self, page: Page, form: Form) -> Mapping[str, str]:
+    def _fill_in(self, page: Page, form: PageForm) -> Mapping[str, str]:
         """What this person chooses, presses or writes, by what the form asks for."""
         if "agree" in form.values_of("decision"):
             return {"decision": "agree"}
         if "relation" in form.options:
-            welcome = [relation.name for relation in self._world.settings.relations if relation.most != 0]
+            welcome = [relation.name for relation in self._study.settings.relations if relation.most != 0]
             return {"relation": welcome[int(self._birth.integers(len(welcome)))]}
         if form.options and not form.buttons:
-            return {question.name: question.right for question in check_questions(self._world.settings)}
+            return {question.name: question.right for question in check_questions(self._study.settings)}
         if "rules" in form.fields:
             return self._closing_words()
         if form.values_of("answer"):
-            return {"answer": self._judged(page) if "key" in form.fields else form.values_of("answer")[0]}
+            return {"answer": self._answer(page) if "key" in form.fields else form.values_of("answer")[0]}
         return {}
 
-    def _judged(self, page: Page) -> str:
-        pair = self._world.eyes.two_people(page)
-        scale, people = self._world.settings.answers, self._world.people
+    def _answer(self, page: Page) -> str:
+        pair = self._study.recognition.two_people(page)
+        scale, people = self._study.settings.answers, self._study.people
         [answer] = self._respondent.answers(people, [pair], self._luck, scale=scale, already=self.answers)
         self.answers += 1
-        self._world.answered()
+        self._study.answered()
         return str(answer)
 
     def _closing_words(self) -> Mapping[str, str]:
@@ -97,14 +106,92 @@ class BotParticipant:
         }
 
     async def _think(self) -> None:
-        if self._world.thinking:
+        if self._study.thinking:
             thought = self._pace.lognormal(np.log(_USUAL_THOUGHT), _SPREAD)
             await asyncio.sleep(min(float(thought), _LONGEST_THOUGHT))
 
 
-def _way_on(page: Page) -> str:
+def _next_link(page: Page) -> str:
     """From the list of answers, which has no form, to the last questions."""
     onward = [link for link in page.links if link.endswith("/closing")]
     if not onward:
         raise InputError(f"{page.heading}: a page from which nothing leads on")
     return onward[0]
+
+
+# A panel of simulated people who take part in a running study at the same time.
+
+
+@dataclass(frozen=True)
+class BotRun:
+    """What came of simulated people taking part."""
+
+    receipts: dict[str, str]
+    """By the name of the simulated person, all of whom finished."""
+
+    answers: int
+    seconds: float
+    sent_away: int = 0
+    """How many were screened out, or came when there were enough."""
+
+    @property
+    def answers_per_second(self) -> float:
+        return self.answers / self.seconds
+
+
+async def play(
+    study: StudyFolder,
+    site: httpx2.URL,
+    respondents: Sequence[Respondent],
+    *,
+    seed: int = 0,
+    thinking: bool = False,
+    concurrency: int = 50,
+    progress: Callable[[int, int], None] | None = None,
+    room_code: str | None = None,
+) -> BotRun:
+    """Let them take part from consent to receipt, so many at a time; the first that is stuck stops all of them.
+
+    They come into a room by its code, or as from the panel where only a panel sends people, or else by the open link.
+    """
+    total, done = len(respondents) * study.settings.pairs, 0
+
+    def answered() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    shared = BotStudy(study.settings, study.people(), Recognition(study.cards), thinking, answered)
+    certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
+    room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
+
+    async def take_part(number: int, respondent: Respondent) -> None:
+        async with room, Browser(site, certificates) as browser:
+            entrance = _entrance(study.settings.recruitment, number, room_code)
+            receipt = await BotParticipant(shared, respondent, [seed, number]).take_part(browser, entrance)
+            if receipt is not None:
+                receipts[respondent.name] = receipt
+
+    start = perf_counter()
+    await _all_or_the_first_problem(take_part(*person) for person in enumerate(respondents))
+    seconds = perf_counter() - start
+    return BotRun(dict(sorted(receipts.items())), done, seconds, len(respondents) - len(receipts))
+
+
+def _entrance(recruitment: Recruitment, number: int, room_code: str | None) -> str:
+    if room_code is not None:
+        return f"/room/{quote(room_code)}"
+    if recruitment.open or not recruitment.panel:
+        return "/"
+    who = f"simulated-{number}-{Keys.new()}"
+    return Arrival(recruitment.panel, who, session=who).address
+
+
+async def _all_or_the_first_problem(visits: Iterable[Coroutine[None, None, None]]) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            for visit in visits:
+                group.create_task(visit)
+    except ExceptionGroup as problems:  # not `except*`, which before Python 3.11.4 wraps what is raised from it
+        raise problems.exceptions[0] from None

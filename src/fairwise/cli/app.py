@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 import fairwise
 from fairwise.cli.audit import audit
@@ -47,7 +48,7 @@ def _options(
     *,
     _debug: Debug = False,
     _version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+        bool, Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Nothing happens before a command."""

@@ -1,13 +1,15 @@
 """``fairwise audit``: how far any model's scores are from what people said."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, Gamma, WeightingOption, dask_client
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import scores_in_blocks
 from fairwise.cli.terminal import (
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from fairwise.auditing import Audit
 
-_GROUPS = "Groups of people"
+_groups_option = partial(Option, rich_help_panel="Groups of people")
 _SHOWN = 10
 _JUDGE_HEADINGS = {
     "judge": "judge",
@@ -61,40 +63,31 @@ _GROUP_HEADINGS = {
 
 @with_option_groups
 def audit(
-    scores: Annotated[Path, typer.Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
+    scores: Annotated[Path, Option("--scores", help="Scores of any model, one row a person: .csv or .parquet.")],
     judgments: JudgmentsOptions,
-    id: Annotated[str, typer.Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
-    score: Annotated[str, typer.Option("--score", help="Column with the probability of label 1.")] = "score",
+    id: Annotated[str, Option("--id", help="Column with each person's id.")] = "id",  # noqa: A002
+    score: Annotated[str, Option("--score", help="Column with the probability of label 1.")] = "score",
     gamma: Gamma = 0.1,
     favorable_label: Annotated[
         str | None,
-        typer.Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
+        Option("--favorable-label", help="The good label; needed once an answer is ordered.", metavar="LABEL"),
     ] = None,
     labels: Annotated[
         str,
-        typer.Option(
+        Option(
             "--labels", help="The two labels, if not 0,1; scores are of the second: bad,good.", metavar="LABEL,LABEL"
         ),
     ] = "",
     weighting: WeightingOption = "answers",
-    people: Annotated[
-        Path | None, typer.Option("--people", help="Table of people, for --groups.", rich_help_panel=_GROUPS)
-    ] = None,
+    people: Annotated[Path | None, _groups_option("--people", help="Table of people, for --groups.")] = None,
     people_id: Annotated[
-        str | None,
-        typer.Option("--people-id", help="Its id column, if not the same as --id.", rich_help_panel=_GROUPS),
+        str | None, _groups_option("--people-id", help="Its id column, if not the same as --id.")
     ] = None,
-    groups: Annotated[
-        str,
-        typer.Option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS", rich_help_panel=_GROUPS),
-    ] = "",
+    groups: Annotated[str, _groups_option("--groups", help="Columns of groups: race,sex.", metavar="COLUMNS")] = "",
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="Column with the outcome, for error rates.", rich_help_panel=_GROUPS),
+        str | None, _groups_option("--outcome", help="Column with the outcome, for error rates.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write every pair, the worst first: .csv or .parquet.")
-    ] = None,
+    out: Annotated[Path | None, Option("--out", help="Write every pair, the worst first: .csv or .parquet.")] = None,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -113,15 +106,16 @@ def audit(
     from fairwise.auditing.scores import positions_of
 
     large = None if groups else scores_in_blocks(scores, id, score, shared=dask is not None)
-    said, account = judgments.read()
-    given: Any = large
+    answers, account = judgments.read()
+    scored: Any = large
     if large is None:
-        given = _scores(scores, id, score)
-        positions_of(given.index, said.person_ids(), str(scores))  # refuses, by the file's name, people without a score
-    about = {} if people is None else _groups(given.index, people, people_id or id, names(groups), outcome)
-    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=said.has_ordered)
+        scored = _scores(scores, id, score)
+        # Refuses, by the file's name, people without a score.
+        positions_of(scored.index, answers.person_ids(), str(scores))
+    about = {} if people is None else _groups(scored.index, people, people_id or id, names(groups), outcome)
+    about |= _direction(names(labels), about.get("outcome"), favorable_label, ordered=answers.has_ordered)
     with dask_client(dask) as client:
-        result = audited(given, said, gamma, weighting=weighting, client=client, **about)
+        result = audited(scored, answers, gamma, weighting=weighting, client=client, **about)
     if out is not None:
         write_table(result.by_pair, out)
     if as_json:
@@ -216,19 +210,13 @@ def _show(result: "Audit") -> None:
         echo("Rates of label 1, whichever label is good; FPR and TPR: among people with label 0 and with label 1.")
 
 
-def _json(result: "Audit") -> dict[str, Any]:
+def _json(result: "Audit") -> dict[str, object]:
+    numbers = ("gamma", "favorable_label", "classes", "selection_probability", "weighting", "confidence")
+    tables = ("by_judge", "by_attribute", "by_group", "group_gaps")
     return {
-        "gamma": result.gamma,
-        "favorable_label": result.favorable_label,
-        "classes": list(result.classes),
-        "selection_probability": result.selection_probability,
-        "weighting": result.weighting,
-        "confidence": result.confidence,
+        **{name: getattr(result, name) for name in numbers},
         "overall": {row: result.overall.loc[row].to_dict() for row in result.overall.index},
-        "by_judge": result.by_judge,
-        "by_attribute": result.by_attribute,
-        "by_group": result.by_group,
-        "group_gaps": result.group_gaps,
+        **{name: getattr(result, name) for name in tables},
         "worst": _worst(result),
     }
 

@@ -4,20 +4,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from fairwise.cli.options.study import DatabaseOption
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study, served or not.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    folder: Annotated[Path, Argument(metavar="DIR", help="The study, served or not.")],
+    out: Annotated[Path, Option("--out", help="Where to write the backup: .zip.", metavar="FILE")],
+    database: DatabaseOption = None,
     with_secret: Annotated[
-        bool,
-        typer.Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others."),
+        bool, Option("--with-secret", help="Put secret.key into it; whoever has the file can then answer for others.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -51,11 +49,10 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A backup made by: fairwise backup.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     database: Annotated[
-        str | None,
-        typer.Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL"),
+        str | None, Option("--database", help="postgresql://…, empty; without it SQLite in DIR.", metavar="URL")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -71,10 +68,10 @@ def restore(
 
     check_folder(folder.resolve().parent)
     with spinner("Restoring the study"):
-        found = restore_backup(file, folder, database, DATABASE_FILE)
-    if found.days_ahead:
+        restored = restore_backup(file, folder, database, DATABASE_FILE)
+    if restored.days_ahead:
         note(
-            f"This machine's clock says {datetime.now(UTC):%Y-%m-%d}, {found.days_ahead} days after what is in the "
+            f"This machine's clock says {datetime.now(UTC):%Y-%m-%d}, {restored.days_ahead} days after what is in the "
             "backup. Once it is served, what is older than the study's retention_days is deleted by that clock. If "
             "it is wrong, set it and restore the backup anew."
         )
@@ -83,15 +80,15 @@ def restore(
             {
                 "backup": file,
                 "study": folder,
-                "rows": found.rows,
-                "secret": found.has_secret,
-                "days_ahead": found.days_ahead,
+                "rows": restored.rows,
+                "secret": restored.has_secret,
+                "days_ahead": restored.days_ahead,
             }
         )
         return
-    people, answers = counted(found.rows["participants"], "participant"), counted(found.rows["answers"], "answer")
-    echo(f"{folder} is the study as it was on {found.made_at}: {people}, {answers}.")
-    if not found.has_secret:
+    people, answers = counted(restored.rows["participants"], "participant"), counted(restored.rows["answers"], "answer")
+    echo(f"{folder} is the study as it was on {restored.made_at}: {people}, {answers}.")
+    if not restored.has_secret:
         echo(f"It has a new secret. If you kept the old one, copy it to {folder / 'secret.key'} before serving.")
     if database is not None:
         echo(f"Its answers are in the database that you gave: serve {folder} with the same --database.")

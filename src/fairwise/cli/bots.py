@@ -3,25 +3,25 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from fairwise.cli.terminal import Json, echo, print_json, progress_bar
 
 
 def bots(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study that is served.")],
-    url: Annotated[str, typer.Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
-    count: Annotated[int, typer.Option("--count", help="How many simulated people take part.", min=1)] = 43,
-    seed: Annotated[int, typer.Option("--seed", help="Decides who they are.", min=0)] = 0,
+    folder: Annotated[Path, Argument(metavar="DIR", help="The study that is served.")],
+    url: Annotated[str, Option("--url", help="Where it is served.", metavar="URL")] = "http://127.0.0.1:8000",
+    count: Annotated[int, Option("--count", help="How many simulated people take part.", min=1)] = 43,
+    seed: Annotated[int, Option("--seed", help="Decides who they are.", min=0)] = 0,
     speed: Annotated[
-        Literal["full", "human"], typer.Option("--speed", help="human: a few seconds of thinking about every page.")
+        Literal["full", "human"], Option("--speed", help="human: a few seconds of thinking about every page.")
     ] = "full",
     concurrency: Annotated[
-        int, typer.Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
+        int, Option("--concurrency", help="How many take part at the same time.", min=1, max=1000)
     ] = 50,
-    room: Annotated[str | None, typer.Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
+    room: Annotated[str | None, Option("--room", help="Come into a room by its code.", metavar="CODE")] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Also go to a study that is not on this machine.")
+        bool, Option("--allow-remote", help="Also go to a study that is not on this machine.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -34,7 +34,7 @@ def bots(
     import asyncio
 
     from fairwise.bots.browser import checked_address
-    from fairwise.bots.panel import play
+    from fairwise.bots.participant import play
     from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
     from fairwise.study.folder import StudyFolder
@@ -43,7 +43,7 @@ def bots(
     study = StudyFolder.open(folder)
     respondents = draw_respondents(study.people(), count, seed=seed)
     with progress_bar("Simulated answers") as progress:
-        played = asyncio.run(
+        run = asyncio.run(
             play(
                 study,
                 site,
@@ -59,23 +59,23 @@ def bots(
         print_json(
             {
                 "url": str(site),
-                "finished": len(played.receipts),
-                "sent_away": played.sent_away,
-                "answers": played.answers,
-                "seconds": played.seconds,
-                "answers_per_second": played.answers_per_second,
-                "receipts": played.receipts,
+                "finished": len(run.receipts),
+                "sent_away": run.sent_away,
+                "answers": run.answers,
+                "seconds": run.seconds,
+                "answers_per_second": run.answers_per_second,
+                "receipts": run.receipts,
             }
         )
         return
     echo(
-        f"{counted(len(played.receipts), 'simulated person', 'simulated people')} finished with "
-        f"{counted(played.answers, 'answer')} in {played.seconds:.1f} s "
-        f"({played.answers_per_second:.0f} a second). Their receipts:\n"
+        f"{counted(len(run.receipts), 'simulated person', 'simulated people')} finished with "
+        f"{counted(run.answers, 'answer')} in {run.seconds:.1f} s "
+        f"({run.answers_per_second:.0f} a second). Their receipts:\n"
     )
-    if played.sent_away:
-        echo(f"{played.sent_away} were screened out, or came when there were enough.")
-    for name, receipt in played.receipts.items():
+    if run.sent_away:
+        echo(f"{run.sent_away} were screened out, or came when there were enough.")
+    for name, receipt in run.receipts.items():
         echo(f"{name}  {receipt}")
     if not study.settings.simulated:
         echo("\nReports on this study do not say that these people are simulated: set simulated = true in study.toml.")

@@ -3,10 +3,10 @@
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import Json, echo, heading, print_import, print_json, spinner
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
+    from fairwise.judgments.cycles import Cycle
+    from fairwise.judgments.reliability import Share
 
 _EXAMPLES = 3
+_ALPHA = ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
 _LEVELS = ("four answers", "same or not")
 
 
@@ -27,7 +30,7 @@ def check(
     id: IdColumn,  # noqa: A002 - the option's name
     judgments: JudgmentsOptions,
     outcome: Annotated[
-        str | None, typer.Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
+        str | None, Option("--outcome", help="Column to predict, to check that too.", rich_help_panel="People")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -42,21 +45,21 @@ def check(
 
     file = PeopleFile.read(people, id)
     labels = None if outcome is None else file.outcome(outcome)
-    said, account = judgments.read(file.features(outcome=outcome))
+    answers, account = judgments.read(file.features(outcome=outcome))
     with spinner("Comparing answers"):
-        agreement = {level: krippendorff_alpha(said, level) for level in _LEVELS}  # type: ignore[arg-type]
-        repeats, sides, checks = repeat_consistency(said), position_bias(said), check_failures(said)
-        conflicts = find_conflicts(said)
+        agreement = {level: krippendorff_alpha(answers, level) for level in _LEVELS}  # type: ignore[arg-type]
+        repeats, sides, checks = repeat_consistency(answers), position_bias(answers), check_failures(answers)
+        conflicts = find_conflicts(answers)
     if as_json:
         print_json(
             {
                 "people": len(file.table),
                 "outcomes": None if labels is None else _label_counts(labels),
-                "judges": said.n_judges,
-                "answers": said.counts().sum().to_dict(),
-                "judged_people": len(said.person_ids()),
-                "rows_that_do_not_count": len(said.frame) - len(said.counted()),
-                "agreement": {level: _alpha_json(alpha) for level, alpha in agreement.items()},
+                "judges": answers.n_judges,
+                "answers": answers.counts().sum().to_dict(),
+                "judged_people": len(answers.person_ids()),
+                "rows_that_do_not_count": len(answers.frame) - len(answers.counted()),
+                "agreement": {level: _fields(alpha, *_ALPHA) for level, alpha in agreement.items()},
                 "repeats": _share_json(repeats.overall),
                 "left_favoured": _share_json(sides.overall) | {"p_value": sides.p_value},
                 "checks_failed": _share_json(checks.overall),
@@ -66,7 +69,7 @@ def check(
         )
         return
     print_import(account)
-    _show_fit(file.table, labels, said, str(people))
+    _show_fit(file.table, labels, answers, str(people))
     heading("Do judges agree?")
     for alpha in agreement.values():
         echo(_agreement_in_words(alpha))
@@ -81,14 +84,14 @@ def check(
     echo("Nothing of this stops a fit: conflicts only cost accuracy.")
 
 
-def _show_fit(table: "pd.DataFrame", labels: Any, said: "Judgments", name: str) -> None:
-    echo(f"{len(table)} people in {name}; {said}.")
-    per_judge = said.counts().sum(axis=1)
+def _show_fit(table: "pd.DataFrame", labels: "pd.Series[Any] | None", answers: "Judgments", name: str) -> None:
+    echo(f"{len(table)} people in {name}; {answers}.")
+    per_judge = answers.counts().sum(axis=1)
     echo(f"Answers per judge: {per_judge.min()} to {per_judge.max()}, in the middle {per_judge.median():g}.")
     if labels is not None:
         counts = ", ".join(f"{label} for {count} people" for label, count in _label_counts(labels).items())
         echo(f"Outcomes: {counts}.")
-    need = " Ordered answers need --favorable-label when fitting." if said.has_ordered else ""
+    need = " Ordered answers need --favorable-label when fitting." if answers.has_ordered else ""
     echo(f"They fit together: everyone judged is in the table.{need}")
 
 
@@ -106,30 +109,26 @@ def _examples(conflicts: "Conflicts") -> list[str]:
     return lines + [f"  In a circle, for instance: {cycle}" for cycle in every[:_EXAMPLES]]
 
 
-def _label_counts(labels: Any) -> dict[str, int]:
+def _label_counts(labels: "pd.Series[Any]") -> dict[str, int]:
     return {str(label): int(count) for label, count in labels.value_counts().sort_index().items()}
 
 
-def _alpha_json(alpha: "Agreement") -> dict[str, Any]:
-    return {
-        name: getattr(alpha, name)
-        for name in ("alpha", "low", "high", "covered", "confidence", "n_pairs", "n_judges", "note")
-    }
+def _fields(value: object, *names: str) -> dict[str, object]:
+    return {name: getattr(value, name) for name in names}
 
 
-def _share_json(share: Any) -> dict[str, Any]:
-    return {name: getattr(share, name) for name in ("count", "of", "share", "low", "high")}
+def _share_json(share: "Share") -> dict[str, object]:
+    return _fields(share, "count", "of", "share", "low", "high")
 
 
-def _conflicts_json(conflicts: "Conflicts") -> dict[str, Any]:
+def _conflicts_json(conflicts: "Conflicts") -> dict[str, object]:
     return {
         "shared_pairs": conflicts.n_shared_pairs,
-        "opposed": conflicts.opposed,
-        "contradictions": conflicts.contradictions,
+        **_fields(conflicts, "opposed", "contradictions"),
         "cycles_of_judges": [_cycle_json(cycle) for cycle in conflicts.cycles_of_judges],
         "cycles_of_panel": [_cycle_json(cycle) for cycle in conflicts.cycles_of_panel],
     }
 
 
-def _cycle_json(cycle: Any) -> dict[str, Any]:
+def _cycle_json(cycle: "Cycle") -> dict[str, object]:
     return {"judge": cycle.judge, "links": [str(link) for link in cycle.links], "members": list(cycle.members)}

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from fairwise.cli.options.parsing import budget, parse_option
+from fairwise.cli.options.study import study_store
 from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
 
@@ -33,17 +40,17 @@ _SHOWN = ("sex", "age", "race", "priors_count", "juv_fel_count", "juv_misd_count
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder to make for the study; without it a temporary one.")
+        Path | None, Option("--out", help="Folder to make for the study; without it a temporary one.")
     ] = None,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop the server when the report is there.")] = False,
+    no_serve: Annotated[bool, Option("--no-serve", help="Stop the server when the report is there.")] = False,
     port: Annotated[
-        int, typer.Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
+        int, Option("--port", help="Port of the server; another one if it is taken.", min=1, max=65535)
     ] = 8000,
     gamma: Annotated[
-        float, typer.Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
+        float, Option("--gamma", help="How far two chances may differ against a judgment.", min=0, max=1)
     ] = 0.1,
-    eta: Annotated[str, typer.Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
-    seed: Annotated[int, typer.Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
+    eta: Annotated[str, Option("--eta", help="Mean excess that the panel may suffer, or none.")] = "0.02",
+    seed: Annotated[int, Option("--seed", help="Of the pairs and of the simulated people.", min=0)] = 0,
 ) -> None:
     """Ask 43 simulated people about COMPAS over HTTP, fit what they said, and write a report; then keep serving.
 
@@ -51,7 +58,7 @@ def demo(
 
     fairwise demo --out my-demo --no-serve
     """
-    from fairwise.bots.panel import play  # noqa: F401 - says at once if the extra is missing
+    from fairwise.bots.participant import play  # noqa: F401 - says at once if the extra is missing
 
     limit = parse_option("--eta", budget, eta).limit
     if out is not None:
@@ -127,8 +134,6 @@ def _server(home: Path, port: int) -> Iterator[str]:
 
 def _free_port(wanted: int) -> int:
     """The port that is wanted, or any other if somebody listens there."""
-    import socket
-
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -142,8 +147,6 @@ def _free_port(wanted: int) -> int:
 
 
 def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    from http.client import HTTPConnection, HTTPException
-
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and server.poll() is None:
         try:
@@ -158,44 +161,29 @@ def _wait_until_there(address: str, server: subprocess.Popen[bytes], log: Path) 
 
 def _account(study: StudyFolder) -> str:
     """An owner's account for the console; returns its password."""
-    from datetime import UTC, datetime
-    from functools import partial
-
     from fairwise.store.operators import add_operator
     from fairwise.web.console.login import hashed
 
     password = secrets.token_urlsafe(12)
     kept = hashed(password)
-    _changed(study, partial(add_operator, name=_NAME, password_hash=kept, role="owner", at=datetime.now(UTC)))
+    with study_store(study.path, None) as store:
+        store.change_now(partial(add_operator, name=_NAME, password_hash=kept, role="owner", at=datetime.now(UTC)))
     return password
 
 
-def _changed(study: StudyFolder, change: Any) -> Any:
-    from fairwise.store.store import Store
-    from fairwise.web.server import DATABASE_FILE
-
-    store = Store.open(study.path / DATABASE_FILE, study.fingerprint)
-    try:
-        return store.change_now(change)
-    finally:
-        store.close()
-
-
 def _ask(study: StudyFolder, address: str, seed: int) -> None:
-    import asyncio
-
     from fairwise.bots.browser import checked_address
-    from fairwise.bots.panel import play
+    from fairwise.bots.participant import play
     from fairwise.simulation import draw_respondents
 
     heading("2. Simulated people (no real people are asked)")
     respondents = draw_respondents(study.people(), _PEOPLE, seed=seed)
     with progress_bar("Simulated answers") as progress:
         site = checked_address(address)
-        played = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
+        run = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
     echo(
-        f"{len(played.receipts)} simulated people went through the study's pages, from consent to receipt: "
-        f"{played.answers} answers in {played.seconds:.0f} s."
+        f"{len(run.receipts)} simulated people went through the study's pages, from consent to receipt: "
+        f"{run.answers} answers in {run.seconds:.0f} s."
     )
 
 
@@ -207,23 +195,21 @@ def _print_agreement(study: StudyFolder) -> None:
 
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
-        said = judgments(connection)
-    echo(krippendorff_alpha(said))
+        answers = judgments(connection)
+    echo(krippendorff_alpha(answers))
 
 
-def _submit(study: StudyFolder, asked: dict[str, Any]) -> int:
-    from datetime import UTC, datetime
-    from functools import partial
-
+def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
     from fairwise.store.jobs import submit
     from fairwise.study.fit_choices import FitChoices
 
     settings = FitChoices.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
-    return int(_changed(study, job))
+    with study_store(study.path, None) as store:
+        return store.change_now(job)
 
 
-def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
+def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
     """Let the server's runner do a fit, as the console would."""
     from fairwise.store.jobs import find_job
     from fairwise.store.store import snapshot
@@ -243,8 +229,6 @@ def _fit(study: StudyFolder, asked: dict[str, Any]) -> Job:
 
 
 def _print_fit(home: Path, job: Job) -> None:
-    import json
-
     summary = json.loads((home / "jobs" / str(job.id) / "summary.json").read_text(encoding="utf-8"))
     certificate = summary["certificate"]
     echo(f"Error without any judgments      {summary['error_without_judgments']:.4f}")

@@ -2,11 +2,13 @@
 
 import functools
 import inspect
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from fairwise.errors import FairwiseError
@@ -54,8 +56,6 @@ class ErrorHandlingGroup(TyperGroup):
     def _end(ctx: Any, message: str, code: int) -> typer.Exit:
         """Say why, while the error is being handled, and return the end of the command."""
         if ctx.meta.get(_DEBUG):
-            import traceback
-
             typer.echo(traceback.format_exc(), err=True, nl=False)
         else:
             typer.echo(f"fairwise: {one_line(message)}", err=True)
@@ -74,7 +74,7 @@ def one_line(message: str) -> str:
     return " ".join(message.split())
 
 
-def note_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def note_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning as a line for the user instead of a place in the code."""
     typer.echo(f"Note: {one_line(str(message))}", err=True)
 
@@ -91,7 +91,7 @@ def debuggable(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option ``--debug`` more, which the group looks at when something fails."""
 
     @functools.wraps(command)
-    def with_debug(*, debug: bool = False, **given: Any) -> None:
+    def with_debug(*, debug: bool = False, **given: object) -> None:
         del debug  # remembered while the command line was read
         command(**given)
 
@@ -111,10 +111,7 @@ def _remember(ctx: typer.Context, value: bool) -> None:
         ctx.meta[_DEBUG] = True  # meta is shared by the group and its commands
 
 
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show the traceback of an error.", is_eager=True, callback=_remember),
-]
+Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.", is_eager=True, callback=_remember)]
 
 
 def _is_usage(error: Exception) -> bool:

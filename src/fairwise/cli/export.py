@@ -4,39 +4,34 @@ import csv
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
+from fairwise.cli.options.study import DatabaseOption, StudyArgument
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
-    out: Annotated[Path, typer.Option("--out", help="Where to write the judgments: .csv or .parquet.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    folder: StudyArgument,
+    out: Annotated[Path, Option("--out", help="Where to write the judgments: .csv or .parquet.")],
+    database: DatabaseOption = None,
     finished_only: Annotated[
-        bool, typer.Option("--finished-only", help="Leave out those who have not come to the end.")
+        bool, Option("--finished-only", help="Leave out those who have not come to the end.")
     ] = False,
     with_excluded: Annotated[
-        bool, typer.Option("--with-excluded", help="Keep those whom an operator excluded, marked as such.")
+        bool, Option("--with-excluded", help="Keep those whom an operator excluded, marked as such.")
     ] = False,
     texts_out: Annotated[
-        Path | None,
-        typer.Option("--texts", help="Where to write what people wrote: .csv.", metavar="FILE"),
+        Path | None, Option("--texts", help="Where to write what people wrote: .csv.", metavar="FILE")
     ] = None,
     judges_out: Annotated[
-        Path | None,
-        typer.Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE"),
+        Path | None, Option("--judges", help="Where to write who answered: .csv or .parquet.", metavar="FILE")
     ] = None,
     bundle: Annotated[
-        Path | None,
-        typer.Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE"),
+        Path | None, Option("--bundle", help="Where to write all of the study but outcomes: .zip.", metavar="FILE")
     ] = None,
     coarse: Annotated[
-        bool,
-        typer.Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote."),
+        bool, Option("--coarse", help="A bundle with days instead of times, whole seconds, and nothing people wrote.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -63,20 +58,20 @@ def export(
     )
     with snapshot(address, folder) as connection:
         people = participant_counts(connection)
-        said = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
+        table = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)
         if bundle is not None:
             write_output(bundle, lambda draft: write_bundle(draft, study, connection, coarse=coarse), private=True)
     if people.fingerprint != study.fingerprint:
         note(f"Note: {folder} was changed since it was last served, or the answers are about another study.")
-    said.write(out)
+    table.write(out)
     if texts_out is not None:
         safe = written.map(defused)
         write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
         write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
-    answers, n_judges = len(said.frame), said.n_judges
+    answers, n_judges = len(table.frame), table.n_judges
     unfinished = people.started - people.finished
     if as_json:
         print_json(
@@ -112,10 +107,10 @@ def _check_coarse(coarse: bool, bundle: Path | None) -> None:
         raise InputError("--coarse: is about a bundle; give --bundle, too")
 
 
-def _check_targets(wanted: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
+def _check_targets(targets: dict[str, tuple[Path | None, tuple[str, ...]]], own_files: list[Path]) -> None:
     """Refuse files that could not be written, and two options that name one file."""
     taken: set[Path] = set()
-    for option, (file, endings) in wanted.items():
+    for option, (file, endings) in targets.items():
         if file is None:
             continue
         check_target(file, endings, own_files)

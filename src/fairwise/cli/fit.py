@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
 from fairwise.cli.terminal import (
     Json,
@@ -27,8 +27,8 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from fairwise.auditing import HeldOut
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.large.table import LargeTable
 
+HeldOutBy = Literal["pair", "person", "judge"]
 MODELS, PRICES = (".skops",), (".parquet",)
 
 
@@ -37,16 +37,14 @@ def fit(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to keep the model: model.skops.")] = None,
+    out: Annotated[Path | None, Option("--out", help="Where to keep the model: model.skops.")] = None,
     prices: Annotated[
         Path | None,
-        typer.Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
+        Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
     ] = None,
-    held_out: Annotated[bool, typer.Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
-    held_out_by: Annotated[
-        Literal["pair", "person", "judge"], typer.Option("--held-out-by", help="What is new in a held-out part.")
-    ] = "pair",
-    splits: Annotated[int, typer.Option("--splits", help="How many times to split and refit.", min=1)] = 5,
+    held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
+    held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
+    splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -59,32 +57,42 @@ def fit(
       --out model.skops
     """
     _check_targets(out, prices, [people.people, judgments.judgments])
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
     large = people_in_blocks(people, learning, shared=dask is not None)
-    if large is not None:
-        _fit_in_blocks(large, judgments, learning, (out, prices), dask, as_json=as_json)
-        return
-    task = TrainingData.read(people, judgments, learning)
-    if not as_json:
-        print_import(task.account)
-    with dask_client(dask) as client, spinner(f"Fitting {len(task.people.features)} people"):
-        model = task.fitted(client)
+    if large is None:
+        task = TrainingData.read(people, judgments, learning)
+        model, answers, account = task.model(), task.judgments, task.account
+        what, columns = f"{len(task.people.features)} people", f"{task.people.features.shape[1]} columns"
+    else:  # read twice, and never held
+        model = PairwiseFairClassifier(**learning.settings(block_label(learning.favorable_label, large)))
+        answers, account = judgments.read()
+        what, columns = f"{large.name} in blocks", f"read in blocks, {len(large.features)} columns"
+    print_import(account, as_json=as_json)
+    with dask_client(dask) as client, spinner(f"Fitting {what}"):
+        if large is None:
+            model = task.fitted(client)
+        else:
+            model.fit(large, None, judgments=answers, client=client)
     if out is not None:
         model.save(out, prices=prices)
     if not as_json:
-        echo(f"{len(task.people.features)} people, {task.people.features.shape[1]} columns. {task.judgments}")
+        echo(f"{model.n_people_} people, {columns}. {answers}")
         _print_summary(model)
-    measured, reason = _measured(task, held_out_by, splits, dask) if held_out else (None, "not asked for")
+    measured, reason = None, "the people are read in blocks, not held in memory."
+    if large is None and held_out:
+        measured, reason = _measured(task, held_out_by, splits, dask)
     if as_json:
         print_json(
             {
                 "certificate": asdict(model.certificate_),
                 "held_out": None if measured is None else _held_out_json(measured),
-                "people": len(task.people.features),
-                "judges": task.judgments.n_judges,
-                "answers": len(task.judgments.counted()),
+                "people": model.n_people_,
+                "judges": answers.n_judges,
+                "answers": len(answers.counted()),
                 "classes": model.classes_.tolist(),
                 "group_rules": model.group_rules_,
-                "imported": None if task.account is None else task.account.as_json(),
+                "imported": None if account is None else account.as_json(),
                 "model": out,
                 "prices": prices,
             }
@@ -93,10 +101,10 @@ def fit(
     if measured is not None:
         heading(f"Held out by {held_out_by}")
         echo(_in_words(measured))
-    elif held_out:
+    elif held_out or large is not None:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
-        _print_files(out, prices)
+        echo(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
 
 
 def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | None]) -> None:
@@ -108,10 +116,6 @@ def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | No
         check_target(prices, PRICES, [*inputs, out])
 
 
-def _print_files(out: Path, prices: Path | None) -> None:
-    echo(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
-
-
 def _print_summary(model: "PairwiseFairClassifier") -> None:
     heading("Certificate")
     echo(model.certificate_)
@@ -120,54 +124,10 @@ def _print_summary(model: "PairwiseFairClassifier") -> None:
         print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
 
 
-def _fit_in_blocks(
-    people: "LargeTable",
-    judgments: JudgmentsOptions,
-    learning: LearningOptions,
-    files: tuple[Path | None, Path | None],
-    dask: str | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Fit people who are read twice and never held; measuring on held-out parts would need them in memory."""
-    out, prices = files
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
-    model = PairwiseFairClassifier(**learning.chosen(block_label(learning.favorable_label, people)))
-    said, account = judgments.read()
-    with dask_client(dask) as client, spinner(f"Fitting {people.name} in blocks"):
-        model.fit(people, None, judgments=said, client=client)
-    if out is not None:
-        model.save(out, prices=prices)
-    if as_json:
-        print_json(
-            {
-                "certificate": asdict(model.certificate_),
-                "held_out": None,
-                "people": model.n_people_,
-                "judges": said.n_judges,
-                "answers": len(said.counted()),
-                "classes": model.classes_.tolist(),
-                "group_rules": model.group_rules_,
-                "imported": None if account is None else account.as_json(),
-                "model": out,
-                "prices": prices,
-            }
-        )
-        return
-    print_import(account)
-    echo(f"{model.n_people_} people, read in blocks, {len(people.features)} columns. {said}")
-    _print_summary(model)
-    note("Held-out error not measured: the people are read in blocks, not held in memory.")
-    if out is not None:
-        _print_files(out, prices)
-
-
-def _measured(task: TrainingData, by: Any, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
+def _measured(task: TrainingData, by: HeldOutBy, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
     from fairwise.auditing import held_out
 
-    fit_params = {} if task.sensitive is None else {"sensitive_features": task.sensitive}
     try:
         with dask_client(dask) as client, spinner(f"Refitting {splits} times on part of the data"):
             measured = held_out(
@@ -177,8 +137,8 @@ def _measured(task: TrainingData, by: Any, splits: int, dask: str | None) -> "tu
                 task.judgments,
                 by=by,
                 n_repeats=splits,
-                fit_params=fit_params,
-                seed=task.seed,
+                fit_params={} if task.sensitive is None else {"sensitive_features": task.sensitive},
+                seed=task.settings["random_state"],
                 client=client,
             )
     except InputError as error:
@@ -214,7 +174,7 @@ def _in_words(measured: "HeldOut") -> str:
     return "\n".join(lines)
 
 
-def _held_out_json(measured: "HeldOut") -> dict[str, Any]:
+def _held_out_json(measured: "HeldOut") -> dict[str, object]:
     return {
         "by": measured.by,
         "splits": measured.by_split["split"].nunique(),

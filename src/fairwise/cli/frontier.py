@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import DaskAddress, LearningOptions, TrainingData, dask_client
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import fractions, parse_option
 from fairwise.cli.options.people import PeopleOptions, block_label, people_in_blocks
 from fairwise.cli.terminal import (
@@ -46,17 +46,15 @@ def frontier(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the curves: .csv or .parquet.")],
+    out: Annotated[Path, Option("--out", help="Where to write the curves: .csv or .parquet.")],
     gammas: Annotated[
-        str | None, typer.Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
+        str | None, Option("--gammas", help="Values of gamma: 0:1:0.1, or 0,0.1,0.3.", metavar="RANGE")
     ] = None,
-    etas: Annotated[
-        str | None, typer.Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")
-    ] = None,
+    etas: Annotated[str | None, Option("--etas", help="Values of eta, likewise: 0:0.2:0.02.", metavar="RANGE")] = None,
     by: Annotated[
-        Literal["panel", "judge"], typer.Option("--by", help="One curve for the panel, or one for each judge.")
+        Literal["panel", "judge"], Option("--by", help="One curve for the panel, or one for each judge.")
     ] = "panel",
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 1,
+    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 1,
     dask: DaskAddress = None,
     as_json: Json = False,
 ) -> None:
@@ -75,16 +73,15 @@ def frontier(
     asked: dict[str, Any] = {"gammas": at_gammas, "etas": at_etas, "by": by}
     large = people_in_blocks(people, learning, shared=dask is not None)
     if large is not None:
-        settings = _without_knobs(learning.chosen(block_label(learning.favorable_label, large)))
-        said, account = judgments.read()
+        asked = learning.settings(block_label(learning.favorable_label, large)) | asked
+        answers, account = judgments.read()
         with dask_client(dask) as client, spinner(f"Tracing curves over {large.name}, read in blocks"):
-            curves = traced(large, None, said, client=client, **asked, **settings)
+            curves = traced(large, None, answers, client=client, **_without_knobs(asked))
         write_table(curves, out)
     else:
         task = TrainingData.read(people, judgments, learning)
         account = task.account
-        if not as_json:
-            print_import(account)
+        print_import(account, as_json=as_json)
         with dask_client(dask) as client, finished_curves(out) as checkpoint, progress_bar("Points") as progress:
             curves = traced(
                 task.people.features,
@@ -95,8 +92,7 @@ def frontier(
                 progress=progress,
                 sensitive_features=task.sensitive,
                 client=client,
-                **asked,
-                **_without_knobs(task.settings),
+                **_without_knobs(task.settings | asked),
             )
         write_table(curves, out)
         checkpoint.unlink(missing_ok=True)
@@ -108,7 +104,7 @@ def frontier(
     echo(f"\n{len(curves)} points written to {out}.")
 
 
-def _without_knobs(settings: "dict[str, Any]") -> "dict[str, Any]":
+def _without_knobs(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in {"gamma", "eta"}}
 
 

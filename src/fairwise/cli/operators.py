@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from fairwise.cli.error_handling import debuggable
-from fairwise.cli.recruit import HERE, DatabaseOption, StudyArgument, UrlOption, base_address
+from fairwise.cli.options.study import HERE, DatabaseOption, StudyArgument, UrlOption, base_address, study_store
 from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
@@ -23,7 +24,7 @@ operator = typer.Typer(
     help="Let an operator in again who cannot log in, or make an account without the console.\n\n"
     "Example: fairwise study operator reset my-study Ada",
 )
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The operator's name, as in the console.")]
+_Name = Annotated[str, Argument(metavar="NAME", help="The operator's name, as in the console.")]
 
 
 def reset(
@@ -48,13 +49,13 @@ def reset(
 
     def change(connection: "Connection") -> operators.Operator:
         operators.take_turns(connection)
-        found = operators.credentials(connection, name)
+        login = operators.credentials(connection, name)
         everyone = {one.id: one for one in operators.all_operators(connection)}
-        if found is None:
-            known = ", ".join(repr(one.name) for one in everyone.values()) or "none"
-            raise InputError(f"NAME: there is no account named {name!r}; there are: {known}")
-        account = everyone[found[0]]
-        operators.change_password(connection, *found, kept)
+        if login is None:
+            names = ", ".join(repr(one.name) for one in everyone.values()) or "none"
+            raise InputError(f"NAME: there is no account named {name!r}; there are: {names}")
+        account = everyone[login[0]]
+        operators.change_password(connection, *login, kept)
         operators.note(connection, operators.COMMAND_LINE, "account reset", account.name, datetime.now(UTC))
         return account
 
@@ -64,7 +65,7 @@ def reset(
 def add(
     folder: StudyArgument,
     name: _Name,
-    viewer: Annotated[bool, typer.Option("--viewer", help="May see how the study goes, and change nothing.")] = False,
+    viewer: Annotated[bool, Option("--viewer", help="May see how the study goes, and change nothing.")] = False,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -107,24 +108,15 @@ def _print_link(
     as_json: bool,
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
-    from fairwise.store.store import Store
-    from fairwise.study.editions import SETTINGS
-    from fairwise.study.folder import SECRET, StudyFolder, read_secret
+    from fairwise.study.folder import SECRET, read_secret
     from fairwise.study.signing import Keys
     from fairwise.web.console.login import RESET_HOURS, reset_key
-    from fairwise.web.server import database_of
     from fairwise.web.shared.attempts import Attempts
 
-    base, where = base_address(url), database_of(folder, database)
-    fingerprint = StudyFolder.open(folder).fingerprint if (folder / SETTINGS).exists() else None
-    keys = Keys(read_secret(folder / SECRET))  # also there before a study was made in the console
-    if isinstance(where, Path) and not where.exists():
-        raise InputError(f"{where}: there is no such file; nobody has served this study yet, so there are no accounts")
-    store = Store.open(where, fingerprint, folder)
-    try:
+    base, keys = base_address(url), Keys(read_secret(folder / SECRET))
+    none = "nobody has served this study yet, so there are no accounts"
+    with study_store(folder, database, none_means=none, before_study=True) as store:
         account = store.change_now(change)
-    finally:
-        store.close()
     Attempts(folder, keys).clear(account.name)
     link = f"{base}/admin/reset/{reset_key(keys, account.id, kept)}"
     if as_json:
@@ -137,5 +129,5 @@ def _print_link(
         echo("It leads to this machine. Give --url to have it lead to where the console is reached.")
 
 
-operator.command("reset")(debuggable(reset))
-operator.command("add")(debuggable(add))
+for command in (reset, add):
+    operator.command()(debuggable(command))

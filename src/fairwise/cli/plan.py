@@ -1,19 +1,21 @@
 """``fairwise plan``: how many people to ask about how many pairs, by a formula or by playing the study."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options import with_option_groups
+from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
 from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes
 from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairwise.auditing.plan import Cost, SimulatedPlan
-    from fairwise.simulation.respondent import Minutes
     from fairwise.study.folder import StudyFolder
 
 _HEADINGS = {
@@ -29,56 +31,26 @@ _HEADINGS = {
 _SIMULATIONS, _DEFAULT_JUDGES, _DEFAULT_STUDIES = 2000, (43,), 20
 _ABOUT_COST = ("gamma", "eta", "favorable_label", "fits")
 _BY_FORMULA, _BY_PLAYING = ("pairs", "wanted", "correlation", "rate"), (*_ABOUT_COST, "seconds")
-_PANEL = "Playing a study"
 _NO_EXCESS = BudgetOption(0.0)
-_NUMBER: dict[str, Any] = {"parser": fraction, "metavar": "NUMBER"}
-_PLAYED: dict[str, Any] = {"rich_help_panel": _PANEL}
+_number = partial(Option, parser=fraction, metavar="NUMBER")
+_played = partial(Option, rich_help_panel="Playing a study")
+_LABEL = "The good outcome, as written in the file; needed where answers can be ordered."
+_Simulate = Annotated[
+    Path | None, _played("--simulate", help="Play the study in this folder with simulated people.", metavar="DIR")
+]
 
 
 @dataclass(frozen=True)
 class SimulationOptions:
     """What is asked about a study that is played; of these, only a folder makes it so."""
 
-    simulate: Annotated[
-        Path | None,
-        typer.Option(
-            "--simulate", help="Play the study in this folder with simulated people.", metavar="DIR", **_PLAYED
-        ),
-    ] = None
-    favorable_label: Annotated[
-        str | None,
-        typer.Option(
-            "--favorable-label",
-            help="The good outcome, as written in the file; needed where answers can be ordered.",
-            metavar="LABEL",
-            **_PLAYED,
-        ),
-    ] = None
-    gamma: Annotated[
-        float,
-        typer.Option(
-            "--gamma",
-            help="How far two people's chances may differ against a judgment, 0 to 1.",
-            **_NUMBER,
-            **_PLAYED,
-        ),
-    ] = 0.1
-    eta: Annotated[
-        BudgetOption,
-        typer.Option(
-            "--eta",
-            help="How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit.",
-            parser=budget,
-            metavar="NUMBER|none",
-            **_PLAYED,
-        ),
-    ] = _NO_EXCESS
-    fits: Annotated[
-        int, typer.Option("--fits", help="Simulated studies to learn from; 0 for none.", min=0, **_PLAYED)
-    ] = 5
+    simulate: _Simulate = None
+    favorable_label: Annotated[str | None, _played("--favorable-label", help=_LABEL, metavar="LABEL")] = None
+    gamma: Annotated[float, _played("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")] = 0.1
+    eta: Annotated[BudgetOption, _played("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
+    fits: Annotated[int, _played("--fits", help="Simulated studies to learn from; 0 for none.", min=0)] = 5
     seconds: Annotated[
-        float,
-        typer.Option("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER", **_PLAYED),
+        float, _played("--seconds", help="Usual seconds for a pair.", min=0.1, max=3600, metavar="NUMBER")
     ] = 10.0
 
     def cost_of(self, study: "StudyFolder", typed: frozenset[str]) -> "Cost | None":
@@ -117,27 +89,21 @@ def plan(
     simulation: SimulationOptions,
     judges: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--judges",
             help="People to ask: 43, or 20,43,100; left out: as many as needed, or 43 with --simulate.",
             metavar="SIZES",
         ),
     ] = None,
-    pairs: Annotated[
-        str, typer.Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")
-    ] = "50",
-    wanted: Annotated[float, typer.Option("--wanted", help="Half-width to reach.", **_NUMBER)] = 0.05,
-    correlation: Annotated[
-        float,
-        typer.Option("--correlation", help="How alike answers of one judge are.", **_NUMBER),
-    ] = 0.1,
-    rate: Annotated[float, typer.Option("--rate", help="The average expected; 0.5 is cautious.", **_NUMBER)] = 0.25,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the interval.", **_NUMBER)] = 0.95,
+    pairs: Annotated[str, Option("--pairs", help="Pairs for each of them: 50, or 10,50.", metavar="SIZES")] = "50",
+    wanted: Annotated[float, _number("--wanted", help="Half-width to reach.")] = 0.05,
+    correlation: Annotated[float, _number("--correlation", help="How alike answers of one judge are.")] = 0.1,
+    rate: Annotated[float, _number("--rate", help="The average expected; 0.5 is cautious.")] = 0.25,
+    confidence: Annotated[float, _number("--confidence", help="Of the interval.")] = 0.95,
     simulations: Annotated[
-        int | None,
-        typer.Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0),
+        int | None, Option("--simulations", help="Simulated studies per line: 2000, or 20 with --simulate.", min=0)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated studies.", min=0)] = 0,
+    seed: Annotated[int, Option("--seed", help="Of the simulated studies.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell how precise a study will be, and how many judges and pairs make it precise enough.
@@ -156,23 +122,14 @@ def plan(
     if simulation.simulate is not None:
         if simulations == 0:
             raise typer.BadParameter("0 studies cannot be played; give 1 or more.", param_hint="'--simulations'")
-        _plan_played(
-            simulation,
-            simulation.simulate,
-            typed,
-            panel or _DEFAULT_JUDGES,
-            studies=simulations or _DEFAULT_STUDIES,
-            confidence=confidence,
-            seed=seed,
-            as_json=as_json,
-        )
+        asked = {"n_studies": simulations or _DEFAULT_STUDIES, "confidence": confidence, "seed": seed}
+        _plan_played(simulation, simulation.simulate, typed, panel or _DEFAULT_JUDGES, asked, as_json=as_json)
         return
-    shown = parse_option("--pairs", sizes, pairs)
     from fairwise.auditing import plan as planned
 
     table = planned(
         panel,
-        shown,
+        parse_option("--pairs", sizes, pairs),
         wanted=wanted,
         correlation=correlation,
         rate=rate,
@@ -220,10 +177,8 @@ def _plan_played(
     folder: Path,
     typed: frozenset[str],
     panels: tuple[int, ...],
+    asked: dict[str, Any],
     *,
-    studies: int,
-    confidence: float,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Play the study and print what that shows."""
@@ -234,48 +189,38 @@ def _plan_played(
 
     study = StudyFolder.open(folder)
     cost = options.cost_of(study, typed)
-    minutes = minutes_for(study.settings.pairs, options.seconds, seed=seed)
-    asked: dict[str, Any] = {"n_studies": studies, "confidence": confidence, "seed": seed}
+    minutes = minutes_for(study.settings.pairs, options.seconds, seed=asked["seed"])
     with progress_bars() as progress:
         plan = simulate_study(study, study.people(), panels, cost=cost, progress=progress, **asked)
-    if as_json:
-        print_json(_as_json(study, plan, cost, minutes, options.seconds, confidence, seed))
+    if not as_json:
+        show(study, plan, cost, minutes, options.seconds, asked["confidence"])
         return
-    show(study, plan, cost, minutes, options.seconds, confidence)
+    print_json(
+        {
+            "simulated": True,
+            "study": study.path,
+            "people": len(study.cards),
+            "pairs": study.settings.pairs,
+            "design": study.settings.mixture,
+            "studies": plan.n_studies,
+            "confidence": asked["confidence"],
+            "seed": asked["seed"],
+            "panels": plan.panels,
+            "cost": None if cost is None else _cost_json(cost, plan),
+            "minutes": asdict(minutes) | {"usual_seconds": options.seconds},
+        }
+    )
 
 
-def _as_json(
-    study: "StudyFolder",
-    plan: "SimulatedPlan",
-    cost: "Cost | None",
-    minutes: "Minutes",
-    seconds: float,
-    confidence: float,
-    seed: int,
-) -> dict[str, Any]:
+def _cost_json(cost: "Cost", plan: "SimulatedPlan") -> dict[str, object]:
     from fairwise.auditing.plan import PLANNING_WORDS
 
-    learned = None
-    if cost is not None:
-        learned = {
-            "gamma": cost.gamma,
-            "eta": cost.eta,
-            "favorable_label": cost.favorable_label,
-            "model": PLANNING_WORDS,
-            "fits": plan.n_fits,
-            "error_without_judgments": plan.error_without_judgments,
-            "error_of_one_label": plan.error_of_one_label,
-        }
     return {
-        "simulated": True,
-        "study": study.path,
-        "people": len(study.cards),
-        "pairs": study.settings.pairs,
-        "design": study.settings.mixture,
-        "studies": plan.n_studies,
-        "confidence": confidence,
-        "seed": seed,
-        "panels": plan.panels,
-        "cost": learned,
-        "minutes": asdict(minutes) | {"usual_seconds": seconds},
+        "gamma": cost.gamma,
+        "eta": cost.eta,
+        "favorable_label": cost.favorable_label,
+        "model": PLANNING_WORDS,
+        "fits": plan.n_fits,
+        "error_without_judgments": plan.error_without_judgments,
+        "error_of_one_label": plan.error_of_one_label,
     }

@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.people import IdColumn, PeoplePath
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_json, write_table
 
 
 @with_option_groups
 def predict(
-    model: Annotated[Path, typer.Option("--model", help="Model made by fairwise fit: model.skops.")],
+    model: Annotated[Path, Option("--model", help="Model made by fairwise fit: model.skops.")],
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
-    out: Annotated[Path, typer.Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
     as_json: Json = False,
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
@@ -35,8 +35,8 @@ def predict(
 
     fitted = PairwiseFairClassifier.load(model)
     file = PeopleFile.read(people, id)
-    wanted = [str(name) for name in getattr(fitted, "feature_names_in_", file.table.columns)]
-    rows = file.features(only=wanted)
+    columns = [str(name) for name in getattr(fitted, "feature_names_in_", file.table.columns)]
+    rows = file.features(only=columns)
     scores = pd.DataFrame(
         {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows)},
     )

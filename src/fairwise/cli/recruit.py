@@ -1,25 +1,18 @@
 """``fairwise study links``, ``room``, ``ids`` and ``participants``: who may come, and who came."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from typer import Option
 
+from fairwise.cli.options.study import HERE, DatabaseOption, StudyArgument, UrlOption, base_address, study_store
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, print_frame, print_json, write_table
 from fairwise.errors import InputError
 
-if TYPE_CHECKING:
-    from fairwise.store.store import Store
-
-StudyArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The study.")]
-DatabaseOption = Annotated[
-    str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-]
-UrlOption = Annotated[str, typer.Option("--url", help="Where participants reach the study: https://….", metavar="URL")]
-HERE = "http://127.0.0.1:8000"
 _HEADINGS = {
     "number": "number",
     "state": "state",
@@ -34,15 +27,12 @@ _HEADINGS = {
 
 def links(
     folder: StudyArgument,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to write names and links: .csv or .parquet.")] = None,
-    count: Annotated[int | None, typer.Option("--count", help="How many links.", min=1, max=100_000)] = None,
+    out: Annotated[Path | None, Option("--out", help="Where to write names and links: .csv or .parquet.")] = None,
+    count: Annotated[int | None, Option("--count", help="How many links.", min=1, max=100_000)] = None,
     names: Annotated[
-        Path | None,
-        typer.Option("--names", help="Table with a column name: one link for each row.", metavar="FILE"),
+        Path | None, Option("--names", help="Table with a column name: one link for each row.", metavar="FILE")
     ] = None,
-    revoke: Annotated[
-        str | None, typer.Option("--revoke", help="Let nobody begin by this link.", metavar="LINK")
-    ] = None,
+    revoke: Annotated[str | None, Option("--revoke", help="Let nobody begin by this link.", metavar="LINK")] = None,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -65,18 +55,17 @@ def links(
     if (count is None) == (names is None) or out is None:
         raise InputError("Give --out and either --count or --names")
     check_target(out, TABLES, [names])
-    called = [""] * (count or 0) if names is None else _names(names)
+    called = [""] * (count or 0)
+    if names is not None:
+        called = _texts(names, "name", "names", lambda name: len(name) <= 200, "… is longer than 200 characters")
     base = base_address(url)
     tokens = [Keys.new() for _ in called]
     people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
-    store = _open(folder, database)
-    try:
+    with study_store(folder, database) as store:
         # First the file, which alone holds the links: what the database keeps cannot be turned back into them.
         made = pd.DataFrame({"name": [*map(defused, called)], "link": [f"{base}/p/{token}" for token in tokens]})
         write_table(made, out, private=True)
         store.change_now(partial(invite, people=people, at=datetime.now(UTC)))
-    finally:
-        store.close()
     if as_json:
         print_json({"out": str(out), "links": len(made)})
         return
@@ -87,10 +76,8 @@ def links(
 
 def room(
     folder: StudyArgument,
-    name: Annotated[str | None, typer.Option("--name", help="Open a room for a class or a meeting.")] = None,
-    close: Annotated[
-        str | None, typer.Option("--close", help="Let nobody else in by this code.", metavar="CODE")
-    ] = None,
+    name: Annotated[str | None, Option("--name", help="Open a room for a class or a meeting.")] = None,
+    close: Annotated[str | None, Option("--close", help="Let nobody else in by this code.", metavar="CODE")] = None,
     url: UrlOption = HERE,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -108,17 +95,13 @@ def room(
     base = base_address(url)
     if name is not None and (close is not None or not name.strip() or len(name) > 200):
         raise InputError("--name: needed: a name of up to 200 characters, and no --close beside it")
-    store = _open(folder, database)
-    now = datetime.now(UTC)
-    try:
-        code = None
+    code, now = None, datetime.now(UTC)
+    with study_store(folder, database) as store:
         if name is not None:
             code = store.change_now(partial(open_room, name=name.strip(), at=now))
         elif close is not None and not store.change_now(partial(close_room, code=read_code(close), at=now)):
             raise InputError(f"--close: there is no room with the code {close!r}")
         rooms = store.read_now(all_rooms)
-    finally:
-        store.close()
     if as_json:
         print_json({"opened": code, "rooms": [asdict(each) for each in rooms]})
     elif code is not None:
@@ -129,16 +112,14 @@ def room(
         echo('There are no rooms. Open one with --name "Class 7b".')
     else:
         table = pd.DataFrame([asdict(each) for each in rooms])
-        shown = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
-        print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), shown)
+        headings = {"code": "code", "name": "name", "open": "open", "started": "started", "finished": "finished"}
+        print_frame(table.assign(open=table["is_open"].map({True: "yes", False: "closed"})), headings)
 
 
 def ids(
     folder: StudyArgument,
-    add: Annotated[
-        Path | None, typer.Option("--add", help="Table with a column id: these may come.", metavar="FILE")
-    ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete the list, and let in any id.")] = False,
+    add: Annotated[Path | None, Option("--add", help="Table with a column id: these may come.", metavar="FILE")] = None,
+    delete: Annotated[bool, Option("--delete", help="Delete the list, and let in any id.")] = False,
     database: DatabaseOption = None,
     as_json: Json = False,
 ) -> None:
@@ -149,6 +130,7 @@ def ids(
     fairwise study ids my-study --add sona.csv
     """
     from fairwise.store.recruitment import delete_list, how_many_listed, list_ids
+    from fairwise.study.arrivals import is_panel_id
     from fairwise.study.folder import StudyFolder
     from fairwise.study.signing import Keys
 
@@ -158,16 +140,17 @@ def ids(
     panel, keys, new = study.settings.recruitment.panel, Keys(study.secret), 0
     if add is not None and not panel:
         raise InputError(f"{folder / 'study.toml'}: recruitment.panel names no panel whose ids these could be")
-    marks = [] if add is None else [keys.mark(panel, one) for one in _panel_ids(add)]
-    store = _open(folder, database)
-    try:
+    listed_ids = []
+    if add is not None:
+        rule = " is no id of a panel; allowed: up to 100 letters, digits and _ . ~ -"
+        listed_ids = _texts(add, "id", "ids", is_panel_id, rule)
+    marks = [keys.mark(panel, one) for one in listed_ids]
+    with study_store(folder, database) as store:
         if delete:
             store.change_now(delete_list)
         elif marks:
             new = store.change_now(partial(list_ids, marks=marks, at=datetime.now(UTC)))
         listed = store.read_now(how_many_listed)
-    finally:
-        store.close()
     if as_json:
         print_json({"added": new, "listed": listed})
     elif listed:
@@ -179,7 +162,7 @@ def ids(
 def participants(
     folder: StudyArgument,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write them to a table instead: .csv or .parquet.", metavar="FILE")
+        Path | None, Option("--out", help="Write them to a table instead: .csv or .parquet.", metavar="FILE")
     ] = None,
     database: DatabaseOption = None,
     as_json: Json = False,
@@ -202,13 +185,13 @@ def participants(
     if out is not None:
         check_target(out, TABLES, [])
     with snapshot(database_of(folder, database), folder) as connection:
-        found = roster(connection)
-    table = pd.DataFrame([asdict(entry) for entry in found], columns=list(Entry.__dataclass_fields__))
+        entries = roster(connection)
+    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(Entry.__dataclass_fields__))
     table["number"] = table["number"].astype("Int64")
     for name in ("started_at", "finished_at"):
         table[name] = pd.to_datetime(table[name], utc=True)
     if as_json:
-        print_json({"participants": [asdict(entry) for entry in found]})
+        print_json({"participants": [asdict(entry) for entry in entries]})
     elif out is not None:
         texts = ["name", "panel_id", "room", "relation"]
         write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
@@ -221,70 +204,28 @@ def participants(
         print_frame(written, {name: _HEADINGS[name] for name in used})
 
 
-def _open(folder: Path, database: str | None) -> "Store":
-    """The study's database, made if nobody has served the study yet."""
-    from fairwise.store.store import Store
-    from fairwise.study.folder import StudyFolder
-    from fairwise.web.server import database_of
-
-    return Store.open(database_of(folder, database), StudyFolder.open(folder).fingerprint, folder)
-
-
 def _revoke(folder: Path, database: str | None, link: str) -> None:
     from fairwise.store.recruitment import revoke
     from fairwise.study.signing import Keys
 
     token = link.strip().rstrip("/").rpartition("/")[2].partition("?")[0]
-    store = _open(folder, database)
-    try:
-        known = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
-    finally:
-        store.close()
-    if not known:
+    with study_store(folder, database) as store:
+        revoked = store.change_now(partial(revoke, token_hash=Keys.hashed(token), at=datetime.now(UTC)))
+    if not revoked:
         raise InputError(f"--revoke: {link!r} is no personal link of this study")
     echo("Nobody can begin by this link any more. Whoever began by it goes on.")
 
 
-def base_address(url: str) -> str:
-    """The address without a slash at its end."""
-    from urllib.parse import urlsplit
-
-    base = url.strip().rstrip("/")
-    try:
-        parts = urlsplit(base)
-        known = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
-    except ValueError:
-        known = False
-    if not known:
-        raise InputError(f"--url: {url!r} is not the address of a study; needed: https://…")
-    return base
-
-
-def _panel_ids(file: Path) -> list[str]:
-    from fairwise.study.arrivals import is_panel_id
+def _texts(file: Path, column: str, what: str, is_allowed: Callable[[str], bool], rule: str) -> list[str]:
+    """Return the column of a table as text; refuse the first cell that is not allowed, and a table without any."""
     from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)
-    require_column("id", list(table.columns), source.where())
-    found = ["" if one is None or one != one else str(one).strip() for one in table["id"].array]  # noqa: PLR0124
-    for row, one in enumerate(found):
-        if not is_panel_id(one):
-            allowed = "allowed: up to 100 letters, digits and _ . ~ -"
-            raise InputError(f"{source.where(row, 'id')}: {one[:40]!r} is no id of a panel; {allowed}")
-    if not found:
-        raise InputError(f"{source.where()}: there are no ids in it")
-    return found
-
-
-def _names(file: Path) -> list[str]:
-    from fairwise.tables.files import read_table, require_column
-
-    table, source = read_table(file)
-    require_column("name", list(table.columns), source.where())
-    found = ["" if name is None or name != name else str(name).strip() for name in table["name"].array]  # noqa: PLR0124
-    for row, name in enumerate(found):
-        if len(name) > 200:
-            raise InputError(f"{source.where(row, 'name')}: {name[:40]!r}… is longer than 200 characters")
-    if not found:
-        raise InputError(f"{source.where()}: there are no names in it")
-    return found
+    require_column(column, list(table.columns), source.where())
+    texts = ["" if cell is None or cell != cell else str(cell).strip() for cell in table[column].array]  # noqa: PLR0124
+    for row, text in enumerate(texts):
+        if not is_allowed(text):
+            raise InputError(f"{source.where(row, column)}: {text[:40]!r}{rule}")
+    if not texts:
+        raise InputError(f"{source.where()}: there are no {what} in it")
+    return texts

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.judgments import JudgmentsOptions
 from fairwise.cli.options.learning import LearningOptions, TrainingData
-from fairwise.cli.options.option_groups import with_option_groups
 from fairwise.cli.options.parsing import names
 from fairwise.cli.options.people import PeopleOptions
 from fairwise.cli.terminal import (
@@ -36,32 +36,26 @@ def report(
     people: PeopleOptions,
     judgments: JudgmentsOptions,
     learning: LearningOptions,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the report: report.html.")],
-    model: Annotated[
-        Path | None, typer.Option("--model", help="A model made before by fit, instead of fitting now.")
-    ] = None,
+    out: Annotated[Path, Option("--out", help="Where to write the report: report.html.")],
+    model: Annotated[Path | None, Option("--model", help="A model made before by fit, instead of fitting now.")] = None,
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
+        Path | None, Option("--prices", help="What its judgments cost, made with it by fit: prices.parquet.")
     ] = None,
-    frontier: Annotated[
-        Path | None, typer.Option("--frontier", help="Curves made before by frontier: frontier.csv.")
-    ] = None,
+    frontier: Annotated[Path | None, Option("--frontier", help="Curves made before by frontier: frontier.csv.")] = None,
     figures: Annotated[
-        Path | None, typer.Option("--figures", help="Folder for the figures and their numbers as files, too.")
+        Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
     ] = None,
     groups: Annotated[
-        str, typer.Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
+        str, Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
     ] = "",
     question: Annotated[
-        str | None,
-        typer.Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE"),
+        str | None, Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
     design: Annotated[
-        str | None,
-        typer.Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE"),
+        str | None, Option("--design", help="How the pairs were chosen: the text, or @file.", metavar="TEXT|@FILE")
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Of the report.")] = None,
-    simulated: Annotated[bool, typer.Option("--simulated", help="Say that no real people were asked.")] = False,
+    title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
+    simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
     as_json: Json = False,
 ) -> None:
     r"""Write one self-contained HTML file with figures: what was asked, what was learnt, what it cost.
@@ -77,11 +71,10 @@ def report(
         raise InputError("--prices: are those of --model; give both, or neither to fit now")
     if figures is not None:
         check_folder(figures if figures.exists() else figures.parent)
-    asked, chosen = _own_words(question), _own_words(design)
+    question_text, design_text = _own_words(question), _own_words(design)
     curves = None if frontier is None else _curves(frontier)
     task = TrainingData.read(people, judgments, learning, to_fit=model is None)
-    if not as_json:
-        print_import(task.account)
+    print_import(task.account, as_json=as_json)
     from fairwise.reporting import findings, write_report
 
     compared = names(groups)
@@ -95,21 +88,21 @@ def report(
     else:
         fitted = kept
     used = [str(name) for name in fitted.feature_names_in_]
-    shown = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
+    table = task.people.columns(tuple(dict.fromkeys((*used, *compared))))
     with spinner("Writing the report"):
-        found = findings(
+        content = findings(
             fitted,
-            shown,
+            table,
             task.judgments,
             outcome=task.people.outcome,
             frontier=curves,
             groups=compared or None,
-            question=asked,
-            design=chosen,
+            question=question_text,
+            design=design_text,
             title=title,
             simulated=simulated,
         )
-        write_output(out, lambda draft: write_report(found, draft, figures=figures))
+        write_output(out, lambda draft: write_report(content, draft, figures=figures))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})
@@ -117,11 +110,11 @@ def report(
     echo(f"Report written to {out}" + (f", figures to {figures}" if figures else "") + ".")
 
 
-def _own_words(given: str | None) -> str | None:
+def _own_words(text: str | None) -> str | None:
     """Return the text, or what the file after @ says."""
-    if given is None or not given.startswith("@"):
-        return given
-    path = Path(given[1:])
+    if text is None or not text.startswith("@"):
+        return text
+    path = Path(text[1:])
     try:
         return path.read_text(encoding="utf-8-sig").strip()
     except UnicodeDecodeError:
@@ -157,8 +150,8 @@ def _check_origin(curves: "pd.DataFrame", model: "PairwiseFairClassifier", task:
             f"{source}: does not say in a column {COLUMN} which people, judgments and settings it was made from (files "
             "of version 0.1.0 do not), so it may be about others. Trace it again with fairwise frontier"
         )
-    known = getattr(model, "feature_names_in_", task.people.features.columns)
-    people = task.people.columns(tuple(map(str, known)))
+    columns = getattr(model, "feature_names_in_", task.people.features.columns)
+    people = task.people.columns(tuple(map(str, columns)))
     made_from = Provenance.of(people, task.people.outcome, task.judgments, model.get_params(deep=False))
     refuse_other_origin(curves, made_from, source)
 

@@ -7,8 +7,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
-from fairwise.cli.options.option_groups import with_option_groups
+from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.parsing import parse_option, sizes
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
@@ -30,7 +31,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _PanelData:
     """People and what was said about them."""
 
     people: "pd.DataFrame"
@@ -41,33 +42,31 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class Whom:
+class PanelOptions:
     """Whose answers about which people: simulated ones about those of COMPAS, unless told otherwise."""
 
     judgments: Annotated[
-        Path | None, typer.Option("--judgments", help="Given answers instead of the simulated panel: .csv or .parquet.")
+        Path | None, Option("--judgments", help="Given answers instead of the simulated panel: .csv or .parquet.")
     ] = None
-    people: Annotated[
-        Path | None, typer.Option("--people", help="The people they are about, if not those of COMPAS.")
-    ] = None
-    id: Annotated[str | None, typer.Option("--id", help="With --people: column with each person's id.")] = None
-    outcome: Annotated[str | None, typer.Option("--outcome", help="With --people: column to predict.")] = None
+    people: Annotated[Path | None, Option("--people", help="The people they are about, if not those of COMPAS.")] = None
+    id: Annotated[str | None, Option("--id", help="With --people: column with each person's id.")] = None
+    outcome: Annotated[str | None, Option("--outcome", help="With --people: column to predict.")] = None
     favorable_label: Annotated[
-        str | None, typer.Option("--favorable-label", help="With --people: the outcome that is good to get.")
+        str | None, Option("--favorable-label", help="With --people: the outcome that is good to get.")
     ] = None
     group: Annotated[
-        str | None, typer.Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
+        str | None, Option("--group", help="With --people: column whose groups to compare, as race in COMPAS.")
     ] = None
-    simulated: Annotated[
-        bool, typer.Option("--simulated", help="With --judgments: these answers are simulated, too.")
-    ] = False
-    seed: Annotated[int, typer.Option("--seed", help="Of the simulated panel.", min=0)] = 0
+    simulated: Annotated[bool, Option("--simulated", help="With --judgments: these answers are simulated, too.")] = (
+        False
+    )
+    seed: Annotated[int, Option("--seed", help="Of the simulated panel.", min=0)] = 0
 
     @property
     def nobody_real(self) -> bool:
         return self.judgments is None or self.simulated
 
-    def read(self) -> _Asked:
+    def read(self) -> _PanelData:
         """Return people and judgments."""
         from fairwise.datasets import load_compas
 
@@ -78,12 +77,12 @@ class Whom:
                 raise typer.BadParameter(f"{name} is about a table of your own: give --people as well")
         table, labels = load_compas()
         if self.judgments is not None:
-            return _Asked(table, labels, _read_judgments(self.judgments, table), 0, table["race"])
+            return _PanelData(table, labels, _read_judgments(self.judgments, table), 0, table["race"])
         from fairwise.simulation import simulate_panel
 
-        return _Asked(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
+        return _PanelData(table, labels, simulate_panel(table, seed=self.seed), 0, table["race"])
 
-    def _own_people(self) -> _Asked:
+    def _own_people(self) -> _PanelData:
         from fairwise.cli.options.people import PeopleOptions
 
         if self.people is None or self.judgments is None or self.id is None or self.outcome is None:
@@ -91,50 +90,39 @@ class Whom:
         read = PeopleOptions(self.people, self.id, self.outcome).read()
         groups = None if self.group is None else read.file.groups((self.group,))[self.group]
         label = read.label(self.favorable_label)
-        return _Asked(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
+        return _PanelData(read.features, read.outcome, _read_judgments(self.judgments, read.features), label, groups)
 
-    def command(self, others: dict[str, Any]) -> str:
+    def command(self, others: dict[str, object]) -> str:
         """Return the command as it would be typed again, with the options that are not about whom."""
-        options = {**self._options(), **others}
-        if self.judgments is None:
-            options["--seed"] = self.seed
-        given = [(name, str(value)) for name, value in options.items() if value is not None]
-        words = [f"{name} {shlex.quote(value)}" for name, value in given]
+        options = {**self._options(), **others, "--seed": self.seed if self.judgments is None else None}
+        words = [f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
         return " ".join(["fairwise reproduce", *words, *(["--simulated"] if self.simulated else [])])
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "--judgments": self.judgments,
-            "--people": self.people,
-            "--id": self.id,
-            "--outcome": self.outcome,
-            "--favorable-label": self.favorable_label,
-            "--group": self.group,
-        }
+    def _options(self) -> dict[str, object]:
+        about = ("judgments", "people", "id", "outcome", "favorable_label", "group")
+        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in about}
 
 
 def _read_judgments(path: Path, people: "pd.DataFrame") -> "Judgments":
     from fairwise.cli.options.judgments import JudgmentsOptions
 
-    said, _ = JudgmentsOptions(path).read(people)
-    return said
+    answers, _ = JudgmentsOptions(path).read(people)
+    return answers
 
 
 @with_option_groups
 def reproduce(
-    whom: Whom,
+    panel: PanelOptions,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
+        Path | None, Option("--out", help="Folder for the page, the figures and the numbers; made if needed.")
     ] = None,
     markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", help="Also the main results as a .md page; its figures and tables beside it."),
+        Path | None, Option("--markdown", help="Also the main results as a .md page; its figures and tables beside it.")
     ] = None,
     rounds: Annotated[
-        str,
-        typer.Option("--rounds", help="Rounds of the paper's algorithm to compare; 1000 are always among them."),
+        str, Option("--rounds", help="Rounds of the paper's algorithm to compare; 1000 are always among them.")
     ] = "1000,10000,50000",
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes at the same time.", min=1)] = 2,
+    jobs: Annotated[int, Option("--jobs", help="Processes at the same time.", min=1)] = 2,
     as_json: Json = False,
 ) -> None:
     r"""Do section 5 of the paper again: every subject's curve, the panel, figures (a) to (e), its numbers beside ours.
@@ -150,31 +138,31 @@ def reproduce(
             raise InputError(f"{out}: is a file; give the name of a folder")
         check_folder(out if out.exists() else out.parent)
     if markdown is not None:
-        check_target(markdown, (".md",), [whom.judgments, whom.people])
+        check_target(markdown, (".md",), [panel.judgments, panel.people])
     at_rounds = parse_option("--rounds", sizes, rounds)
-    asked = whom.read()
+    data = panel.read()
     from fairwise.replication import compare, run_study, write_markdown, write_study
 
     if not as_json:
-        note("Simulated people: no real person was asked." if whom.nobody_real else str(asked.judgments))
+        note("Simulated people: no real person was asked." if panel.nobody_real else str(data.judgments))
     start = perf_counter()
     with progress_bars() as progress:
         study = run_study(
-            asked.people,
-            asked.outcome,
-            asked.judgments,
-            favorable_label=asked.favorable_label,
-            groups=asked.groups,
-            simulated=whom.nobody_real,
+            data.people,
+            data.outcome,
+            data.judgments,
+            favorable_label=data.favorable_label,
+            groups=data.groups,
+            simulated=panel.nobody_real,
             rounds=at_rounds,
             n_jobs=jobs,
             progress=progress,
         )
     seconds = perf_counter() - start
     comparison = compare(study)
-    command = whom.command({"--out": out, "--markdown": markdown, "--rounds": rounds})
+    command = panel.command({"--out": out, "--markdown": markdown, "--rounds": rounds})
     if out is not None:
-        write_study(study, out, command=command, seconds=seconds, seed=whom.seed)
+        write_study(study, out, command=command, seconds=seconds, seed=panel.seed)
     if markdown is not None:
         write_markdown(study, markdown, command=command)
     if as_json:

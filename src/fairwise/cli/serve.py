@@ -5,35 +5,28 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from fairwise.cli.options.learning import warn_without_tls
+from fairwise.cli.options.study import NewDatabaseOption
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 
 
 def serve(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The study; or a new folder, to make one in the console.")
-    ],
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
-    ] = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)
-    ] = 8000,
-    workers: Annotated[int, typer.Option("--workers", help="Processes; more than one needs PostgreSQL.", min=1)] = 1,
+    folder: Annotated[Path, Argument(metavar="DIR", help="The study; or a new folder, to make one in the console.")],
+    database: NewDatabaseOption = None,
+    host: Annotated[str, Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, Option("--workers", help="Processes; more than one needs PostgreSQL.", min=1)] = 1,
     prefix: Annotated[
-        str, typer.Option("--prefix", help="Path under which a proxy shows the study: /study.", metavar="PATH")
+        str, Option("--prefix", help="Path under which a proxy shows the study: /study.", metavar="PATH")
     ] = "",
     dask: Annotated[
         str | None,
-        typer.Option(
-            "--dask", help="Scheduler of a dask cluster that does the fits: tls://host:8786.", metavar="ADDRESS"
-        ),
+        Option("--dask", help="Scheduler of a dask cluster that does the fits: tls://host:8786.", metavar="ADDRESS"),
     ] = None,
-    no_jobs: Annotated[bool, typer.Option("--no-jobs", help="Do no fits here; those asked for wait.")] = False,
+    no_jobs: Annotated[bool, Option("--no-jobs", help="Do no fits here; those asked for wait.")] = False,
 ) -> None:
     """Ask people: serve the pages of a study, and the console of those who run it, until stopped with Ctrl-C.
 

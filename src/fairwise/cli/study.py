@@ -1,15 +1,19 @@
 """``fairwise study``: making a study, checking and reopening its archive, deleting what is kept for a time only."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from fairwise.cli.error_handling import debuggable
 from fairwise.cli.operators import operator
 from fairwise.cli.options.parsing import mixture, names, parse_option
 from fairwise.cli.options.people import IdColumn, PeoplePath
+from fairwise.cli.options.study import DatabaseOption, NewDatabaseOption, StudyArgument, study_store
 from fairwise.cli.recruit import ids, links, participants, room
 from fairwise.cli.terminal import Json, check_folder, echo, note, print_json, spinner
 from fairwise.errors import InputError
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import GivenScores, StudyFolder
 
 
-_PANEL = "What participants read"
+_text_option = partial(Option, rich_help_panel="What participants read")
 
 study = typer.Typer(
     name="study",
@@ -28,19 +32,18 @@ study = typer.Typer(
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; it must not exist, or be empty.")],
     people: PeoplePath,
     id_column: IdColumn,
     show: Annotated[
-        str, typer.Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
+        str, Option("--show", help="Columns that participants see, in this order: sex,age.", metavar="COLUMNS")
     ],
     outcome: Annotated[
-        str | None,
-        typer.Option("--outcome", help="Column to predict later; kept in a file of its own, never shown."),
+        str | None, Option("--outcome", help="Column to predict later; kept in a file of its own, never shown.")
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--pairs",
             help="Pairs for each participant; 50, or the sum if the design names uniform ones.",
             min=1,
@@ -49,17 +52,15 @@ def new(
     ] = None,
     design: Annotated[
         str | None,
-        typer.Option(
-            "--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"
-        ),
+        Option("--design", help='Kinds of pairs: "28 uniform, 6 anchors, 5 repeats, 10 active".', metavar="KINDS"),
     ] = None,
     strata: Annotated[
         str | None,
-        typer.Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
+        Option("--strata", help="Columns by which stratified pairs are balanced: sex,race.", metavar="COLUMNS"),
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--scores",
             help="For active pairs: scores of a current model, with columns id and score (.csv or .parquet); pairs "
             "about which it would break the likely answer are then asked more often.",
@@ -67,29 +68,21 @@ def new(
     ] = None,
     favorable_label: Annotated[
         Literal["0", "1"] | None,
-        typer.Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
+        Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
+    seed: Annotated[int, Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
     answers: Annotated[
-        Literal["four", "two"], typer.Option("--answers", help="All four answers, or only same and no_constraint.")
+        Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
     ] = "four",
     languages: Annotated[
-        str,
-        typer.Option(
-            "--languages", help="Languages to choose from, the study's own first: en,de.", rich_help_panel=_PANEL
-        ),
+        str, _text_option("--languages", help="Languages to choose from, the study's own first: en,de.")
     ] = "en",
-    title: Annotated[str | None, typer.Option("--title", help="Name of the study.", rich_help_panel=_PANEL)] = None,
+    title: Annotated[str | None, _text_option("--title", help="Name of the study.")] = None,
     treated_well: Annotated[
-        str | None,
-        typer.Option("--treated-well", help="The favourable outcome in words: being released.", rich_help_panel=_PANEL),
+        str | None, _text_option("--treated-well", help="The favourable outcome in words: being released.")
     ] = None,
-    question: Annotated[
-        str | None, typer.Option("--question", help="What is asked about every pair.", rich_help_panel=_PANEL)
-    ] = None,
-    contact: Annotated[
-        str, typer.Option("--contact", help="Whom participants may write to.", rich_help_panel=_PANEL)
-    ] = "",
+    question: Annotated[str | None, _text_option("--question", help="What is asked about every pair.")] = None,
+    contact: Annotated[str, _text_option("--contact", help="Whom participants may write to.")] = "",
     as_json: Json = False,
 ) -> None:
     r"""Make a study from a table of people: settings, consent and task texts to edit.
@@ -108,14 +101,14 @@ def new(
         if not kinds.get("stratified"):
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
-    shown = names(show)
-    needed = shown if outcome is None else (*shown, outcome)
+    columns = names(show)
+    needed = columns if outcome is None else (*columns, outcome)
     file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
-    said = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
-    spoken = names(languages)
-    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": spoken}
-    choices |= {name: value for name, value in said.items() if value is not None}
-    made = new_study(folder, file, shown, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
+    texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
+    codes = names(languages)
+    choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": codes}
+    choices |= {name: value for name, value in texts.items() if value is not None}
+    made = new_study(folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
     if as_json:
         print_json(_account(made, outcome))
     else:
@@ -167,7 +160,7 @@ def _print_summary(made: "StudyFolder") -> None:
         echo(f"The same in another language: study.{code}.toml, consent.{code}.md and task.{code}.md, to be completed.")
 
 
-_Bundle = Annotated[Path, typer.Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
+_Bundle = Annotated[Path, Argument(metavar="BUNDLE", help="An archive made by: fairwise export --bundle.")]
 
 
 def verify(bundle: _Bundle, as_json: Json = False) -> None:
@@ -177,39 +170,35 @@ def verify(bundle: _Bundle, as_json: Json = False) -> None:
 
     fairwise study verify my-study.zip
     """
-    from dataclasses import asdict
-
     from fairwise.archive.verify import verify_bundle
 
     with spinner("Checking the bundle"):
-        found = verify_bundle(bundle)
+        contents = verify_bundle(bundle)
     if as_json:
-        print_json({"bundle": bundle, **asdict(found)})
+        print_json({"bundle": bundle, **asdict(contents)})
         return
-    echo(f"{bundle} is in order. It was made with Fairwise {found.fairwise}.")
-    echo(f"Participants  {found.participants}, of whom {found.finished} finished")
-    echo(f"Pairs shown   {found.pairs}, each as the seed asks for")
-    if found.excluded:
-        echo(f"Excluded      {found.excluded} of the participants, by an operator; their answers are in it")
-    if found.active:
-        echo(f"Active pairs  {found.active}, each chosen again with the same result")
-    echo(f"Answers       {found.answers}, and {found.versions - found.answers} earlier versions of them")
-    if found.without_text:
-        echo(f"Consent       {found.without_text} of the participants agreed to a consent text that is not in it")
-    if found.coarse:
+    echo(f"{bundle} is in order. It was made with Fairwise {contents.fairwise}.")
+    echo(f"Participants  {contents.participants}, of whom {contents.finished} finished")
+    echo(f"Pairs shown   {contents.pairs}, each as the seed asks for")
+    if contents.excluded:
+        echo(f"Excluded      {contents.excluded} of the participants, by an operator; their answers are in it")
+    if contents.active:
+        echo(f"Active pairs  {contents.active}, each chosen again with the same result")
+    echo(f"Answers       {contents.answers}, and {contents.versions - contents.answers} earlier versions of them")
+    if contents.without_text:
+        echo(f"Consent       {contents.without_text} of the participants agreed to a consent text that is not in it")
+    if contents.coarse:
         echo("Coarse        days in the place of times, whole seconds of thinking, and nothing that anyone wrote")
     echo("This proves that the bundle agrees with itself, not that nobody made it up.")
-    if found.active:
+    if contents.active:
         echo("Nor that the models that chose active pairs follow from the answers: those who withdrew are missing.")
     echo("Not checked, as nothing else in it says so: when it was made, and by which version of Fairwise.")
 
 
 def reopen(
     bundle: _Bundle,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make; must not be there.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="postgresql://…; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make; must not be there.")],
+    database: NewDatabaseOption = None,
     as_json: Json = False,
 ) -> None:
     """Make a study of a bundle again, with all its answers; links, panels' ids and rooms are in no bundle.
@@ -223,21 +212,20 @@ def reopen(
 
     check_folder(folder.parent)
     with spinner("Opening the bundle"):
-        found = reopen_bundle(bundle, folder, database_of(folder, database))
+        reopened = reopen_bundle(bundle, folder, database_of(folder, database))
     if as_json:
-        print_json({"bundle": bundle, "study": folder, "participants": found.participants, "answers": found.answers})
+        print_json(
+            {"bundle": bundle, "study": folder, "participants": reopened.participants, "answers": reopened.answers}
+        )
         return
-    echo(f"{folder} is a study with {found.participants} participants and {found.answers} answers.")
+    echo(f"{folder} is a study with {reopened.participants} participants and {reopened.answers} answers.")
 
 
 def forget(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
-    database: Annotated[
-        str | None, typer.Option("--database", help="As given to serve; without it SQLite in DIR.", metavar="URL")
-    ] = None,
+    folder: StudyArgument,
+    database: DatabaseOption = None,
     clock_is_right: Annotated[
-        bool,
-        typer.Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen."),
+        bool, Option("--clock-is-right", help="Believe the clock, though it is weeks off from when it was last seen.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -253,20 +241,14 @@ def forget(
     """
     from fairwise.store.erasure import forget_in_time, in_words
     from fairwise.store.housekeeping import tidy_fits
-    from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
-    study, where = StudyFolder.open(folder), database_of(folder, database)
-    days = study.settings.retention_days
-    if isinstance(where, Path) and not where.exists():
-        raise InputError(f"{where}: there is no such file; nobody has answered yet")
-    store = Store.open(where, study.fingerprint, folder)
-    try:
+    settings, where = StudyFolder.open(folder).settings, database_of(folder, database)
+    days = settings.retention_days
+    with study_store(folder, database, none_means="nobody has answered yet") as store:
         tidy_fits(folder, store)
-        done = forget_in_time(study.settings, store, where, clock_is_right=clock_is_right)
-    finally:
-        store.close()
+        done = forget_in_time(settings, store, where, clock_is_right=clock_is_right)
     if not days and done.cleaned is None:
         raise InputError(f"{folder / 'study.toml'}: retention_days is 0, so everything is kept")
     if done.cleaned is False:
@@ -282,8 +264,8 @@ def forget(
             "not, set the clock."
         )
     if as_json:
-        told = {"retention_days": days, "rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
-        print_json({"study": str(folder), **told})
+        numbers = {"rows": done.rows, "cleaned": done.cleaned, "days_off": done.days_off}
+        print_json({"study": str(folder), "retention_days": days, **numbers})
         return
     if days and done.days_off <= 0:
         echo(f"Older than {days} days: texts or names in {done.rows} rows were deleted.")
@@ -291,12 +273,6 @@ def forget(
         echo("What was deleted is out of the files of the database as well.")
 
 
-study.command("new")(debuggable(new))
-study.command("links")(debuggable(links))
-study.command("room")(debuggable(room))
-study.command("ids")(debuggable(ids))
-study.command("participants")(debuggable(participants))
-study.command("forget")(debuggable(forget))
-study.command("verify")(debuggable(verify))
-study.command("reopen")(debuggable(reopen))
+for command in (new, links, room, ids, participants, forget, verify, reopen):
+    study.command()(debuggable(command))
 study.add_typer(operator)

@@ -8,9 +8,10 @@ import sys
 import textwrap
 from contextlib import contextmanager
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from fairwise.errors import InputError
 from fairwise.tables.plain_json import json_text
@@ -21,15 +22,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from rich.progress import Progress, ProgressColumn, TaskID
 
     from fairwise.cli.options.judgments import Account
 
 
 _WIDE = 200
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print the answer as JSON, for programs.")]
 
 
-def echo(text: Any = "") -> None:
+def echo(text: object = "") -> None:
     """Print text without markup, as users' data may look like it; in a terminal wrapped at words."""
     typer.echo(_wrapped(str(text)) if sys.stdout.isatty() else str(text))
 
@@ -82,7 +84,7 @@ def print_frame(frame: pd.DataFrame, headings: Mapping[str, str]) -> None:
     Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE).print(table)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -90,23 +92,29 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def print_import(account: Account | None) -> None:
-    """Say on stderr what became what in a file from another tool."""
-    for line in account.lines() if account else ():
+def print_import(account: Account | None, *, as_json: bool = False) -> None:
+    """Say on stderr what became what in a file from another tool; as JSON it is part of the answer."""
+    for line in account.lines() if account and not as_json else ():
         note(line)
 
 
 @contextmanager
 def spinner(what: str) -> Iterator[None]:
     """Show that something is going on for which nobody knows how long it takes; gone when done."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with _progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as progress:
         progress.add_task(what)
         yield
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    """On stderr, if that is a terminal, and gone when done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextmanager
@@ -119,27 +127,12 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar for the stage under way; call what is yielded with its name, how many are done, of how many."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        tasks: dict[str, Any] = {}
+    name, numbers = TextColumn("{task.description}", markup=False), (BarColumn(), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with _progress(name, *numbers, *times) as progress:
+        tasks: dict[str, TaskID] = {}
 
         def update(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
@@ -188,6 +181,6 @@ def write_table(frame: pd.DataFrame, path: Path, *, private: bool = False) -> No
         write_output(path, lambda draft: frame.to_csv(draft, index=False, lineterminator="\n"), private=private)
 
 
-def print_json(answer: Mapping[str, Any]) -> None:
+def print_json(answer: Mapping[str, object]) -> None:
     """Print one JSON object on stdout."""
     typer.echo(json_text(answer))

@@ -43,15 +43,15 @@ class Site:
     """Hands each request to the study as it is now, or to the console."""
 
     def __init__(self, path: Path, database: str | Path, prefix: str = "") -> None:
-        self._given = (path, database, prefix)
+        self._place = (path, database, prefix)
         self._host: Host | None = None
         self._console: ASGIApp | None = None
         self._study: ASGIApp | None = None
         self._services: Services | None = None
         self._housekeeper: Housekeeper | None = None
-        self._looker: ThreadPoolExecutor | None = None
-        self._looking: Future[None] | None = None
-        self._looking_since = 0.0
+        self._refresher: ThreadPoolExecutor | None = None
+        self._refreshing: Future[None] | None = None
+        self._refresh_begun = 0.0
         self._complaint = ""
         self._metrics = monitoring.Metrics()
 
@@ -114,35 +114,35 @@ class Site:
         await send({"type": "lifespan.shutdown.complete"})
 
     def open(self) -> None:
-        host = self._host = Host(*self._given)
+        host = self._host = Host(*self._place)
         self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
         move_prices_out(host.path, host.store)
         self._console = create_console(self._host)
         self._serve_study()
-        self._looker = ThreadPoolExecutor(1, "fairwise-looker")
+        self._refresher = ThreadPoolExecutor(1, "fairwise-refresher")
 
     def close(self) -> None:
-        if self._looker is not None:
-            self._looker.shutdown()
+        if self._refresher is not None:
+            self._refresher.shutdown()
         if self._services is not None:
             self._services.answering.close()
         self.host.close()
 
     async def _keep_up(self) -> None:
         """Wait until the study is known as it is now, but not for a database or a disk that hangs."""
-        assert self._looker is not None
+        assert self._refresher is not None
         for _ in range(2):  # once more if something was changed after another request began to look
             if not self.host.is_due:
                 return
-            if self._looking is None or self._looking.done():
-                self._looking, self._looking_since = self._looker.submit(self._look), time.monotonic()
-            left = self._looking_since + _PATIENCE_SECONDS - time.monotonic()
+            if self._refreshing is None or self._refreshing.done():
+                self._refreshing, self._refresh_begun = self._refresher.submit(self._refresh), time.monotonic()
+            left = self._refresh_begun + _PATIENCE_SECONDS - time.monotonic()
             if left > 0:
-                looked = asyncio.wrap_future(self._looking)
-                await asyncio.wait([looked], timeout=left)
-                looked.cancel()  # only the waiting: what is under way goes on
+                refreshed = asyncio.wrap_future(self._refreshing)
+                await asyncio.wait([refreshed], timeout=left)
+                refreshed.cancel()  # only the waiting: what is under way goes on
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Never fails: what was known is served on, and whoever needs the database is told so by the page they want."""
         try:
             if self.host.refresh():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -124,7 +124,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _refused = _turned_away = False
     _head_bytes = _kept_bytes = 0
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait(HEADER_SECONDS)
         if self.server_state not in _crowds:

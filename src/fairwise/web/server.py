@@ -76,8 +76,8 @@ def run_server(
     _may_open(MOST_CONNECTIONS + _FILES_BESIDE)
     with _listening(host, port) as listener:
         taken = listener.getsockname()[1]
-        shown = f"[{host}]" if ":" in host else host
-        _announce(folder, database_of(folder, database), f"http://{shown}:{taken}", prefix, announce)
+        address = f"[{host}]" if ":" in host else host
+        _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
         config = uvicorn.Config(
             "fairwise.web.server:app_from_environment",
             factory=True,
@@ -126,8 +126,8 @@ def _may_open(files: int) -> None:
         return
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if now != resource.RLIM_INFINITY and now < files:
-        wanted = files if most == resource.RLIM_INFINITY else min(files, most)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        limit = files if most == resource.RLIM_INFINITY else min(files, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
 def _refuse_other_folders(folder: Path) -> None:

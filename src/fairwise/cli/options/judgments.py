@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +16,9 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from fairwise.judgments import Judgments
     from fairwise.tables.source import Source
@@ -36,7 +39,7 @@ def column_map(texts: Sequence[str]) -> dict[str, str]:
     >>> column_map(["judge=rater,a=left", "b=right"])
     {'judge': 'rater', 'a': 'left', 'b': 'right'}
     """
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for part in _parts(texts, "--map"):
         ours, equals, theirs = part.partition("=")
         ours, theirs = ours.strip(), theirs.strip()
@@ -45,10 +48,10 @@ def column_map(texts: Sequence[str]) -> dict[str, str]:
         if ours not in COLUMNS:
             turned = f" Did you mean {theirs}={ours}?" if theirs in COLUMNS else ""
             raise typer.BadParameter(f"--map {part!r}: {ours!r} is not one of {', '.join(COLUMNS)}.{turned}")
-        if ours in found:
-            raise typer.BadParameter(f"--map: {ours} is given twice, as {found[ours]!r} and as {theirs!r}.")
-        found[ours] = theirs
-    return found
+        if ours in mapping:
+            raise typer.BadParameter(f"--map: {ours} is given twice, as {mapping[ours]!r} and as {theirs!r}.")
+        mapping[ours] = theirs
+    return mapping
 
 
 def answer_map(texts: Sequence[str]) -> dict[str, str]:
@@ -57,7 +60,7 @@ def answer_map(texts: Sequence[str]) -> dict[str, str]:
     >>> answer_map(["0=same,1=no_constraint", "=skip"])
     {'0': 'same', '1': 'no_constraint', '': 'skip'}
     """
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for part in _parts(texts, "--map-answer"):
         theirs, equals, ours = part.rpartition("=")
         theirs, ours = theirs.strip(), ours.strip()
@@ -66,10 +69,10 @@ def answer_map(texts: Sequence[str]) -> dict[str, str]:
             raise typer.BadParameter(
                 f"--map-answer {part!r}: write theirs=ours, ours being one of {', '.join(ANSWERS)}, {SKIP}.{turned}"
             )
-        if found.get(theirs, ours) != ours:
-            raise typer.BadParameter(f"--map-answer: {theirs!r} cannot be both {found[theirs]} and {ours}.")
-        found[theirs] = ours
-    return found
+        if mapping.get(theirs, ours) != ours:
+            raise typer.BadParameter(f"--map-answer: {theirs!r} cannot be both {mapping[theirs]} and {ours}.")
+        mapping[theirs] = ours
+    return mapping
 
 
 def _parts(texts: Sequence[str], option: str) -> list[str]:
@@ -109,7 +112,7 @@ class Account:
             lines.append(f"  {repr(word) if word else '(empty)':<{width}} -> {what:<16} {count:>7} rows")
         return lines
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the account for programs."""
         return {
             "rows": self.rows,
@@ -137,11 +140,11 @@ def translate_answers(
     table = frame[[]].assign(**taken, **others, **fixed)
     if "answer" not in table.columns:
         return table, source, Account(columns, fixed, unused, (), len(frame))
-    said = _as_text(table["answer"])
-    became = said.map(lambda word: words.get(word, word))
+    cells = _as_text(table["answer"])
+    became = cells.map(lambda word: words.get(word, word))
     hint = f"is not an answer; allowed: {', '.join(ANSWERS)}; or say what it means: --map-answer VALUE=same"
-    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), said, hint)
-    counts = Counter(zip(said, became, strict=True))
+    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), cells, hint)
+    counts = Counter(zip(cells, became, strict=True))
     answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
     kept = (became != SKIP).to_numpy(dtype=bool)
     rows = table.assign(answer=became)[kept].reset_index(drop=True)
@@ -155,7 +158,7 @@ def _as_text(column: pd.Series) -> pd.Series:
     return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
 
 
-def _only(source: Source, kept: Any) -> Source:
+def _only(source: Source, kept: NDArray[np.bool_]) -> Source:
     """Return where the kept rows were, so that a later error still names the right one."""
     import numpy as np
     import pandas as pd
@@ -167,55 +170,25 @@ def _only(source: Source, kept: Any) -> Source:
     return Source(file=source.file, labels=pd.Index([f"row {i} of the file" for i in np.flatnonzero(kept)]))
 
 
-_PANEL = "Judgments"
-_Path = Annotated[Path, typer.Option("--judgments", help="What people said: .csv or .parquet.", rich_help_panel=_PANEL)]
-_Map = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        help="Columns under other names, ours=theirs: judge=rater,a=left,b=right,answer=choice.",
-        metavar="OURS=THEIRS",
-        rich_help_panel=_PANEL,
-    ),
-]
-_MapAnswer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map-answer",
-        help="Answers in other words, theirs=ours: 0=same,1=no_constraint,9=skip.",
-        metavar="THEIRS=OURS",
-        rich_help_panel=_PANEL,
-    ),
-]
-_Judge = Annotated[
-    str | None,
-    typer.Option("--judge", help="Who answered, where the file has no such column.", rich_help_panel=_PANEL),
-]
-_Answer = Annotated[
-    str | None,
-    typer.Option("--answer", help="What every row says, where the file has no such column.", rich_help_panel=_PANEL),
-]
-
-_Judges = Annotated[
-    Path | None,
-    typer.Option(
-        "--judges",
-        help="Who the judges are: a table with the column judge and any others, such as relation.",
-        rich_help_panel=_PANEL,
-    ),
-]
+_option = partial(typer.Option, rich_help_panel="Judgments")
+_COLUMNS = "Columns under other names, ours=theirs: judge=rater,a=left,b=right,answer=choice."
+_WORDS = "Answers in other words, theirs=ours: 0=same,1=no_constraint,9=skip."
+_Table = Annotated[Path, _option("--judgments", help="What people said: .csv or .parquet.")]
+_KINDS = "Who the judges are: a table with the column judge and any others, such as relation."
 
 
 @dataclass(frozen=True)
 class JudgmentsOptions:
     """A file of judgments, perhaps from another tool."""
 
-    judgments: _Path
-    map: _Map = None
-    map_answer: _MapAnswer = None
-    judge: _Judge = None
-    answer: _Answer = None
-    judges: _Judges = None
+    judgments: _Table
+    map: Annotated[list[str] | None, _option("--map", help=_COLUMNS, metavar="OURS=THEIRS")] = None
+    map_answer: Annotated[list[str] | None, _option("--map-answer", help=_WORDS, metavar="THEIRS=OURS")] = None
+    judge: Annotated[str | None, _option("--judge", help="Who answered, where the file has no such column.")] = None
+    answer: Annotated[
+        str | None, _option("--answer", help="What every row says, where the file has no such column.")
+    ] = None
+    judges: Annotated[Path | None, _option("--judges", help=_KINDS)] = None
 
     def __post_init__(self) -> None:
         """Refuse wrong usage before any file is read."""

@@ -53,16 +53,16 @@ def sizes(text: str) -> tuple[int, ...]:
 
 def _numbers(text: str) -> list[Decimal]:
     """Decimals, so that the third tenth is 0.3."""
-    found: set[Decimal] = set()
+    values: set[Decimal] = set()
     for part in text.split(","):
         ends = [_decimal(word, text) for word in part.split(":")]
         if len(ends) == 1:
-            found.add(ends[0])
+            values.add(ends[0])
         elif len(ends) == 3:
-            found.update(_range(*ends, text=part.strip()))
+            values.update(_range(*ends, text=part.strip()))
         else:
             raise typer.BadParameter(f"{part.strip()!r}: write from:to:step such as 0:1:0.1, or numbers with commas.")
-    return sorted(found)
+    return sorted(values)
 
 
 def _range(start: Decimal, stop: Decimal, step: Decimal, *, text: str) -> list[Decimal]:
@@ -99,17 +99,17 @@ def mixture(text: str) -> dict[str, int]:
     >>> mixture("28 uniform, 6 anchors, 1 repeat")
     {'uniform': 28, 'anchors': 6, 'repeats': 1}
     """
-    wanted: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for part in names(text):
         number, _, kind = part.partition(" ")
         kind = _KINDS.get(kind.strip().lower(), "")
         if not kind or not number.isascii() or not number.isdigit():
             allowed = ", ".join(dict.fromkeys(_KINDS.values()))
             raise typer.BadParameter(f"{part!r}: write a number and a kind, such as 6 anchors. Kinds: {allowed}.")
-        if kind in wanted:
+        if kind in numbers:
             raise typer.BadParameter(f"{kind} in {text!r} is there twice.")
-        wanted[kind] = int(number)
-    return wanted
+        numbers[kind] = int(number)
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def fraction(text: str) -> float:
 
 
 @dataclass(frozen=True)
-class GroupRule:
+class GroupRuleOption:
     """A statistical rule: which rate, by how much it may differ, between the groups of which columns."""
 
     moment: str
@@ -155,13 +155,13 @@ class GroupRule:
     columns: tuple[str, ...]
 
 
-def group_rule(text: str | GroupRule) -> GroupRule:
+def group_rule(text: str | GroupRuleOption) -> GroupRuleOption:
     """Return a rule for groups.
 
     >>> group_rule("fpr:0.02:race+sex")
-    GroupRule(moment='fpr', bound=0.02, columns=('race', 'sex'))
+    GroupRuleOption(moment='fpr', bound=0.02, columns=('race', 'sex'))
     """
-    if isinstance(text, GroupRule):
+    if isinstance(text, GroupRuleOption):
         return text
     moment, _, rest = text.partition(":")
     bound, _, columns = rest.partition(":")
@@ -169,4 +169,4 @@ def group_rule(text: str | GroupRule) -> GroupRule:
         raise typer.BadParameter(f"{moment!r} in {text!r} is not a rate. Allowed: {', '.join(PARITIES)}.")
     if not columns.strip():
         raise typer.BadParameter(f"{text!r}: write rate:bound:column, such as fpr:0.02:race.")
-    return GroupRule(moment, fraction(bound), tuple(part.strip() for part in columns.split("+") if part.strip()))
+    return GroupRuleOption(moment, fraction(bound), tuple(part.strip() for part in columns.split("+") if part.strip()))

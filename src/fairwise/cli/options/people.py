@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,18 +20,9 @@ if TYPE_CHECKING:
     from fairwise.tables.people_file import PeopleFile
 
 
-_PANEL = "People"
-PeoplePath = Annotated[
-    Path, typer.Option("--people", help="Table of people, one row each: .csv or .parquet.", rich_help_panel=_PANEL)
-]
-IdColumn = Annotated[str, typer.Option("--id", help="Column with each person's id.", rich_help_panel=_PANEL)]
-_Outcome = Annotated[str, typer.Option("--outcome", help="Column to predict: two values.", rich_help_panel=_PANEL)]
-_Drop = Annotated[
-    str, typer.Option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS", rich_help_panel=_PANEL)
-]
-_Columns = Annotated[
-    str, typer.Option("--columns", help="Learn from these only: age,priors.", metavar="COLUMNS", rich_help_panel=_PANEL)
-]
+_option = partial(typer.Option, rich_help_panel="People")
+PeoplePath = Annotated[Path, _option("--people", help="Table of people, one row each: .csv or .parquet.")]
+IdColumn = Annotated[str, _option("--id", help="Column with each person's id.")]
 
 
 @dataclass(frozen=True)
@@ -39,9 +31,9 @@ class PeopleOptions:
 
     people: PeoplePath
     id: IdColumn
-    outcome: _Outcome
-    drop: _Drop = ""
-    columns: _Columns = ""
+    outcome: Annotated[str, _option("--outcome", help="Column to predict: two values.")]
+    drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
+    columns: Annotated[str, _option("--columns", help="Learn from these only: age,priors.", metavar="COLUMNS")] = ""
 
     def read(self) -> TrainingPeople:
         """Read the table; the outcome is never among the columns to learn from."""
@@ -62,7 +54,7 @@ class TrainingPeople:
     features: pd.DataFrame
     outcome: pd.Series[Any]
 
-    def label(self, text: str | None) -> Any:
+    def label(self, text: str | None) -> object:
         """Return the outcome's label that is written like this."""
         from fairwise.tables.people_file import label_written
 
@@ -84,7 +76,7 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared: bool) -> LargeTable | None:
     """The people as a table to be read in blocks, if they are many (or the work is shared) and the model allows it."""
     two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
-    if not two_passes or learning.group_constraint or not _is_large(people.people, shared=shared):
+    if not two_passes or learning.group_constraints or not _is_large(people.people, shared=shared):
         return None
     from fairwise.learning.large.table import LargeTable
 
@@ -101,7 +93,7 @@ def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: b
     return LargeTable(path, outcome=score_column, id=id_column, columns=())
 
 
-def block_label(text: str | None, table: LargeTable) -> Any:
+def block_label(text: str | None, table: LargeTable) -> object:
     """The outcome's label that is written like this, in the type of the column; whether it occurs is seen later."""
     if text is None:
         return None

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from fairwise.store import active_assignment, answers
-from fairwise.store import active_assignment as laying_out
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.study.active.chooser import Situation, StudyChooser
@@ -70,12 +69,12 @@ class ActiveAnswering(Answering):
         self._one_core = threadpool_limits(1, "blas")
 
     async def record(self, token_hash: bytes, new: NewAnswer, keep: Keep = answers.record) -> int:
-        look = partial(laying_out.upcoming, token_hash=token_hash, key=new.key, places=self._places)
+        look = partial(active_assignment.upcoming, token_hash=token_hash, key=new.key, places=self._places)
         for _ in range(_TRIES):
             upcoming, choice = await self._store.read(look), None
             if upcoming is not None:
                 choice = await asyncio.get_running_loop().run_in_executor(self._thread, self._chosen, upcoming, new)
-            change = partial(laying_out.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
+            change = partial(active_assignment.record, token_hash=token_hash, new=new, choice=choice, keep=keep)
             position = await self._store.write(change)
             if position is not None:
                 self._model.one_more_answer()
@@ -83,8 +82,9 @@ class ActiveAnswering(Answering):
         raise StoreUnavailable
 
     def _chosen(self, upcoming: Upcoming, new: NewAnswer) -> Choice:
-        known = self._model.now
-        return laying_out.Choice(upcoming, known.chooser.choose(situation(upcoming, new)), known.model_id, Keys.new())
+        now = self._model.now
+        pair = now.chooser.choose(situation(upcoming, new))
+        return active_assignment.Choice(upcoming, pair, now.model_id, Keys.new())
 
     def close(self) -> None:
         self._thread.shutdown()
@@ -99,8 +99,8 @@ def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     own = [
         Judgment("", pair.a, pair.b, answered[pair.position]) for pair in upcoming.laid_out if pair.position in answered
     ]
-    everything = [(pair.a, pair.b) for pair in upcoming.laid_out]
-    return Situation(upcoming.participant_number, upcoming.after + 1, own, everything)
+    shown = [(pair.a, pair.b) for pair in upcoming.laid_out]
+    return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
 
 
 # What all participants have in common, learned anew now and then while they answer, beside all else.
@@ -114,7 +114,7 @@ FEWEST_PARTICIPANTS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class ChooserState:
     """A chooser and the model that it has learned, as it is kept; None if it knows nothing yet."""
 
     chooser: StudyChooser
@@ -153,16 +153,16 @@ class CommonModel:
         except Exception:  # noqa: BLE001 - what was known is still good, and people go on answering
             _log.exception("learning what participants have in common failed; going on with what was known")
 
-    def _newer(self) -> Known:
+    def _newer(self) -> ChooserState:
         with self._database.connect() as connection:
             stored, answered = active_assignment.newest(connection), active_assignment.how_many_answered(connection)
-            found = self.now if stored is None or stored.id == self.now.model_id else self._stored(stored)
+            now = self.now if stored is None or stored.id == self.now.model_id else self._stored(stored)
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
-            if found.learned_from <= answered < (1 + _GROWTH) * found.learned_from:
-                return found
+            if now.learned_from <= answered < (1 + _GROWTH) * now.learned_from:
+                return now
             judgments = active_assignment.everyones_judgments(connection)
         if len({one.participant for one in judgments}) < FEWEST_PARTICIPANTS:
-            return found
+            return now
         chooser = self._nobody.learned(judgments)
         keep = partial(
             active_assignment.keep,
@@ -170,10 +170,10 @@ class CommonModel:
             parameters=written(chooser.chooser.model),
             at=datetime.now(UTC),
         )
-        return Known(chooser, self._store.change_now(keep), len(judgments))
+        return ChooserState(chooser, self._store.change_now(keep), len(judgments))
 
-    def _stored(self, stored: active_assignment.StoredModel | None) -> Known:
+    def _stored(self, stored: active_assignment.StoredModel | None) -> ChooserState:
         if stored is None:
-            return Known(self._nobody, None, 0)
+            return ChooserState(self._nobody, None, 0)
         chooser = self._nobody.restored(stored.parameters, stored.learned_from)
-        return Known(chooser, stored.id, stored.learned_from)
+        return ChooserState(chooser, stored.id, stored.learned_from)

@@ -61,7 +61,7 @@ class ParticipantPages(ABC):
     """What every page of a participant needs to know, and where it may lead."""
 
     def __init__(self, services: Services) -> None:
-        self._services, self._pages = services, services.pages
+        self._services = services
         self._folder, self._settings = services.study, services.study.settings
         self._keys, self._quotas = Keys(self._folder.secret), Quotas.of(self._settings)
         self._store, self._prefix = services.host.store, services.host.prefix
@@ -88,7 +88,7 @@ class ParticipantPages(ABC):
         async def answer_while_open(request: Request) -> Response:
             if not self._is_open and "token" in request.path_params:
                 try:
-                    who = await self._who(request)
+                    who = await self._participant(request)
                 except Unknown:
                     return await answer(request)
                 if who.stage not in ENDS:
@@ -97,34 +97,32 @@ class ParticipantPages(ABC):
 
         return answer_while_open
 
-    async def not_open(
-        self, request: Request, resume: str | None = None, not_me: views.NotMe | None = None, way_here: str = ""
-    ) -> Response:
+    async def not_open(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
         sent = dict((await read_form(request)).fields) if request.method == "POST" else None
         own, own_answers = None, []
         if "token" in request.path_params:
             with suppress(Unknown):  # a personal link that nobody has used
-                await self._who(request)
+                await self._participant(request)
                 own, own_answers = self._own(request), await self._read(request, answers.appearances_of)
         closed = stands.state == "closed"
         result = closed and stands.result_shown and any(pair.answer for pair in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
-        page = self._in(request).not_open(
-            own, closed=closed, here=here, resume=resume, not_me=not_me, sent=sent, result=result, way_here=way_here
+        page = self._pages(request).not_open(
+            own, closed=closed, here=here, resume=resume, sent=sent, result=result, way_here=way_here
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
-    def _in(self, request: Request) -> Pages:
+    def _pages(self, request: Request) -> Pages:
         """The pages in the language that this visitor reads."""
-        return self._pages[language_of(request.scope)]
+        return self._services.pages[language_of(request.scope)]
 
     def _message(
         self, request: Request, status: int, heading: str, text: str, *, back: str | None = None, way_here: str = ""
     ) -> HTMLResponse:
         """Anything that went another way than planned; words that are marked, in the language of this visitor."""
-        pages = self._in(request)
+        pages = self._pages(request)
         heading, text = pages.translate(heading), pages.translate(text)
         return HTMLResponse(pages.message(heading=heading, text=text, back=back, way_here=way_here), status)
 
@@ -163,11 +161,11 @@ class ParticipantPages(ABC):
 
         return await self._store.write(write)
 
-    async def _who(self, request: Request) -> Participant:
+    async def _participant(self, request: Request) -> Participant:
         return await self._read(request, participants.find)
 
-    async def _who_at(self, request: Request, *stages: Stage) -> Participant:
-        who = await self._who(request)
+    async def _participant_at(self, request: Request, *stages: Stage) -> Participant:
+        who = await self._participant(request)
         if who.stage not in stages:
             raise NotYet
         return who
@@ -184,7 +182,7 @@ class ParticipantPages(ABC):
         path = f"{self._prefix}/p/{token}"
         base = request.url
         # On another device, too, they read on in the language they have read so far.
-        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._pages) > 1 else ""
+        language = f"?{PARAMETER}={language_of(request.scope)}" if len(self._services.pages) > 1 else ""
         link = f"{base.scheme}://{base.netloc}{path}{language}"
         return views.OwnPages(path=path, link=link, csrf=self._keys.form(token))
 

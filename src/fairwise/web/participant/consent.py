@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import segno
 from markupsafe import Markup
@@ -44,14 +44,6 @@ _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code a
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
 
 
-class Resumed(NamedTuple):
-    """Where someone left off."""
-
-    path: str
-    by_device: bool
-    """Whether only this device tells that it was they; else their link does, or the panel, which signed both times."""
-
-
 class ConsentPages(ParticipantPages):
     """Everything before someone takes part. Nobody is counted, and nothing is kept, until they agree."""
 
@@ -83,10 +75,7 @@ class ConsentPages(ParticipantPages):
         if sent is not None or self._settings.recruitment.open or not self._is_open:
             return await self._ask_consent(request, visitor)
         resume = await self._resumed(request, visitor)
-        page = self._in(request).closed_door(
-            code_csrf=self._code_form(), resume=_path(resume), not_me=self._not_me(visitor, resume)
-        )
-        return HTMLResponse(page)
+        return HTMLResponse(self._pages(request).closed_door(code_csrf=self._code_form(), resume=resume))
 
     async def not_me(self, request: Request) -> Response:
         """Forget who began on this device, for whoever uses it now."""
@@ -98,14 +87,8 @@ class ConsentPages(ParticipantPages):
         self._forget_device(response)
         return response
 
-    def _not_me(self, visitor: Visitor, resume: Resumed | None) -> views.NotMe | None:
-        """A link of their own leads its owner alone; a device whoever holds it."""
-        if resume is None or not resume.by_device:
-            return None
-        return views.NotMe(self._keys.form(form_subject(_NOT_ME, visitor)), visitor.arrival.start_key)
-
     def _incomplete(self, request: Request) -> Response:
-        pages, panel = self._in(request), PANELS[self._settings.recruitment.panel]
+        pages, panel = self._pages(request), PANELS[self._settings.recruitment.panel]
         text = marked("Go back to %(panel)s, accept the study there, and open it again from there.")
         heading, text = pages.translate(marked("This link is not complete")), pages.translate(text) % {"panel": panel}
         return HTMLResponse(pages.message(heading=heading, text=text), 404)
@@ -117,7 +100,7 @@ class ConsentPages(ParticipantPages):
         if state == "invited":
             return await self._ask_consent(request, Visitor(Arrival.by_personal_link(token)))
         if state == "withdrawn":
-            return HTMLResponse(self._in(request).withdrawn())
+            return HTMLResponse(self._pages(request).withdrawn())
         if state == "revoked":
             return self._not_invited(request, Visitor(Arrival.by_personal_link(token)))
         raise Unknown
@@ -141,9 +124,9 @@ class ConsentPages(ParticipantPages):
         return self._ask_code(request)
 
     def _ask_code(self, request: Request, problem: str | None = None, typed: str = "") -> Response:
-        pages = self._in(request)
-        said = None if problem is None else pages.translate(problem)
-        page = pages.closed_door(code_csrf=self._code_form(), problem=said, typed=typed)
+        pages = self._pages(request)
+        words = None if problem is None else pages.translate(problem)
+        page = pages.closed_door(code_csrf=self._code_form(), problem=words, typed=typed)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def take_code(self, request: Request) -> Response:
@@ -166,8 +149,7 @@ class ConsentPages(ParticipantPages):
         if resume is None or not self._is_open:
             return await self._ask_consent(request, visitor)
         # In a room devices go from hand to hand: nobody is shown another's answers for want of a question.
-        not_me, way = self._not_me(visitor, resume), self._way_here(visitor)
-        return HTMLResponse(self._in(request).whose_device(resume=resume.path, not_me=not_me, way_here=way))
+        return HTMLResponse(self._pages(request).whose_device(resume=resume, way_here=self._way_here(visitor)))
 
     async def wall(self, request: Request) -> Response:
         """For the wall: the code, large, and as a picture for phones."""
@@ -178,7 +160,7 @@ class ConsentPages(ParticipantPages):
         address = f"{here.scheme}://{here.netloc}{self._prefix}/room"
         picture = segno.make(f"{address}/{room.code}", micro=False)
         qr = Markup(picture.svg_inline(border=2, omitsize=True, dark="#000", light="#fff"))  # noqa: S704 - drawn here
-        page = self._in(request).wall(room, address=address, qr=qr)
+        page = self._pages(request).wall(room, address=address, qr=qr)
         return HTMLResponse(page, headers={"refresh": str(_REFRESH_SECONDS)})
 
     async def _room(self, request: Request) -> Room | None:
@@ -196,7 +178,7 @@ class ConsentPages(ParticipantPages):
         if not self._is_open:
             if arrival.came_by == ROOM:  # devices go from hand to hand
                 resume = None
-            return await self.not_open(request, _path(resume), self._not_me(visitor, resume), way)
+            return await self.not_open(request, resume, way)
         if resume is None and arrival.came_by in PANELS:
             look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
             state = await self._store.read(partial(look, contests=visitor.contests))
@@ -204,12 +186,11 @@ class ConsentPages(ParticipantPages):
                 return self._refused(request, visitor, state)
         if resume is None and await self._is_full():
             return self._refused(request, visitor, Full())
-        pages = self._in(request)
+        pages = self._pages(request)
         page = pages.consent(
             start_key=arrival.start_key,
             csrf=self._consent_form(request, visitor),
-            resume=_path(resume),
-            not_me=self._not_me(visitor, resume),
+            resume=resume,
             contests=visitor.contests,
             problem=None if problem is None else pages.translate(problem),
             way_here=way,
@@ -224,7 +205,7 @@ class ConsentPages(ParticipantPages):
     def _mark(self, arrival: Arrival) -> bytes | None:
         return self._keys.mark(arrival.came_by, arrival.who) if arrival.came_by in PANELS else None
 
-    async def _resumed(self, request: Request, visitor: Visitor) -> Resumed | None:
+    async def _resumed(self, request: Request, visitor: Visitor) -> views.Resume | None:
         """Where this person left off: told by the panel's link, or by this device if it is the same person.
 
         Whoever has come to an end on a device has nothing to go on with: the next to use it may be somebody else.
@@ -239,11 +220,14 @@ class ConsentPages(ParticipantPages):
             except Unknown:
                 continue
             if token == own:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=False)
+                return views.Resume(f"{self._prefix}/p/{token}")
             # On a shared machine the last one to come may have been somebody else.
             same = arrival.came_by not in PANELS or arrival.who == who.panel_id
             if same and who.stage not in ENDS:
-                return Resumed(f"{self._prefix}/p/{token}", by_device=not (visitor.signed and who.panel_signed))
+                if visitor.signed and who.panel_signed:  # the panel vouched both times; else a device is whoever's
+                    return views.Resume(f"{self._prefix}/p/{token}")
+                csrf = self._keys.form(form_subject(_NOT_ME, visitor))
+                return views.Resume(f"{self._prefix}/p/{token}", csrf, arrival.start_key)
         return None
 
     async def _is_full(self) -> bool:
@@ -306,7 +290,7 @@ class ConsentPages(ParticipantPages):
         left = isinstance(problem, Withdrew)
         # Whoever the panel vouched for is the one who began; of others nobody knows.
         csrf = None if visitor.signed else self._consent_form(request, visitor)
-        page = self._in(request).id_taken(
+        page = self._pages(request).id_taken(
             start_key=visitor.arrival.start_key,
             csrf=csrf,
             panel=PANELS[visitor.arrival.came_by],
@@ -348,20 +332,16 @@ class ConsentPages(ParticipantPages):
         return response
 
     async def declined(self, request: Request) -> Response:
-        return HTMLResponse(self._in(request).declined())
+        return HTMLResponse(self._pages(request).declined())
 
     def _full(self, request: Request, visitor: Visitor) -> Response:
         arrival, back = visitor.arrival, None
         if arrival.came_by in PANELS and (address := self._settings.recruitment.screened_out_url):
             back = filled(address, panel_id=arrival.who, session=arrival.session, code="")
         way_back, way = views.WayBack.to(arrival.came_by, back), self._way_here(visitor)
-        return HTMLResponse(self._in(request).screened_out(None, full=True, back=way_back, way_here=way))
+        return HTMLResponse(self._pages(request).screened_out(None, full=True, back=way_back, way_here=way))
 
     def _not_listed(self, request: Request, visitor: Visitor) -> Response:
         heading = marked("Your ID is not on the list")
         text = marked("Only people whose ID is on a list can take part. Write to those who run the study.")
         return self._message(request, 403, heading, text, way_here=self._way_here(visitor))
-
-
-def _path(resume: Resumed | None) -> str | None:
-    return None if resume is None else resume.path

@@ -39,8 +39,8 @@ class OnboardingPages(ParticipantPages):
         ]
 
     async def relation(self, request: Request) -> Response:
-        await self._who_at(request, Stage.RELATION)
-        return HTMLResponse(self._in(request).relation(self._own(request)))
+        await self._participant_at(request, Stage.RELATION)
+        return HTMLResponse(self._pages(request).relation(self._own(request)))
 
     async def choose_relation(self, request: Request) -> Response:
         form = await self._own_form(request)
@@ -49,8 +49,8 @@ class OnboardingPages(ParticipantPages):
         name = form.text("relation", 100)
         chosen = next((relation for relation in self._settings.relations if relation.name == name), None)
         if chosen is None:
-            problem = self._in(request).translate(CHOOSE)
-            return HTMLResponse(self._in(request).relation(self._own(request), problem=problem), 422)
+            problem = self._pages(request).translate(CHOOSE)
+            return HTMLResponse(self._pages(request).relation(self._own(request), problem=problem), 422)
         await self._write(
             request,
             choose_relation,
@@ -62,22 +62,22 @@ class OnboardingPages(ParticipantPages):
         return self._to_own(request, "")
 
     async def task(self, request: Request) -> Response:
-        await self._who(request)
-        return HTMLResponse(self._in(request).task(self._own(request)))
+        await self._participant(request)
+        return HTMLResponse(self._pages(request).task(self._own(request)))
 
     async def leave_task(self, request: Request) -> Response:
         await self._own_form(request)
         return await self._move_on(request, Stage.TASK)
 
     async def check(self, request: Request) -> Response:
-        who = await self._who_at(request, Stage.CHECK)
-        problem = self._in(request).translate(_NOT_RIGHT) if who.check_tries else None
-        return HTMLResponse(self._in(request).check(self._own(request), tries=who.check_tries, problem=problem))
+        who = await self._participant_at(request, Stage.CHECK)
+        problem = self._pages(request).translate(_NOT_RIGHT) if who.check_tries else None
+        return HTMLResponse(self._pages(request).check(self._own(request), tries=who.check_tries, problem=problem))
 
     async def try_check(self, request: Request) -> Response:
         """Two tries; then everyone goes on, and how many tries they took is kept."""
         form = await self._own_form(request)
-        await self._who_at(request, Stage.CHECK)
+        await self._participant_at(request, Stage.CHECK)
         before = form.number("tries", 0, TRIES)
         if before is None or not await self._write(request, participants.count_try, before=before):
             return self._to_own(request, "/check")  # sent twice, or from another tab: this try was taken already
@@ -90,18 +90,18 @@ class OnboardingPages(ParticipantPages):
             return self._to_own(request, "")
         if not wrong or tries >= TRIES:
             return await self._move_on(request, Stage.CHECK)
-        problem = self._in(request).translate(_NOT_RIGHT)
-        page = self._in(request).check(self._own(request), tries=tries, problem=problem, wrong=wrong, given=given)
+        problem = self._pages(request).translate(_NOT_RIGHT)
+        page = self._pages(request).check(self._own(request), tries=tries, problem=problem, wrong=wrong, given=given)
         return HTMLResponse(page, 422)
 
     async def practice(self, request: Request) -> Response:
-        await self._who_at(request, Stage.PRACTICE)
-        return HTMLResponse(self._in(request).practice(self._own(request)))
+        await self._participant_at(request, Stage.PRACTICE)
+        return HTMLResponse(self._pages(request).practice(self._own(request)))
 
     async def leave_practice(self, request: Request) -> Response:
         form = await self._own_form(request)
         if form.answer(self._settings.allowed_answers) is None:
-            page = self._in(request).practice(self._own(request), problem=self._in(request).translate(CHOOSE))
+            page = self._pages(request).practice(self._own(request), problem=self._pages(request).translate(CHOOSE))
             return HTMLResponse(page, 422)
         return await self._move_on(request, Stage.PRACTICE)
 

@@ -70,17 +70,17 @@ class PairPages(ParticipantPages):
     # Those who may not, or no longer, take part
 
     async def withdrawn(self, request: Request) -> Response:
-        return HTMLResponse(self._in(request).withdrawn())
+        return HTMLResponse(self._pages(request).withdrawn())
 
     async def screened_out(self, request: Request) -> Response:
-        who = await self._who_at(request, Stage.SCREENED_OUT)
+        who = await self._participant_at(request, Stage.SCREENED_OUT)
         back = f"{self._own(request).path}/back" if self._settings.recruitment.screened_out_url else None
-        page = self._in(request).screened_out(self._own(request), back=views.WayBack.to(who.came_by, back))
+        page = self._pages(request).screened_out(self._own(request), back=views.WayBack.to(who.came_by, back))
         return HTMLResponse(page)
 
     async def back(self, request: Request) -> Response:
         """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
-        who, recruitment = await self._who(request), self._settings.recruitment
+        who, recruitment = await self._participant(request), self._settings.recruitment
         ways: dict[str, str] = {
             Stage.FINISHED: recruitment.completion_url,
             Stage.SCREENED_OUT: recruitment.screened_out_url,
@@ -94,7 +94,7 @@ class PairPages(ParticipantPages):
     async def resume(self, request: Request) -> Response:
         """To where they were; or, by a personal link that nobody has used, to where everyone begins."""
         try:
-            who = await self._who(request)
+            who = await self._participant(request)
         except Unknown:
             return await self._invited(request)
         if who.stage in _ENDS:
@@ -143,7 +143,7 @@ class PairPages(ParticipantPages):
             nonce=self._keys.new(),
             stamp=self._keys.time(shown.key),
         )
-        page = self._in(request).pair(self._own(request), view, saved=saved, problem=problem, again=again)
+        page = self._pages(request).pair(self._own(request), view, saved=saved, problem=problem, again=again)
         return HTMLResponse(page, 422 if problem else 200)
 
     async def answer(self, request: Request) -> Response:
@@ -153,7 +153,7 @@ class PairPages(ParticipantPages):
         confidence = form.number("confidence", 1, 5) if self._settings.ask_confidence else None
         if answer is None:
             return await self._pair(
-                request, problem=self._in(request).translate(CHOOSE), why=why, confidence=confidence
+                request, problem=self._pages(request).translate(CHOOSE), why=why, confidence=confidence
             )
         key = form.text("key", 32)
         new = answers.NewAnswer(
@@ -173,7 +173,7 @@ class PairPages(ParticipantPages):
             return self._changed_too_often(request)
         except Full:
             return await self._no_place(request)
-        if self._settings.second_look and (await self._who(request)).stage == Stage.SECOND_LOOK:
+        if self._settings.second_look and (await self._participant(request)).stage == Stage.SECOND_LOOK:
             return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
         return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
@@ -183,11 +183,11 @@ class PairPages(ParticipantPages):
         return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
 
     async def _no_place(self, request: Request) -> Response:
-        who = await self._who(request)
+        who = await self._participant(request)
         address = self._settings.recruitment.screened_out_url
         back = filled(address, panel_id=who.panel_id, session=who.panel_session, code="") if address else None
         way_back = views.WayBack.to(who.came_by, back)
-        page = self._in(request).screened_out(
+        page = self._pages(request).screened_out(
             self._own(request), full=True, back=way_back, way_here=self._own(request).path
         )
         return HTMLResponse(page, 409 if request.method == "POST" else 200)
@@ -198,9 +198,9 @@ class PairPages(ParticipantPages):
         return self._message(request, 409, heading, text, back=self._own(request).path)
 
     async def review(self, request: Request) -> Response:
-        await self._who_at(request, Stage.PAIRS)
+        await self._participant_at(request, Stage.PAIRS)
         own_answers, saved = await self._own_answers(request), "saved" in request.query_params
-        return HTMLResponse(self._in(request).review(self._own(request), own_answers, saved=saved))
+        return HTMLResponse(self._pages(request).review(self._own(request), own_answers, saved=saved))
 
     async def _own_answers(self, request: Request) -> dict[int, Answer | None]:
         """The current ones to the pairs that are laid out, by position."""
@@ -210,26 +210,26 @@ class PairPages(ParticipantPages):
     # The end
 
     async def closing(self, request: Request) -> Response:
-        who = await self._who_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
+        who = await self._participant_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
         own_answers = await self._own_answers(request)
         if any(own_answers.get(place) is None for place in range(1, self._settings.pairs + 1)):
-            problem = self._in(request).translate(marked("Some pairs are still open. Answer them first"))
-            return HTMLResponse(self._in(request).review(self._own(request), own_answers, problem=problem), 422)
+            problem = self._pages(request).translate(marked("Some pairs are still open. Answer them first"))
+            return HTMLResponse(self._pages(request).review(self._own(request), own_answers, problem=problem), 422)
         await self._second_look.comes_first(request, who)
         again = who.stage == Stage.SECOND_LOOK
-        return HTMLResponse(self._in(request).closing(self._own(request), again=again))
+        return HTMLResponse(self._pages(request).closing(self._own(request), again=again))
 
     async def finish(self, request: Request) -> Response:
         form = await self._own_form(request)
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
-        await self._second_look.comes_first(request, await self._who(request))
+        await self._second_look.comes_first(request, await self._participant(request))
         await self._write(request, participants.finish, at=datetime.now(UTC), places=self._settings.pairs, **texts)
         response = self._to_own(request, "/thanks")
         self._forget_device(response)  # whoever uses it next is not offered to go on
         return response
 
     async def thanks(self, request: Request) -> Response:
-        who = await self._who_at(request, Stage.FINISHED)
+        who = await self._participant_at(request, Stage.FINISHED)
         answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
         receipt = views.Receipt(code, answered, finished_at)
@@ -237,7 +237,7 @@ class PairPages(ParticipantPages):
         back = f"{self._own(request).path}/back" if recruitment.completion_url else None
         way_back = views.WayBack.to(who.came_by, back, recruitment.completion_code or code)
         result = announced(await self._store.read(standing), self._folder.path)
-        return HTMLResponse(self._in(request).thanks(self._own(request), receipt, way_back, result))
+        return HTMLResponse(self._pages(request).thanks(self._own(request), receipt, way_back, result))
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
@@ -249,12 +249,12 @@ class PairPages(ParticipantPages):
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
 
     async def withdrawal(self, request: Request) -> Response:
-        await self._who(request)
-        return HTMLResponse(self._in(request).withdraw(self._own(request)))
+        await self._participant(request)
+        return HTMLResponse(self._pages(request).withdraw(self._own(request)))
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)
-        who = await self._who(request)
+        who = await self._participant(request)
         mark = self._keys.mark(who.came_by, who.panel_id) if who.came_by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         if await self._store.write(forget):  # whether the study is open or not

@@ -37,7 +37,7 @@ class PanelDoor:
     def __init__(self, recruitment: Recruitment, keys: Keys) -> None:
         self._panel, self._studies, self._keys = recruitment.panel, recruitment.panel_studies, keys
         self._panel_keys = PanelKeys.read(recruitment.panel_keys) if recruitment.panel_keys else None
-        self._told = False
+        self._warned = False
 
     def visitor(self, query: Mapping[str, str]) -> Visitor | None:
         """Whoever the panel sent, by the address; None if it says nothing of one. Raises Incomplete or NotSigned."""
@@ -59,8 +59,8 @@ class PanelDoor:
         try:
             return panel_keys.claims(token, self._studies, datetime.now(UTC).timestamp())
         except NotSigned:
-            if not self._told:  # once: anyone can make up tokens, and fill a log
-                self._told = True
+            if not self._warned:  # once: anyone can make up tokens, and fill a log
+                self._warned = True
                 _log.warning("A link from the panel is not signed by panel_keys; if real people see that, renew them")
             raise
 

@@ -34,7 +34,7 @@ class OwnResultPages(ParticipantPages):
 
     async def result(self, request: Request) -> Response:
         """Those who still answer are led back to where they are: what others said is no help for that."""
-        who, stands = await self._who(request), await self._store.read(standing)
+        who, stands = await self._participant(request), await self._store.read(standing)
         if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != "closed"):
             raise NotYet
         chosen, language = stands.chosen_job_id, language_of(request.scope)
@@ -48,7 +48,7 @@ class OwnResultPages(ParticipantPages):
         result = await self._store.read(read)
         if result is None:
             raise NotYet
-        return HTMLResponse(self._in(request).result(self._own(request), result))
+        return HTMLResponse(self._pages(request).result(self._own(request), result))
 
 
 def announced(stands: Standing, study: Path) -> str:

@@ -52,7 +52,7 @@ class SecondLookPages(ParticipantPages):
     async def begin(self, request: Request) -> Response:
         """From the list of answers: to the second look, or on to the last questions if there is nothing to show."""
         await self._own_form(request)
-        who = await self._who(request)
+        who = await self._participant(request)
         if who.stage == Stage.PAIRS:
             pairs = await self._read(request, answers.appearances_of)
             if any(pair.answer is None for pair in pairs) or not await self._read(request, self.thoughts):
@@ -61,7 +61,7 @@ class SecondLookPages(ParticipantPages):
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
-        await self._who_at(request, Stage.SECOND_LOOK)
+        await self._participant_at(request, Stage.SECOND_LOOK)
         both = await self._read(request, answers.first_and_current)
         thoughts = self._thoughts(both)
         if not thoughts:  # the operator has switched it off in the meantime
@@ -69,7 +69,7 @@ class SecondLookPages(ParticipantPages):
         answered = {current.position: (first.answer, current.answer) for first, current in both}
         groups = [_group(thought, answered, self._edition(request).cards) for thought in thoughts]
         query = request.query_params
-        page = self._in(request).second_look(
+        page = self._pages(request).second_look(
             self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
         )
         return HTMLResponse(page)

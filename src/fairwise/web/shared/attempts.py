@@ -66,8 +66,8 @@ def consent_limits(address: str, most: int, *, in_room: bool = False) -> tuple[L
 
     Addresses that are not public are not counted: behind a proxy that tells no other, everyone would have one.
     """
-    known = _parsed(address)
-    if not most or known is None or not known.is_global:
+    parsed = _parsed(address)
+    if not most or parsed is None or not parsed.is_global:
         return ()
     return (Limit("consent in a room from" if in_room else "consent from", network(address), most),)
 
@@ -78,19 +78,19 @@ def network(address: str) -> str:
     >>> network("2001:db8:1:2:3:4:5:6"), network("203.0.113.9"), network("::ffff:203.0.113.9")
     ('2001:db8:1:2::/64', '203.0.113.9', '203.0.113.9')
     """
-    known = _parsed(address)
-    if known is None:
+    parsed = _parsed(address)
+    if parsed is None:
         return address
-    return f"{IPv6Address(int(known) >> 64 << 64)}/64" if isinstance(known, IPv6Address) else str(known)
+    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64" if isinstance(parsed, IPv6Address) else str(parsed)
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     """None for a socket in a file, or nothing at all."""
     try:
-        known: IPv4Address | IPv6Address = ip_address(address)
+        parsed: IPv4Address | IPv6Address = ip_address(address)
     except ValueError:
         return None
-    return (known.ipv4_mapped or known) if isinstance(known, IPv6Address) else known
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
 
 
 class Attempts:

@@ -74,13 +74,13 @@ class Host:
             if files == self._files or not self.has_study:
                 return False
             try:
-                found = StudyFolder.open(self.path)
-                self.store.claim(found.fingerprint)
+                study = StudyFolder.open(self.path)
+                self.store.claim(study.fingerprint)
             except (InputError, OSError) as error:
                 _log.error("The study was changed and cannot be served like that: %s", error)
                 self._files = files
                 return False
-            self.study, self._files = found, files
+            self.study, self._files = study, files
             return True
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ def _secret(file: Path) -> bytes:
 
 def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
     """Which of its files there are, how large they are and when they were last changed."""
-    found = []
+    states = []
     for file in path.iterdir():
         if not any(file.name.startswith(f"{stem}.") and file.suffix == kind for stem, kind in _READ):
             continue  # whatever else lies there, such as what editors leave beside a file they have open
@@ -112,5 +112,5 @@ def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
             stat = file.stat()
         except OSError:  # it went away while we looked, or it leads nowhere
             continue
-        found.append((file.name, stat.st_size, stat.st_mtime_ns))
-    return tuple(sorted(found))
+        states.append((file.name, stat.st_size, stat.st_mtime_ns))
+    return tuple(sorted(states))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairwise.store.recruitment import Room
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
-    from fairwise.web.shared.views import NotMe, OwnPages, Receipt, Result, SecondLookGroup, WayBack
+    from fairwise.web.shared.views import OwnPages, Receipt, Result, Resume, SecondLookGroup, WayBack
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400
@@ -35,7 +35,7 @@ class Pages:
 
     ``settings`` say their words in this language; ``offered`` are all languages, if there are several. ``consent_html``
     and ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``own.path``,
-    ``resume``, ``back``) comes with the prefix before it.
+    ``back``) comes with the prefix before it.
     """
 
     def __init__(
@@ -84,23 +84,17 @@ class Pages:
         *,
         start_key: str,
         csrf: str,
-        resume: str | None,
-        not_me: NotMe | None = None,
+        resume: Resume | None,
         contests: bool = False,
         problem: str | None = None,
         way_here: str = "",
     ) -> str:
-        """What the study asks for; ``resume`` is where someone left off, if they did.
-
-        With ``not_me`` that is known by the device, which may be another's; ``contests`` of someone whose id was used
-        by another.
-        """
+        """What the study asks for; ``contests`` of someone whose id was used by another."""
         return self._render(
             "consent",
             start_key=start_key,
             csrf=csrf,
             resume=resume,
-            not_me=not_me,
             contests=contests,
             problem=problem,
             way_here=way_here,
@@ -110,17 +104,16 @@ class Pages:
         self,
         *,
         code_csrf: str,
-        resume: str | None = None,
-        not_me: NotMe | None = None,
+        resume: Resume | None = None,
         problem: str | None = None,
         typed: str = "",
     ) -> str:
         """For those who need a personal link or a room's code; ``typed`` is a code that was not right."""
-        return self._render("closed_door", csrf=code_csrf, resume=resume, not_me=not_me, problem=problem, typed=typed)
+        return self._render("closed_door", csrf=code_csrf, resume=resume, problem=problem, typed=typed)
 
-    def whose_device(self, *, resume: str, not_me: NotMe | None, way_here: str) -> str:
+    def whose_device(self, *, resume: Resume, way_here: str) -> str:
         """In a room, before anything else: whether it was they who began on this device."""
-        return self._render("whose_device", resume=resume, not_me=not_me, way_here=way_here)
+        return self._render("whose_device", resume=resume, way_here=way_here)
 
     def id_taken(self, *, start_key: str, csrf: str | None, panel: str, left: bool, way_here: str) -> str:
         """Someone began under their id of a panel, or ``left``; with ``csrf`` they may say that it was not them."""
@@ -259,9 +252,8 @@ class Pages:
         *,
         closed: bool,
         here: str,
-        resume: str | None,
+        resume: Resume | None,
         sent: Mapping[str, str] | None,
-        not_me: NotMe | None = None,
         result: bool = False,
         way_here: str = "",
     ) -> str:
@@ -272,7 +264,6 @@ class Pages:
             closed=closed,
             here=here,
             resume=resume,
-            not_me=not_me,
             sent=sent,
             result=result,
             way_here=way_here,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}
 
 
-class Number(Convertor[int]):
+class NumberConvertor(Convertor[int]):
     """``{number:number}`` in a path: digits as we write them. Whatever else stands there is an address of nothing."""
 
     regex = r"(?:0|[1-9][0-9]{0,8})(?!\n)"  # Starlette's own end of an address lets the end of a line pass
@@ -39,7 +39,7 @@ class Number(Convertor[int]):
         return str(value)
 
 
-register_url_convertor("number", Number())
+register_url_convertor("number", NumberConvertor())
 
 
 class Application(Starlette):
@@ -66,17 +66,17 @@ def application(
     ``statuses`` says with which status a problem is refused, ``handlers`` answer what needs more than a message,
     ``outside`` are middlewares before the guard, ``scripts_may_ask`` and ``larger`` are options of :class:`Guard`.
     """
-    known = {**statuses, **_STATUS}
+    refusals = {**statuses, **_STATUS}
 
     async def refused(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return message(request.scope, error.status_code)
-        return message(request.scope, next(status for kind, status in known.items() if isinstance(error, kind)))
+        return message(request.scope, next(status for kind, status in refusals.items() if isinstance(error, kind)))
 
     app = Application(
         routes=list(routes),
         middleware=[*outside, Middleware(Guard, refuse=message, scripts_may_ask=scripts_may_ask, larger=larger)],
-        exception_handlers={**dict.fromkeys((HTTPException, *known), refused), **(handlers or {})},
+        exception_handlers={**dict.fromkeys((HTTPException, *refusals), refused), **(handlers or {})},
     )
     app.router.redirect_slashes = False  # it knows of no prefix, and would lead out of the study
     return app

@@ -32,13 +32,20 @@ class TooSlow(Exception):  # noqa: N818 - a refusal, not an error
     """A request whose body comes too slowly."""
 
 
-def impatient(receive: Receive) -> Receive:
-    """What is received of a body, as long as it comes fast enough; what comes after it may take its time."""
-    loop = asyncio.get_running_loop()
-    deadline, whole = loop.time() + BODY_SECONDS, False
+class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
+    """A request with more than we read."""
 
-    async def receive_in_time() -> Message:
-        nonlocal deadline, whole
+
+def bounded(receive: Receive, most: int) -> Receive:
+    """What is received of a body, as long as it comes fast enough and is not too large, whatever length it says.
+
+    What comes after it may take its time.
+    """
+    loop = asyncio.get_running_loop()
+    deadline, received, whole = loop.time() + BODY_SECONDS, 0, False
+
+    async def receive_bounded() -> Message:
+        nonlocal deadline, received, whole
         if whole:
             return await receive()
         try:
@@ -46,11 +53,15 @@ def impatient(receive: Receive) -> Receive:
                 message = await receive()
         except TimeoutError:
             raise TooSlow from None
-        deadline += len(message.get("body", b"")) / LEAST_RATE
+        size = len(message.get("body", b""))
+        deadline += size / LEAST_RATE
+        received += size
+        if received > most:
+            raise TooLarge
         whole = not message.get("more_body", False)
         return message
 
-    return receive_in_time
+    return receive_bounded
 
 
 # Cookies as they arrive.
@@ -111,10 +122,6 @@ def plain_page(heading: str, text: str, status: int) -> HTMLResponse:
     return HTMLResponse(html, status, {**HEADERS, "content-security-policy": _PLAIN_POLICY})
 
 
-class TooLarge(Exception):  # noqa: N818 - a refusal, not an error
-    """A request with more than we read."""
-
-
 class Guard:
     """Refuse requests that are too large or come from elsewhere; add the headers to every reply, also to a failure."""
 
@@ -148,7 +155,7 @@ class Guard:
             await self._refuse(scope, refused)(scope, receive, reply.send)
             return
         try:
-            await self._app(scope, _limited(impatient(receive), most), reply.send)
+            await self._app(scope, bounded(receive, most), reply.send)
         except ClientDisconnect:
             return  # nobody is there to be answered, and nothing went wrong here
         except Exception as error:
@@ -185,21 +192,6 @@ def _refused(method: str, headers: Headers, most: int) -> int | None:
     # A digit of another script is no number here, and one of thousands of digits not worth reading.
     known = length.isascii() and length.isdigit() and len(length) < 16
     return None if known and int(length) <= most else 413
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """For requests that do not say how long they are."""
-    received = 0
-
-    async def receive_limited() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > most:
-            raise TooLarge
-        return message
-
-    return receive_limited
 
 
 def from_here(headers: Headers) -> bool:

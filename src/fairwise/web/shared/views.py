@@ -53,11 +53,15 @@ class OwnPages:
 
 
 @dataclass(frozen=True)
-class NotMe:
-    """What the form "That is not me" carries, by which a device forgets who began on it."""
+class Resume:
+    """Where someone left off.
 
-    csrf: str
-    start_key: str
+    Where only this device tells that it was they, with what the form "That is not me" carries, by which it forgets.
+    """
+
+    path: str
+    csrf: str = ""
+    start_key: str = ""
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ class AgreementClock:
         try:
             at = datetime.now(UTC)
             with self._engine.connect() as connection:
-                said = judgments(connection)
-            self.last = AgreementSoFar(krippendorff_alpha(said), at)
+                answers = judgments(connection)
+            self.last = AgreementSoFar(krippendorff_alpha(answers), at)
         except DBAPIError as error:  # it is tried again with the next answers
             _log.warning("Agreement could not be computed: %s", error.orig)
         finally:
@@ -154,8 +154,8 @@ class Picture:
     @property
     def flagged(self) -> dict[str, int]:
         """How many have each flag."""
-        found = Counter(flag.kind for person in self.people if not person.excluded for flag in person.flags)
-        return {kind: found[kind] for kind in NAMES}
+        counts = Counter(flag.kind for person in self.people if not person.excluded for flag in person.flags)
+        return {kind: counts[kind] for kind in NAMES}
 
 
 _NO_NUMBERS = np.empty(0)

@@ -14,10 +14,8 @@ import pandas as pd
 import pytest
 import uvicorn
 
-from fairwise.bots.browser import checked_address
-from fairwise.bots.page import Page
-from fairwise.bots.panel import Played, play
-from fairwise.bots.participant import SIMULATED, BotParticipant
+from fairwise.bots.browser import Page, checked_address
+from fairwise.bots.participant import SIMULATED, BotParticipant, BotRun, play
 from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
@@ -88,7 +86,7 @@ def serve() -> Iterator[Callable[..., str]]:
         thread.join(20)
 
 
-def played(study: StudyFolder, url: str, count: int = 4, *, noise: bool = False, **how: Any) -> Played:
+def played(study: StudyFolder, url: str, count: int = 4, *, noise: bool = False, **how: Any) -> BotRun:
     return asyncio.run(play(study, checked_address(url), panel(study, count, noise=noise), **how))
 
 
@@ -163,7 +161,7 @@ def test_humans_take_their_time(tmp_path: Path, serve: Callable[..., str], monke
 
     url = serve(study, tmp_path / "s.sqlite")
     # Theirs alone: the server and workers in this process go on sleeping as they did.
-    monkeypatch.setattr("fairwise.bots.participant.asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr("fairwise.bots.participant.asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": sleep})))
     played(study, url, count=2, thinking=True)
     assert len(slept) >= 2 * (3 + 4)
     assert 1 < float(np.median(slept)) < 10

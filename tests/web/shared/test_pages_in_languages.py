@@ -20,7 +20,6 @@ from fairwise.study.settings import StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
-    NotMe,
     NumberedAnswer,
     OwnPages,
     Pair,
@@ -28,6 +27,7 @@ from fairwise.web.shared.views import (
     PanelResult,
     Receipt,
     Result,
+    Resume,
     SecondLookGroup,
     SecondLookPair,
     WayBack,
@@ -111,8 +111,8 @@ def all_pages(pages: Pages) -> dict[str, str]:
     middle, last = (Pair(number, 2, number - 1, one, other, Answer.SAME, "12", 3) for number in (1, 2))
     open_pairs = {1: Answer.SAME} | dict.fromkeys(range(2, 20))
     return {
-        "consent": pages.consent(start_key="", csrf="", resume="/p/token", not_me=NotMe("", ""), problem="14"),
-        "whose_device": pages.whose_device(resume="/p/token", not_me=NotMe("", ""), way_here=""),
+        "consent": pages.consent(start_key="", csrf="", resume=Resume("/p/token", "33", ""), problem="14"),
+        "whose_device": pages.whose_device(resume=Resume("/p/token", "33", ""), way_here=""),
         "id_taken": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=False, way_here=""),
         "id left": pages.id_taken(start_key="", csrf=None, panel="Prolific", left=True, way_here=""),
         "id of someone who left": pages.id_taken(start_key="", csrf="x", panel="Prolific", left=True, way_here=""),
@@ -120,7 +120,7 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "no place": pages.screened_out(me, full=True),
         "declined": pages.declined(),
         "withdrawn": pages.withdrawn(),
-        "closed_door": pages.closed_door(code_csrf="", resume="/p/token", problem="14", typed="18"),
+        "closed_door": pages.closed_door(code_csrf="", resume=Resume("/p/token"), problem="14", typed="18"),
         "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
         "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
         "relation": pages.relation(me, problem="14"),
@@ -143,7 +143,7 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "result": pages.result(me, result_of(one, other)),
         "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
         "withdraw": pages.withdraw(me),
-        "not_open": pages.not_open(None, closed=False, here="/", resume="/p/token", not_me=NotMe("", ""), sent=None),
+        "not_open": pages.not_open(None, closed=False, here="/", resume=Resume("/p/token", "33", ""), sent=None),
         "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),
         "closed": pages.not_open(me, closed=True, here="/", resume=None, sent={"why": "32"}),
         "closed to others": pages.not_open(None, closed=True, here="/", resume=None, sent=None),

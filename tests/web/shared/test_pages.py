@@ -13,7 +13,7 @@ from fairwise.study.cards import Card
 from fairwise.study.practice import check_questions, practice_pair
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.views import OwnPages, Pair, Receipt
+from fairwise.web.shared.views import OwnPages, Pair, Receipt, Resume
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_consent_offers_to_go_on_only_on_a_device_that_began() -> None:
     pages = Pages(settings(), "", "", "/s")
     fresh = pages.consent(start_key="the-start", csrf="the-csrf", resume=None)
     assert "Go on where you stopped" not in fresh
-    assert 'href="/s/p/token"' in pages.consent(start_key="", csrf="", resume="/s/p/token")
+    assert 'href="/s/p/token"' in pages.consent(start_key="", csrf="", resume=Resume("/s/p/token"))
     parsed = Parsed(fresh)
     assert parsed.all("form")[0]["action"] == "/s/consent"
     assert [had["value"] for had in parsed.all("button", name="decision")] == ["agree", "decline"]

@@ -19,8 +19,6 @@ from fairwise.store import identity
 from fairwise.study.folder import SECRET, SECRET_BYTES
 from fairwise.web.app import Site
 from fairwise.web.shared.host import Host
-from fairwise.web.shared.monitoring import TOKEN
-from fairwise.web.shared.security import HEADERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,51 +70,6 @@ def test_a_folder_that_cannot_be_looked_at_is_served_on_and_said_once(
         monkeypatch.setattr(Host, "refresh", fails)
         assert [client.get(path).status_code for path in ("/", "/", "/admin/login")] == [200] * 3
     assert [str(error) in record.getMessage() for record in caplog.records] == [True]
-
-
-FAILING = {
-    "before any page": ("/", "fairwise.web.app.Site._keep_up"),
-    "a page for participants": ("/", "fairwise.web.shared.pages.Pages.consent"),
-    "every page for participants": ("/", "fairwise.web.shared.pages.Pages._render"),
-    "the choice of a language": ("/", "fairwise.web.shared.language_choice.LanguageChoice._kept_or_preferred"),
-    "a page of the console": ("/admin/login", "fairwise.web.console.base.ConsolePages._page"),
-    "every page of the console": ("/admin/login", "fairwise.web.console.base.Rendering.page"),
-}
-
-
-@pytest.mark.parametrize(("path", "broken"), FAILING.values(), ids=FAILING)
-def test_whatever_fails_the_page_is_one_of_ours(
-    study: StudyFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str, broken: str
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise RuntimeError("a secret")
-
-    with TestClient(Site(study.path, study.path / "study.sqlite")) as client, caplog.at_level(logging.ERROR):
-        monkeypatch.setattr(broken, fails)
-        page = client.get(path)
-    assert page.status_code == 500
-    assert "Something went wrong" in page.text
-    assert "a secret" not in page.text
-    own_headers = {name: value for name, value in HEADERS.items() if name != "content-security-policy"}
-    assert {name: page.headers.get(name) for name in own_headers} == own_headers
-    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src ")
-    (record,) = caplog.records
-    assert "a secret" in caplog.text
-    assert record.exc_info
-
-
-@pytest.mark.parametrize(("given", "status"), [("", 404), ("Bearer 0123456789abcdef", 200)])
-def test_numbers_have_the_same_headers_as_pages(
-    study: StudyFolder, monkeypatch: pytest.MonkeyPatch, given: str, status: int
-) -> None:
-    monkeypatch.setenv(TOKEN, "0123456789abcdef")
-    with TestClient(Site(study.path, study.path / "study.sqlite")) as client:
-        page, numbers = client.get("/"), client.get("/metrics", headers={"authorization": given})
-    assert numbers.status_code == status
-    own = {"content-length", "content-type", "vary", "set-cookie", "content-language"}
-    expected = {name: value for name, value in page.headers.items() if name not in own}
-    assert "x-content-type-options" in expected
-    assert {name: numbers.headers.get(name) for name in expected} == expected
 
 
 @pytest.mark.parametrize("length", [0, SECRET_BYTES - 1])

@@ -1,0 +1,47 @@
+"""The site: whatever goes wrong, those who ask see a page of ours."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from fairwise.web.app import Site
+from fairwise.web.shared.security import HEADERS
+
+if TYPE_CHECKING:
+    from fairwise.study.folder import StudyFolder
+
+FAILING = {
+    "before any page": ("/", "fairwise.web.app.Site._keep_up"),
+    "a page for participants": ("/", "fairwise.web.shared.pages.Pages.consent"),
+    "every page for participants": ("/", "fairwise.web.shared.pages.Pages._render"),
+    "the choice of a language": ("/", "fairwise.web.shared.language_choice.LanguageChoice._kept_or_preferred"),
+    "a page of the console": ("/admin/login", "fairwise.web.console.base.ConsolePages._page"),
+    "every page of the console": ("/admin/login", "fairwise.web.console.base.Rendering.page"),
+}
+
+
+@pytest.mark.parametrize(("path", "broken"), FAILING.values(), ids=FAILING)
+def test_whatever_fails_the_page_is_one_of_ours(
+    make_study: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str, broken: str
+) -> None:
+    study: StudyFolder = make_study()
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret")
+
+    with TestClient(Site(study.path, study.path / "study.sqlite")) as client, caplog.at_level(logging.ERROR):
+        monkeypatch.setattr(broken, fails)
+        page = client.get(path)
+    assert page.status_code == 500
+    assert "Something went wrong" in page.text
+    assert "a secret" not in page.text
+    own_headers = {name: value for name, value in HEADERS.items() if name != "content-security-policy"}
+    assert {name: page.headers.get(name) for name in own_headers} == own_headers
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src ")
+    (record,) = caplog.records
+    assert "a secret" in caplog.text
+    assert record.exc_info
