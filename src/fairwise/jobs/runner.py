@@ -130,7 +130,7 @@ class Runner:
     def _workers(self, folder: JobFolder) -> AbstractContextManager[Workers]:
         if self._address is None:
             return LocalWorker(folder.unfinished, equal=self._equal)
-        from fairwise.jobs.dask_cluster import DaskCluster
+        from fairwise.jobs.dask_cluster import DaskCluster  # dask is an extra
 
         return DaskCluster(self._address)
 

@@ -82,7 +82,6 @@ def trace(
         *(data.people, data.outcome, data.judgments),
         gammas=[asked.gamma],
         sensitive_features=data.groups,
-        start=model,
         **settings,
     )
     # Another version may find other numbers, and begins anew.
@@ -92,7 +91,7 @@ def trace(
         if asked.eta is not None:
             loosest = float(curve(etas=[None], checkpoint=loosest_file)["mean_excess"].iloc[0])
         etas, own = frontier_etas(asked.eta, loosest, own_excess)
-        table = curve(etas=etas, n_not_followed=_MOST_LISTED, progress=progress, checkpoint=curve_file)
+        table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress, checkpoint=curve_file)
     itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_LISTED)
     rows = table[list(itself)].itertuples(index=False, name=None)
     points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]
