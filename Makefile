@@ -20,7 +20,7 @@ FAST := auditing constraints datasets judgments learning properties reporting si
     bots/test_participant.py archive/test_bundle.py study/test_settings.py web/participant/test_pairs.py \
     security/test_crafted_models.py
 SLOWER := auditing/test_frontier.py auditing/test_in_blocks.py learning/large/test_problem.py \
-    learning/test_lazy_imports.py learning/solvers/test_regression_game.py learning/test_scikit_learn.py
+    learning/test_lazy_imports.py learning/solvers/test_regression_kernels.py learning/test_scikit_learn.py
 test-python: $(OTHER)/.ready
 	OPENBLAS_NUM_THREADS=1 FAIRWISE_PROBLEMS=60 $(OTHER)/bin/pytest -n 3 --dist worksteal -m "not slow" \
 	    $(addprefix tests/,$(FAST)) $(addprefix --ignore=tests/,$(SLOWER))

@@ -17,7 +17,7 @@ from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import seeds
 from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fairwise.auditing import audit
 from fairwise.datasets import make_people
 from fairwise.learning.preparation import prepare
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import seeds
 from fairwise.simulation import simulate_panel
 
 _PEOPLE, _FEATURES, _JUDGES, _PAIRS = 100_000, 20, 1_000, 100

@@ -22,8 +22,7 @@ from fairwise.learning.oracles.linear import DescentOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.oracles.weighted import WeightedOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.learning.solvers.no_regret import solve_no_regret
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import seeds, solve_no_regret
 from fairwise.replication.dynamics import Recorder
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row, seconds
-from fairwise.learning.solvers.no_regret import solve_games
+from fairwise.learning.solvers.no_regret import plan_of, solve_games
 
 
 def run() -> Row:
@@ -37,5 +37,6 @@ def curve(judge: str) -> list[tuple[float, float]]:
     """Error and violation of the dynamics at each gamma."""
     problem = compas.problem_of(judge)
     oracle = compas.regression(problem)
-    solved = solve_games([problem.at(gamma) for gamma in compas.GAMMAS], oracle)
+    games = [problem.at(gamma) for gamma in compas.GAMMAS]
+    solved = solve_games(games, oracle, [plan_of(game, 1000, None, 1.0, 1.0) for game in games], None)
     return [(solution.error, float(solution.trajectory["max_violation"][-1])) for solution in solved]

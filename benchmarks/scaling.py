@@ -23,7 +23,7 @@ from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.regression_game import play_game
+from fairwise.learning.solvers.no_regret import play_game
 from fairwise.learning.solvers.regret_bound import promise
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing.provenance import COLUMN, Provenance, refuse_other_origin
-from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.learning.settings import parity
 
 TRIED = 20
 _SETTINGS: dict[str, list[Any]] = {

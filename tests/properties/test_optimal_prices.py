@@ -208,10 +208,8 @@ def reported_multipliers(case: Case, of: Programme) -> NDArray[Any]:
 
     A table of prices does not tell which way a price on "same" points, so it is looked up where the solver keeps it.
     """
-    training = case.model._training
-    assert training is not None
-    problem, pairs = training.prepared.problem, training.prepared.pairs
-    rows = training.solution.multipliers.rows
+    prepared, solution = case.model._after_fit()
+    problem, pairs, rows = prepared.problem, prepared.pairs, solution.multipliers.rows
     kept = {
         (int(pairs.people[pairs.reference[source]]), int(pairs.people[pairs.owed[source]])): float(rows[k])
         for k, source in enumerate(problem.source)

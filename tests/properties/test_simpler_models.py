@@ -180,7 +180,7 @@ def check_derandomised(case: Case, mean_violation: float | None) -> None:
     assert not (threshold and len(single.weights_) == 1)
 
     # No classifier found, threshold or constant would have been better.
-    solution = model._after_fit().solution
+    solution = model._after_fit()[1]
     rows = model._rows(case.people)
     found = model.classifiers_ if solution.pool is None else solution.pool
     mixed = case.probability(model)

@@ -18,7 +18,7 @@ from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.model.mixture import Measurement, Mixture
 from fairwise.learning.preparation import prepare
 from fairwise.learning.solvers.dispatch import solve_curve
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

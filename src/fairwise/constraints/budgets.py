@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting
 
 
+Limits = Mapping[Any, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Budget:
     """``shares @ slack[rows] <= limit``; with ``limit == 0`` no slack is allowed on these rows."""
@@ -33,7 +36,7 @@ def panel_budget(rows: PairRows, eta: float, weighting: Weighting) -> Budget:
     return Budget("panel", counted, shares[counted], eta)
 
 
-def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[Budget]:
+def judge_budgets(rows: PairRows, limits: float | Limits) -> list[Budget]:
     """One budget per judge: excess over their own pairs in force, divided by twice the pairs shown to them.
 
     ``limits`` is one number for all, or a number for each judge named (the others then have no budget).
@@ -42,8 +45,8 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
     n_shown = pd.Series(rows.answer_pair).groupby(codes).nunique()
     own_rows = pd.Series(rows.entry_row).groupby(codes[rows.entry_answer]).unique()
     # Judges are matched as they are written, like ids: 1 and "1" are one judge.
-    given = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
-    limit_of = {str(judge): float(limit) for judge, limit in given.items()}
+    limit_by_judge = limits if isinstance(limits, Mapping) else dict.fromkeys(judges, limits)
+    limit_of = {str(judge): float(limit) for judge, limit in limit_by_judge.items()}
     unknown = set(limit_of) - {str(judge) for judge in judges}
     if unknown:
         raise InputError(f"judge_budgets names {min(unknown)!r}, who gave no answer that counts")
@@ -57,7 +60,7 @@ def judge_budgets(rows: PairRows, limits: float | Mapping[Any, float]) -> list[B
 
 
 def attribute_budgets(
-    rows: PairRows, attributes: pd.DataFrame, limits: Mapping[Any, Mapping[Any, float]], weighting: Weighting
+    rows: PairRows, attributes: pd.DataFrame, limits: Mapping[Any, Limits], weighting: Weighting
 ) -> list[Budget]:
     """One budget per attribute and value named, such as ``{"relation": {"affected": 0.0}}``.
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from fairlearn.reductions import UtilityParity
 
     from fairwise.constraints.pairs import FloatArray, IntArray
 
@@ -35,10 +37,10 @@ class GroupRows:
     @classmethod
     def from_moments(
         cls,
-        moments: Sequence[Any],
+        moments: Sequence[UtilityParity],
         table: pd.DataFrame,
         labels: IntArray,
-        sensitive_features: Any,
+        sensitive_features: ArrayLike | None,
         weights: FloatArray | None = None,
         *,
         point: IntArray | None = None,
@@ -80,7 +82,7 @@ class GroupRows:
                 rows.append(upper * slopes[0] - lower * slopes[1])
                 constant = upper * (more @ at_zero) - lower * (less @ at_zero)
                 limits.append(float(bound[sign, of_event, of_group] - constant))
-                names.append(_name(moment, (sign, of_event, of_group)))
+                names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
         return cls(names, np.array(rows), np.array(limits))
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +90,9 @@ class GroupRows:
         return np.minimum(self.matrix, 0.0).sum(axis=1), np.maximum(self.matrix, 0.0).sum(axis=1)
 
 
-def _load(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_features: Any) -> Any:
+def _load(
+    moment: UtilityParity, table: pd.DataFrame, outcome: pd.Series, sensitive_features: pd.Series
+) -> UtilityParity:
     loaded = copy.deepcopy(moment)
     with warnings.catch_warnings():  # fairlearn's own, about pandas' next version; nothing a user could do
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -96,15 +100,11 @@ def _load(moment: Any, table: pd.DataFrame, outcome: pd.Series[Any], sensitive_f
     return loaded
 
 
-def _name(moment: Any, key: Sequence[Any]) -> str:
-    return f"{type(moment).__name__} {' '.join(str(part) for part in key)}"
-
-
-def parity_moments(moments: Any) -> list[Any]:
+def parity_moments(moments: object) -> list[UtilityParity]:
     """A list of fairlearn's parity moments; anything else is refused with what is allowed."""
     if moments is None:
         return []
-    from fairlearn.reductions import UtilityParity
+    from fairlearn.reductions import UtilityParity  # slow to load, and few ask for it
 
     listed = list(moments) if isinstance(moments, list | tuple) else [moments]
     for moment in listed:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairwise.constraints.violations import violation
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fairwise.judgments.table import Judgments
 
-    FloatArray = NDArray[np.float64]
-    IntArray = NDArray[np.intp]
-
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 Weighting = Literal["answers", "panel"]
 
 

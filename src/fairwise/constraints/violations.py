@@ -11,20 +11,18 @@ treated at least as well as the first::
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     Numbers = TypeVar("Numbers", float, NDArray[np.float64], pd.Series[float])
 
 # A learner keeps its rules to about this precision; a judgment broken by less counts as followed.
@@ -52,7 +50,9 @@ def is_followed(violation: float | NDArray[np.float64], gamma: float) -> Any:
     return violation <= gamma + PRECISION
 
 
-def status_of(answer: NDArray[Any], violation: NDArray[np.float64], gamma: float) -> pd.Categorical[str]:
+def status_of(
+    answer: NDArray[np.object_] | NDArray[np.str_], violation: NDArray[np.float64], gamma: float
+) -> pd.Categorical[str]:
     """One of `STATUS` for each answer."""
     asks = np.asarray(answer != Answer.NO_CONSTRAINT, dtype=bool)
     codes = np.where(asks, np.where(is_followed(violation, gamma), 0, 1), 2)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from fairlearn.reductions import ErrorRate
 from fairlearn.reductions._moments.moment import ClassificationMoment
+from numpy.typing import ArrayLike
 
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, JudgmentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.judgments import Judgments
 
 
 class _Errors(ErrorRate):
     """fairlearn's error rate, which asks for groups that judgments do not need."""
 
-    def load_data(self, X: Any, y: Any, *, sensitive_features: Any = None) -> None:
+    def load_data(self, X: pd.DataFrame, y: pd.Series, *, sensitive_features: ArrayLike | None = None) -> None:
         groups = np.zeros(len(y)) if sensitive_features is None else sensitive_features
         super().load_data(X, y, sensitive_features=groups)
 
@@ -65,7 +65,7 @@ class PairwiseJudgments(ClassificationMoment):
         self._sign = -1.0 if favorable_label == 0 else 1.0
         self._limit = float(gamma)
 
-    def load_data(self, X: Any, y: Any, *, sensitive_features: Any = None) -> None:  # noqa: ARG002
+    def load_data(self, X: object, y: ArrayLike, *, sensitive_features: object = None) -> None:  # noqa: ARG002
         """Find the judged people among the rows of ``X``."""
         if not isinstance(X, pd.DataFrame):
             raise JudgmentsError("PairwiseJudgments needs X as a DataFrame indexed by the people's ids.")
@@ -103,7 +103,7 @@ class PairwiseJudgments(ClassificationMoment):
         """Errors."""
         return _Errors()
 
-    def gamma(self, predictor: Callable[[Any], Any]) -> pd.Series[float]:
+    def gamma(self, predictor: Callable[[pd.DataFrame], ArrayLike]) -> pd.Series[float]:
         """``s (h_i - h_j)`` of every pair."""
         labels = np.asarray(predictor(self.X), dtype=float).ravel()[self._place]
         return pd.Series(self._sign * self._pairs.differences(labels), index=self._index)

@@ -20,10 +20,10 @@ from fairwise import __version__
 from fairwise.auditing import frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
-from fairwise.constraints.parities import parity
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.settings import parity
 from fairwise.reporting import findings, write_report
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.tables.plain_json import json_text

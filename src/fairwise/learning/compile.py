@@ -18,8 +18,8 @@ def compile_kernels() -> None:
     rng = np.random.default_rng(0)
     people = rng.normal(size=(60, 3))
     outcome = (people[:, 0] + rng.normal(size=60) > 0).astype(int)
-    said = [{"judge": "warm-up", "a": i, "b": i + 30, "answer": "same"} for i in range(5)]
-    judgments = Judgments(said, people=people, by="position")
+    rows = [{"judge": "warm-up", "a": i, "b": i + 30, "answer": "same"} for i in range(5)]
+    judgments = Judgments(rows, people=people, by="position")
     for estimator in ESTIMATORS:
         for depth in (1, 2, 3) if estimator == "tree" else (2,):
             PairwiseFairClassifier(estimator, max_depth=depth).fit(people, outcome, judgments=judgments)

@@ -8,21 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from fairwise.learning.oracles.base import FloatArray, IntArray, Rows
 from fairwise.learning.problem import Points
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-
-    KeyArray = NDArray[np.uint64]
-
-
+KeyArray = NDArray[np.uint64]
 _CHUNK = 1 << 16
 
 
@@ -35,7 +29,7 @@ class Placement:
     judged: IntArray
 
 
-def merge_equal(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Placement:
+def merge_equal(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
     """Points with equal rows merged.
 
     A merged point carries the sum of its people's costs, so nothing is lost: every classifier treats equals equally.
@@ -62,7 +56,7 @@ def merge_equal(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -
     return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
 
 
-def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Placement:
+def append(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
     """Points that are the people themselves, for estimators that are to see every row as it is.
 
     A judged person takes the first equal training row, and a row of their own behind all others where there is none.
@@ -72,7 +66,7 @@ def append(rows: Any, labels: IntArray, weights: FloatArray, judged: Any) -> Pla
     new = np.flatnonzero(np.isnan(place))
     place[new] = len(labels) + np.arange(len(new))
     if isinstance(rows, pd.DataFrame):
-        everyone: Any = pd.concat([rows, judged.iloc[new]]) if len(new) else rows
+        everyone: Rows = pd.concat([rows, judged.iloc[new]]) if len(new) else rows
     else:
         everyone = np.concatenate([rows, judged[new]])
     padding = np.zeros(len(new))
@@ -94,7 +88,7 @@ def _same(rows: FloatArray, other: IntArray) -> bool:
     )
 
 
-def row_keys(rows: FloatArray | pd.DataFrame, seed: int = 0) -> KeyArray:
+def row_keys(rows: Rows, seed: int = 0) -> KeyArray:
     """64-bit keys ``(n,)`` of the rows, the same in any batch and order; equal rows have equal keys."""
     n, d = rows.shape
     keys = np.full(n, _mix(np.array([seed % 2**64], dtype=np.uint64))[0])
@@ -108,7 +102,7 @@ def uniforms(keys: KeyArray) -> FloatArray:
     return (keys >> np.uint64(11)).astype(float) * 2.0**-53
 
 
-def _column_bits(column: Any) -> KeyArray:
+def _column_bits(column: pd.Series | FloatArray) -> KeyArray:
     if isinstance(column, pd.Series):
         if not pd.api.types.is_numeric_dtype(column):
             codes, different = pd.factorize(column)  # -1 for anything missing
@@ -119,7 +113,7 @@ def _column_bits(column: Any) -> KeyArray:
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
 
 
-def _value_bits(value: Any) -> int:
+def _value_bits(value: object) -> int:
     """A number by its value and anything else by its text, whatever the type of its column."""
     if isinstance(value, Real | Decimal):
         return int(_column_bits(np.array([float(value)]))[0])

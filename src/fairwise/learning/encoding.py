@@ -7,17 +7,13 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import FloatArray
-
-    Column = pd.Series[Any]
+from fairwise.learning.oracles.base import FloatArray
 
 MAX_CATEGORIES = 1000
 LARGEST_EXACT = 2**53
@@ -72,14 +68,13 @@ class TableEncoder:
     @classmethod
     def learn(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> Self:
         """Learn categories, shifts and scales; with ``scaled=False`` numbers keep their own units."""
-        columns: list[NumberColumn | CategoryColumn] = []
-        for name in table.columns:
-            series = table[name]
+
+        def learn(name: str, series: pd.Series) -> NumberColumn | CategoryColumn:
             if is_number(series):
-                columns.append(_learn_number(str(name), numbers_of(series), weights, scaled=scaled))
-            else:
-                columns.append(_learn_categories(str(name), series))
-        return cls(tuple(columns))
+                return _learn_number(name, numbers_of(series), weights, scaled=scaled)
+            return _learn_categories(name, series)
+
+        return cls(tuple(learn(str(name), series) for name, series in table.items()))
 
     @property
     def outputs(self) -> list[str]:
@@ -123,7 +118,7 @@ class TableEncoder:
         )
 
 
-def is_number(series: Column) -> bool:
+def is_number(series: pd.Series) -> bool:
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         raise InputError(
             f"Column {series.name!r} holds dates. Turn them into numbers that mean something here (an age, a number of "
@@ -131,19 +126,16 @@ def is_number(series: Column) -> bool:
         )
     if series.dtype == object:
         kind = pd.api.types.infer_dtype(series, skipna=True)
-        if kind in _NUMBERS_AS_OBJECTS or (kind.startswith("mixed") and _all_numbers(series)):
+        if kind in _NUMBERS_AS_OBJECTS:
             return True
+        if kind.startswith("mixed") and all(isinstance(value, Real | Decimal) for value in series[series.notna()]):
+            return True  # numbers of several types
     if pd.api.types.is_complex_dtype(series):
         raise InputError(f"Column {series.name!r} holds complex numbers. Complex data not supported.")
     return pd.api.types.is_numeric_dtype(series)
 
 
-def _all_numbers(series: Column) -> bool:
-    """Whether every value is a number, be they of several types."""
-    return all(isinstance(value, Real | Decimal) for value in series[series.notna()])
-
-
-def numbers_of(series: Column) -> FloatArray:
+def numbers_of(series: pd.Series) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     try:
@@ -160,15 +152,15 @@ def numbers_of(series: Column) -> FloatArray:
     return values
 
 
-def _refuse_inexact(series: Column, values: FloatArray) -> None:
+def _refuse_inexact(series: pd.Series, values: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     if series.dtype != object and not pd.api.types.is_integer_dtype(series):
         return
     for position in np.flatnonzero(np.isfinite(values) & (np.abs(values) >= LARGEST_EXACT)).tolist():
-        given = series.iloc[position]
-        if isinstance(given, Integral) and int(given) != int(values[position]):
+        value = series.iloc[position]
+        if isinstance(value, Integral) and int(value) != int(values[position]):
             where = shown(series.index[position])
-            raise InputError(f"Column {series.name!r} is {given} for person {where}. {TOO_FINE}")
+            raise InputError(f"Column {series.name!r} is {value} for person {where}. {TOO_FINE}")
 
 
 def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled: bool) -> NumberColumn:
@@ -186,18 +178,14 @@ def _learn_number(name: str, values: FloatArray, weights: FloatArray, *, scaled:
     shift, scale = 0.0, 1.0
     if scaled:
         shift, most = float(values.min()), float(values.max())
-        _refuse_too_wide(name, shift, most)
+        if not np.isfinite(most / 2 - shift / 2) or most / 2 - shift / 2 > _LARGEST / 2:
+            raise InputError(
+                f"Column {name!r} holds numbers too large to be scaled: the difference of {shift:.1e} and {most:.1e} "
+                "is no float. Give it in larger units."
+            )
         spread = float(np.ldexp(np.sqrt(np.average((units - mean) ** 2, weights=weights)), exponent))
         scale = scale_of(name, max(spread, _SMALLEST) if shift < most else 0.0, max(abs(shift), abs(most)))
     return NumberColumn(name, shift, scale, float(np.ldexp(mean, exponent)), marks_missing)
-
-
-def _refuse_too_wide(name: str, least: float, most: float) -> None:
-    if not np.isfinite(most / 2 - least / 2) or most / 2 - least / 2 > _LARGEST / 2:
-        raise InputError(
-            f"Column {name!r} holds numbers too large to be scaled: the difference of {least:.1e} and {most:.1e} is no "
-            "float. Give it in larger units."
-        )
 
 
 def scale_of(name: str, spread: float, largest: float) -> float:
@@ -207,7 +195,7 @@ def scale_of(name: str, spread: float, largest: float) -> float:
     return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
-def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> None:
+def _encode_number(column: NumberColumn, series: pd.Series, out: FloatArray) -> None:
     try:
         values = numbers_of(series)
     except (TypeError, ValueError) as error:
@@ -215,7 +203,7 @@ def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> Non
             raise
         raise InputError(f"Column {column.name!r} was numbers in training, but now holds text: {error}") from None
     if len(values) >= _MANY_ROWS:
-        from fairwise.learning.row_kernels import scaled
+        from fairwise.learning.row_kernels import scaled  # numba takes most of a second to load
 
         scaled(values, column.fill, column.shift, column.scale, out)
     else:
@@ -233,7 +221,7 @@ def _encode_number(column: NumberColumn, series: Column, out: FloatArray) -> Non
         )
 
 
-def _learn_categories(name: str, series: Column) -> CategoryColumn:
+def _learn_categories(name: str, series: pd.Series) -> CategoryColumn:
     known = series[series.notna()].astype(str)
     categories = tuple(sorted(known.unique()))
     if len(categories) > MAX_CATEGORIES:
@@ -244,7 +232,7 @@ def _learn_categories(name: str, series: Column) -> CategoryColumn:
     return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
 
 
-def _encode_categories(column: CategoryColumn, series: Column, out: FloatArray, *, strict: bool) -> None:
+def _encode_categories(column: CategoryColumn, series: pd.Series, out: FloatArray, *, strict: bool) -> None:
     missing = series.isna().to_numpy()
     text = series.astype(str).to_numpy()
     codes = pd.Index(column.categories, dtype=object).get_indexer(pd.Index(text, dtype=object))

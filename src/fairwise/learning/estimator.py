@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from fairwise.errors import InputError
 from fairwise.learning.large.passes import joblib_on
-from fairwise.learning.large.table import large_table
+from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from distributed import Client
+    from sklearn.utils import Tags
 
     from fairwise.constraints.pairs import Weighting
     from fairwise.judgments import Judgments
-    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -92,16 +91,16 @@ class PairwiseFairClassifier(FittedMixture):
 
     def __init__(
         self,
-        estimator: Any = "linear",
+        estimator: object = "linear",
         *,
         max_depth: int = 2,
         max_thresholds: int | None = None,
         gamma: float = 0.1,
         eta: float | None = 0.0,
-        favorable_label: Any = None,
-        label_values: Mapping[Any, float] | None = None,
-        group_constraints: Any = None,
-        judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None = None,
+        favorable_label: object = None,
+        label_values: LabelValues | None = None,
+        group_constraints: object = None,
+        judge_budgets: JudgeBudgets | None = None,
         weighting: Weighting = "answers",
         solver: str = "column-generation",
         n_rounds: int = 1000,
@@ -111,7 +110,7 @@ class PairwiseFairClassifier(FittedMixture):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
-        random_state: Any = None,
+        random_state: object = None,
     ) -> None:
         self.estimator = estimator
         self.max_depth = max_depth
@@ -135,12 +134,12 @@ class PairwiseFairClassifier(FittedMixture):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: object,
+        y: object,
         *,
         judgments: Judgments | None = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
+        sample_weight: object = None,
+        sensitive_features: object = None,
         client: Client | None = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
@@ -176,23 +175,23 @@ class PairwiseFairClassifier(FittedMixture):
 
     def _fit_large(
         self,
-        params: dict[str, Any],
+        params: Params,
         table: LargeTable,
-        judgments: Any,
-        weight: Any,
-        sensitive: Any,
+        judgments: Judgments | None,
+        weight: object,
+        sensitive: object,
         client: Client | None,
     ) -> None:
         from fairwise.learning.large.fit import fit_in_blocks  # compiled code, slow to load
 
-        for name, given in (("sample_weight", weight), ("sensitive_features", sensitive)):
-            if given is not None:
+        for name, value in (("sample_weight", weight), ("sensitive_features", sensitive)):
+            if value is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
         rules, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
         self._set_solution(pd.DataFrame(columns=list(table.features)), rules, solution)
-        self._forget()
+        self._training = None  # nobody is in memory to simplify the model on
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.string = True

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from fairwise.errors import InputError, JudgmentsError, shown
 from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
-from fairwise.learning.settings import favorable_of
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
+from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-    from fairwise.learning.settings import FitSettings
 
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
@@ -36,12 +29,7 @@ _NUMBERED = (
 )
 
 
-def encodes_itself(estimator: Any) -> bool:
-    """Whether the estimator wants the people's own columns: a Pipeline does its own preprocessing."""
-    return isinstance(estimator, Pipeline)
-
-
-def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
+def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     """A DataFrame as it is; anything else as a matrix of (finite) numbers, its columns numbered."""
     if isinstance(X, pd.DataFrame):
         if len(X) == 0 or X.shape[1] == 0:
@@ -54,7 +42,7 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
         if len({type(name) is str for name in X.columns}) > 1:
             raise InputError(f"The columns' names are of mixed types: {list(X.columns)[:8]}. Make them all text.")
         return X
-    if getattr(X, "dtype", None) is not None and X.dtype.kind in "OSU" and not _all_numbers(X):
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "OSU" and not _all_numbers(X):
         raise InputError("A plain array must hold numbers. Give a DataFrame to have categories and text encoded.")
     try:
         given = check_array(X, dtype="numeric", ensure_all_finite=False, estimator="PairwiseFairClassifier")
@@ -74,19 +62,20 @@ def as_table(X: Any, *, finite: bool = True) -> pd.DataFrame:
     return pd.DataFrame(matrix, copy=False)
 
 
-def _refuse_inexact(given: NDArray[Any], matrix: FloatArray) -> None:
+def _refuse_inexact(given: ClassArray, matrix: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     for row, column in np.argwhere(np.abs(matrix) >= LARGEST_EXACT):
         if int(matrix[row, column]) != int(given[row, column]):
             raise InputError(f"Input X is {given[row, column]} in row {row}, column {column}. {TOO_FINE}")
 
 
-def _all_numbers(values: Any) -> bool:
+def _all_numbers(values: object) -> bool:
     """Whether an object or text array holds nothing but numbers (text is not numbers, whatever it spells)."""
-    return values.dtype.kind == "O" and not any(isinstance(value, str) for value in np.ravel(values))
+    array = np.asarray(values)
+    return array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.ravel())
 
 
-def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
+def binary_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
     """Labels as 0 and 1, and the two classes they stand for, in sorted order."""
     if y is None:
         raise InputError(
@@ -120,7 +109,7 @@ def binary_labels(y: Any, table: pd.DataFrame) -> tuple[IntArray, NDArray[Any]]:
     return codes, classes
 
 
-def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+def _classes(labels: ClassArray) -> tuple[ClassArray, IntArray]:
     try:
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -136,7 +125,7 @@ def _is_reordered(index: pd.Index, other: pd.Index) -> bool:
     return len(index) == len(other) and not index.equals(other) and bool(index.isin(other).all())
 
 
-def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
+def person_weights(sample_weight: object, table: pd.DataFrame) -> FloatArray:
     """Non-negative weights, at least one above 0; all 1 where none are given.
 
     Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
@@ -159,7 +148,7 @@ def person_weights(sample_weight: Any, table: pd.DataFrame) -> FloatArray:
     return weights if abs(exponent) < _HUGE else np.ldexp(weights, -exponent)
 
 
-def _refuse_endless(sample_weight: Any) -> None:
+def _refuse_endless(sample_weight: object) -> None:
     """Name the first weight that is no finite number; what is no number at all is told by scikit-learn's check."""
     weights = np.asarray(sample_weight)
     if weights.ndim != 1 or weights.dtype.kind != "f":
@@ -169,19 +158,14 @@ def _refuse_endless(sample_weight: Any) -> None:
         raise InputError(f"sample_weight is {what} for row {row}: give every person a number of 0 or more.")
 
 
-def sensitive_groups(sensitive_features: Any, table: pd.DataFrame) -> pd.Series[Any]:
-    """One group label per person, for rules about groups."""
-    if sensitive_features is None:
-        raise InputError("group_constraints need to know the groups: give sensitive_features= to fit.")
-    return group_labels(sensitive_features, table.index, "sensitive_features")
-
-
-def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
+def group_labels(labels: Any, people: pd.Index, what: str) -> pd.Series:
     """One group label per person; several columns become one label for their combination."""
-    frame = pd.DataFrame(given)
+    if labels is None:
+        raise InputError(f"group_constraints need to know the groups: give {what}= to fit.")
+    frame = pd.DataFrame(labels)
     if len(frame) != len(people):
         raise InputError(f"There are {len(people)} people but {len(frame)} {what}.")
-    if isinstance(given, pd.Series | pd.DataFrame) and not frame.index.equals(people):
+    if isinstance(labels, pd.Series | pd.DataFrame) and not frame.index.equals(people):
         raise InputError(f"{what} list the people in another order than X: use .loc[people.index].")
     missing = frame.isna().any(axis=1).to_numpy()
     if missing.any():
@@ -190,18 +174,18 @@ def group_labels(given: Any, people: pd.Index, what: str) -> pd.Series[Any]:
     return pd.Series(groups.to_numpy(), index=people)
 
 
-def favorable_sign(settings: FitSettings, classes: NDArray[Any], judgments: Judgments | None) -> float:
+def favorable_sign(settings: FitSettings, classes: ClassArray, judgments: Judgments | None) -> float:
     """+1 where label 1 (the second class) is favourable, -1 where label 0 is; 'same' does not notice."""
     favorable = favorable_class(settings.favorable_label, settings.label_values, classes)
     if favorable is None and judgments is not None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "
-            f"one: give favorable_label={_either(classes)}."
+            f"one: give favorable_label={_listed(classes, 'or')}."
         )
     return -1.0 if favorable == 0 else 1.0
 
 
-def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None, classes: NDArray[Any]) -> int | None:
+def favorable_class(favorable_label: Any, label_values: LabelValues | None, classes: ClassArray) -> int | None:
     """Position of the good one among the two classes, in their sorted order; None where nothing says so.
 
     Some of scikit-learn (``cross_val_predict``, ``VotingClassifier`` …) numbers the labels 0 and 1 in sorted order
@@ -213,41 +197,37 @@ def favorable_class(favorable_label: Any, label_values: Mapping[Any, Any] | None
         if numbered or labels == classes.tolist():
             return labels.index(good)
         raise InputError(
-            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_both(classes)}."
+            f"label_values is about {labels[0]!r} and {labels[1]!r}, but the outcomes are {_listed(classes, 'and')}."
         )
     if favorable_label is None:
         return None
     matches = [np.ndim(favorable_label) == 0 and value == favorable_label for value in classes.tolist()]
     if not any(matches):
         raise InputError(
-            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_either(classes)}."
+            f"favorable_label={shown(favorable_label)} is not one of the outcomes: give {_listed(classes, 'or')}."
             + (_NUMBERED.format(shown(favorable_label)) if numbered else "")
         )
     return matches.index(True)
 
 
-def _either(classes: NDArray[Any]) -> str:
-    return " or ".join(repr(value) for value in classes.tolist())
-
-
-def _both(classes: NDArray[Any]) -> str:
-    return " and ".join(repr(value) for value in classes.tolist())
+def _listed(classes: ClassArray, word: str) -> str:
+    return f" {word} ".join(map(repr, classes.tolist()))
 
 
 def judged_table(
-    judgments: Judgments, X: Any, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
+    judgments: Judgments, X: object, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
 ) -> pd.DataFrame:
     """The rows of these judged people, with the columns of the training table."""
     if isinstance(X, pd.DataFrame):
-        known = judgments if judgments.people is not None else judgments.about(X)
+        judgments_of_people = judgments if judgments.people is not None else judgments.about(X)
     else:
         if judgments.by == "id":
             raise JudgmentsError(
                 "The judgments name people by id, but X is a plain array, whose rows have none. Give the people as a "
                 f'DataFrame indexed by id, or make Judgments(…, by="position"). {_INSIDE}'
             )
-        known = judgments if judgments.people is not None else judgments.about(table.to_numpy())
-    rows = known.people_rows(ids)
+        judgments_of_people = judgments if judgments.people is not None else judgments.about(table.to_numpy())
+    rows = judgments_of_people.people_rows(ids)
     if not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(rows, index=ids)
         if rows.shape[1] != table.shape[1]:
@@ -261,7 +241,7 @@ def judged_table(
         if len(broken):
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
     rows = rows[list(table.columns)]
-    if isinstance(X, pd.DataFrame) and known.by == "id":
+    if isinstance(X, pd.DataFrame) and judgments_of_people.by == "id":
         refuse_changed(rows, table)
     return rows
 
@@ -271,17 +251,17 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
     here = rows.index[rows.index.isin(table.index)] if table.index.is_unique else rows.index[:0]
     for column in table.columns if len(here) else []:
         carried = rows.loc[here, column].astype(object)
-        given = table.loc[here, column].astype(object)
-        changed = ((carried != given) & ~(carried.isna() & given.isna())).to_numpy(dtype=bool)
+        in_table = table.loc[here, column].astype(object)
+        changed = ((carried != in_table) & ~(carried.isna() & in_table.isna())).to_numpy(dtype=bool)
         if changed.any():
             who = here[changed][0]
             raise JudgmentsError(
                 f"Judged person {shown(who)} is {shown(carried[who])} in column {column!r} of the people that the "
-                f"judgments carry, but {shown(given[who])} in X. {_INSIDE}"
+                f"judgments carry, but {shown(in_table[who])} in X. {_INSIDE}"
             )
 
 
-def require_judgments(judgments: Any) -> Judgments | None:
+def require_judgments(judgments: object) -> Judgments | None:
     if judgments is None or isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, pd.DataFrame):

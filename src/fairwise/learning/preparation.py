@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from fairwise.constraints.budgets import attribute_budgets, judge_budgets, panel_budget
+from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, shown
@@ -17,16 +17,9 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.problem import Problem
-from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fairwise.constraints.budgets import Budget
-    from fairwise.learning.oracles.base import IntArray, Oracle
-    from fairwise.learning.problem import Points
-
+from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
+from fairwise.learning.problem import Points, Problem
+from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings, Params
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -38,9 +31,9 @@ class Rules:
     settings: FitSettings
     problem: Problem
     pairs: PairRows
-    judged_rows: Any
+    judged_rows: Rows
     encoder: TableEncoder | None
-    classes: NDArray[Any]
+    classes: ClassArray
     seed: int
 
 
@@ -54,27 +47,27 @@ class Prepared(Rules):
 
 
 def prepare(
-    params: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    params: Params,
+    X: object,
+    y: object,
     judgments: Judgments | None = None,
-    sample_weight: Any = None,
-    sensitive_features: Any = None,
+    sample_weight: object = None,
+    sensitive_features: object = None,
 ) -> Prepared:
     """Check everything and build the problem; the first thing that cannot be used is told as an error."""
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
     moments = parity_moments(settings.group_constraints)
-    raw = inputs.encodes_itself(settings.estimator)
+    raw = isinstance(settings.estimator, Pipeline)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
     labels, classes = inputs.binary_labels(y, table)
     weights = inputs.person_weights(sample_weight, table)
-    sensitive = inputs.sensitive_groups(sensitive_features, table) if moments else None
+    sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
     sign = inputs.favorable_sign(settings, classes, judgments)
     seed = seed_of(settings.random_state)
 
-    said = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(said)
+    answered = judgments or Judgments(NOBODY)
+    pairs = PairRows.from_judgments(answered)
     judged = table.iloc[:0]
     if judgments is not None:
         judged = inputs.judged_table(judgments, X, table, pairs.people, finite=not raw)
@@ -85,23 +78,21 @@ def prepare(
 
     estimator = settings.estimator
     encoder = None
-    rows: Any = table
-    judged_rows: Any = judged
+    rows: Rows = table
+    judged_rows: Rows = judged
     if not raw:
         encoder = TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
     groups = None
     if moments:
-        n_points = len(placed.points.error_cost)
-        groups = GroupRows.from_moments(
-            moments, table, labels, sensitive, weights, point=placed.people, n_points=n_points
-        )
+        size = len(placed.points.error_cost)
+        groups = GroupRows.from_moments(moments, table, labels, sensitive, weights, point=placed.people, n_points=size)
     problem = Problem.build(
         placed.points,
         placed.judged,
         pairs,
-        budgets_of(settings, pairs, said.judge_attributes),
+        budgets_of(settings, pairs, answered.judge_attributes),
         sign=sign,
         gamma=float(settings.gamma),
         groups=groups,
@@ -128,7 +119,7 @@ def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed:
             return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: object) -> int:
     """None means 0: the same people get the same draws, unless someone asks for others."""
     if random_state is None:
         return 0

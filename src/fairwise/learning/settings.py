@@ -6,35 +6,50 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from fairwise.errors import InputError, shown
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import Weighting
 
+
+LabelValues = Mapping[Any, float]
+JudgeBudgets = float | Mapping[Any, float | Mapping[Any, float]]
+Params = Mapping[str, Any]
+"""An estimator's ``get_params``."""
+
 ESTIMATORS = ("linear", "linear-regression", "tree")
 SOLVERS = ("column-generation", "no-regret")
 WEIGHTINGS = ("answers", "panel")
+PARITIES = {
+    "dp": "DemographicParity",
+    "tpr": "TruePositiveRateParity",
+    "fpr": "FalsePositiveRateParity",
+    "eo": "EqualizedOdds",
+    "error": "ErrorRateParity",
+}
+"""The short names of statistical rules, as users write them, each with the name of fairlearn's moment."""
+
 MAX_DEPTH = 5
 MAX_MULTIPLIER = 1e9  # of a bound on multipliers: beyond, errors drown in the prices of pairs
 DEEPEST_PROVEN = 4  # deeper trees are searched for, not proven
 
 
 @dataclass(frozen=True)
-class Options:
+class AllowedWords:
     """One of some words."""
 
     allowed: tuple[str, ...]
     more: str = ""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         if not (isinstance(value, str) and value in self.allowed):
             raise InputError(f"{name}={shown(value)} is not allowed. Allowed: {_listed(self.allowed)}{self.more}.")
 
 
 @dataclass(frozen=True)
-class Number:
+class AllowedNumber:
     """A number that is not a bool, from ``low`` (or above it, if ``low`` is left out) to ``high``; perhaps None."""
 
     words: str
@@ -44,7 +59,7 @@ class Number:
     whole: bool = False
     optional: bool = False
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         if value is None and self.optional:
             return
         if not (
@@ -57,23 +72,23 @@ class Number:
             raise InputError(f"{name}={shown(value)} is not allowed: it must be a {self.words}.")
 
 
-def share(more: str = "", *, optional: bool = False) -> Number:
-    return Number(f"number from 0 to 1{more}", high=1.0, optional=optional)
+def share(more: str = "", *, optional: bool = False) -> AllowedNumber:
+    return AllowedNumber(f"number from 0 to 1{more}", high=1.0, optional=optional)
 
 
-def _positive(high: float = inf, *, optional: bool = False) -> Number:
+def _positive(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     limit = "" if high == inf else f" and at most {high:g}"
-    return Number(f"number above 0{limit}", high=high, above_low=True, optional=optional)
+    return AllowedNumber(f"number above 0{limit}", high=high, above_low=True, optional=optional)
 
 
-def _count(high: float = inf, *, optional: bool = False) -> Number:
+def _count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     span = "of at least 1" if high == inf else f"from 1 to {high}"
-    return Number(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
+    return AllowedNumber(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
 
 
-_ALLOWED: dict[str, Options | Number] = {
-    "solver": Options(SOLVERS),
-    "weighting": Options(WEIGHTINGS),
+_ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
+    "solver": AllowedWords(SOLVERS),
+    "weighting": AllowedWords(WEIGHTINGS),
     "gamma": share(),
     "eta": share(" or None for no panel budget", optional=True),
     "max_depth": _count(MAX_DEPTH),
@@ -93,15 +108,15 @@ _ALLOWED: dict[str, Options | Number] = {
 class FitSettings:
     """The settings of :class:`~fairwise.PairwiseFairClassifier`, whose docstring says what each means; checked."""
 
-    estimator: Any
+    estimator: object
     max_depth: int
     max_thresholds: int | None
     gamma: float
     eta: float | None
-    favorable_label: Any
-    label_values: Mapping[Any, float] | None
-    group_constraints: Any
-    judge_budgets: float | Mapping[Any, float | Mapping[Any, float]] | None
+    favorable_label: object
+    label_values: LabelValues | None
+    group_constraints: object
+    judge_budgets: JudgeBudgets | None
     weighting: Weighting
     solver: str
     n_rounds: int
@@ -111,11 +126,11 @@ class FitSettings:
     tol: float
     max_iter: int | None
     time_limit: float | None
-    random_state: Any
+    random_state: object
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> FitSettings:
-        """From an estimator's ``get_params``; the first setting that is not allowed is refused, by name and value."""
+    def of(cls, params: Params) -> FitSettings:
+        """From an estimator's parameters; the first setting that is not allowed is refused, by name and value."""
         _check_estimator(params["estimator"])
         _check_budgets(params["judge_budgets"])
         _check_label_values(params["label_values"], params["favorable_label"])
@@ -130,9 +145,9 @@ class FitSettings:
         return game and not self.group_constraints
 
 
-def _check_estimator(estimator: Any) -> None:
+def _check_estimator(estimator: object) -> None:
     if isinstance(estimator, str):
-        Options(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
+        AllowedWords(ESTIMATORS, " or a scikit-learn classifier or Pipeline").check("estimator", estimator)
         return
     from sklearn.base import is_classifier  # an audit knows these settings and loads no scikit-learn
 
@@ -149,16 +164,16 @@ def _listed(allowed: tuple[str, ...]) -> str:
     return ", ".join(repr(value) for value in allowed)
 
 
-def _is_real(value: object) -> bool:
+def _is_real(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def favorable_of(label_values: Mapping[Any, Any]) -> Any:
+def favorable_of(label_values: LabelValues) -> object:
     """The label whose value is 1."""
     return next(label for label, value in label_values.items() if value == 1)
 
 
-def _check_label_values(value: Any, favorable_label: Any) -> None:
+def _check_label_values(value: LabelValues | None, favorable_label: object) -> None:
     if value is None:
         return
     values = list(value.values()) if isinstance(value, Mapping) else []
@@ -179,19 +194,26 @@ def _check_label_values(value: Any, favorable_label: Any) -> None:
         )
 
 
-def _check_budgets(value: Any) -> None:
+def _check_budgets(value: JudgeBudgets | None) -> None:
     """A number is about a judge (or all), a mapping about the values of a judge attribute."""
     if value is None:
         return
-    limits: dict[str, Any] = {}
+    limits: dict[str, object] = {}
     for name, limit in (value if isinstance(value, Mapping) else {"every judge": value}).items():
         if isinstance(limit, Mapping):
             limits |= {f"{shown(name)} {shown(group)}": own for group, own in limit.items()}
         else:
             limits[shown(name)] = limit
-    for whose, limit in limits.items():
-        if not (_is_real(limit) and 0 <= limit <= 1):
+    for whose, part in limits.items():
+        if not (_is_real(part) and 0 <= part <= 1):
             raise InputError(
-                f"judge_budgets: {shown(limit)} for {whose} is not allowed: give a number from 0 to 1, or such a "
+                f"judge_budgets: {shown(part)} for {whose} is not allowed: give a number from 0 to 1, or such a "
                 "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )
+
+
+def parity(name: str, bound: float) -> Any:
+    """Return fairlearn's moment of this short name: no group further than ``bound`` from everyone."""
+    from fairlearn import reductions  # slow to load, and few ask for it
+
+    return getattr(reductions, PARITIES[name])(difference_bound=bound)

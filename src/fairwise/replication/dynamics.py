@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
 from fairwise.learning.solvers.column_generation import Pool
-from fairwise.learning.solvers.no_regret import plan_of, solve_no_regret
-from fairwise.learning.solvers.regression_game import join
+from fairwise.learning.solvers.no_regret import join, plan_of, solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
 
 _WARM = 8  # good known classifiers that the search for the least cost starts from
@@ -34,7 +33,7 @@ _AT_ONCE = 1 << 21  # entries of a table of rounds and pairs
 
 
 @dataclass(frozen=True)
-class Game:
+class GameMeasures:
     """What came of one game; all in units of error but ``max_violation``.
 
     ``same_classifiers`` is the least error of any weights on the classifiers played that has no larger violation.
@@ -68,7 +67,9 @@ class Recorder:
         return self.answers[-1]
 
 
-def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_rounds: int, lambda_bound: float) -> Game:
+def play_and_measure(
+    problem: Problem, oracle: Oracle, search: Oracle, *, n_rounds: int, lambda_bound: float
+) -> GameMeasures:
     """Play a game without slack (eta = 0); ``search`` looks for the least cost at the average multipliers."""
     asked = oracle if oracle.is_regression else Recorder(oracle)
     solution = solve_no_regret(problem, asked, n_rounds=n_rounds, lambda_bound=lambda_bound)
@@ -88,7 +89,7 @@ def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_roun
     least = min(answer, least_known_cost(problem, search, at, pool))
     best_dual = float(errors.mean()) + lambda_bound * max(violation - problem.gamma, 0.0)
     best_primal = lagrangian_bound(problem, at, least)
-    return Game(
+    return GameMeasures(
         error=solution.error,
         max_violation=violation,
         same_classifiers=min(solution.error, pool.solve(problem.at(violation)).value),
@@ -101,7 +102,7 @@ def play_and_measure(problem: Problem, oracle: Oracle, search: Oracle, *, n_roun
 
 
 def replay(
-    errors: FloatArray, values: np.ndarray[Any, Any], gamma: float, step: float, lambda_bound: float
+    errors: FloatArray, values: RowValues, gamma: float, step: float, lambda_bound: float
 ) -> tuple[FloatArray, float]:
     """Average multipliers ``(K,)`` and mean payoff ``mean_t L(h_t, lambda_t)`` of rounds with these errors and values.
 
@@ -128,9 +129,9 @@ def least_known_cost(problem: Problem, search: Oracle, at: Multipliers, pool: Po
     """Of the pool, of both constants, and of what ``search`` finds from there: ``err(h) + lambda @ values(h)``."""
     known = pool.costs(at)
     warm = pool.classifiers.take(np.argsort(known, kind="stable")[:_WARM])
-    found = search.best_response(problem.cost(at.rows), warm)
+    response = search.best_response(problem.cost(at.rows), warm)
     constants = [_cost(problem, search.constants().take(np.array([which])), at.rows) for which in (0, 1)]
-    return min(float(known.min()), _cost(problem, found, at.rows), *constants)
+    return min(float(known.min()), _cost(problem, response, at.rows), *constants)
 
 
 def _cost(problem: Problem, classifier: Classifiers, multipliers: FloatArray) -> float:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairwise.replication import measures
-from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS
+from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
 from fairwise.reporting.figures import palette
 from fairwise.reporting.figures.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from fairwise.replication.study import Study
 
 
 _VIOLATION = "Largest violation of a pair"
@@ -31,15 +28,16 @@ _SHORT = {
     "default": "default solver",
 }
 _SIDE_BY_SIDE = ("paper", "default")
+_DASHED = (0, (4, 3))
 
 
 def draw_figures(study: Study) -> dict[str, Drawing]:
     """Every figure by its name; the heat maps only where there are groups."""
-    found = [trajectory_figure(study), *(scatter_figure(study, column) for column in ("constraints", "opposing"))]
+    drawings = [trajectory_figure(study), *(scatter_figure(study, column) for column in ("constraints", "opposing"))]
     if study.groups is not None:
-        found += [rates_figure(study, method) for method in METHOD_NAMES]
-    found += [pareto_figure(study, method) for method in METHOD_NAMES if method not in _SIDE_BY_SIDE]
-    return {drawing.name: drawing for drawing in found} | draw_main_figures(study)
+        drawings += [rates_figure(study, method) for method in METHOD_NAMES]
+    drawings += [pareto_figure(study, method) for method in METHOD_NAMES if method not in _SIDE_BY_SIDE]
+    return {drawing.name: drawing for drawing in drawings} | draw_main_figures(study)
 
 
 def draw_main_figures(study: Study) -> dict[str, Drawing]:
@@ -56,7 +54,7 @@ def trajectory_figure(study: Study) -> Drawing:
         ends = []
         gamma: Any
         for gamma, rounds in study.trajectories.groupby("gamma", sort=False):
-            axes.axhline(float(gamma), color=palette.SOFT, linewidth=0.9, linestyle=(0, (4, 3)))
+            axes.axhline(float(gamma), color=palette.SOFT, linewidth=0.9, linestyle=_DASHED)
             axes.plot(rounds["error"], rounds["max_violation"], color=palette.ACCENT, linewidth=1.1, alpha=0.9)
             last = rounds.iloc[-1]
             axes.plot([last["error"]], [last["max_violation"]], marker="o", color=palette.WARM, markersize=6, zorder=4)
@@ -98,7 +96,7 @@ def pareto_figure(study: Study, method: str) -> Drawing:
                 Tooltip(axes, violation, error, f"{judge}: error {error:.3f} at violation {violation:.2f}")
                 for violation, error in zip(curve["max_violation"], curve["error"], strict=True)
             ]
-        axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=(0, (4, 3)))
+        axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=_DASHED)
         annotate(axes, "worst case: mixing with a constant", (0, worst), (16, 5), palette.WARM)
         axes.set_xlabel(_VIOLATION)
         axes.set_title(_ERROR, color=palette.MUTED)
@@ -124,20 +122,21 @@ def scatter_figure(study: Study, column: str) -> Drawing:
     """(c) and (d): a subject's number of constraints, or of opposing ones, against their error at gamma = 0.3."""
     table = measures.subjects(study)
     words = {"constraints": "constraints", "opposing": "constraints between people whose true labels differ"}[column]
-    found = {method: _correlation(table, method, column) for method in _SIDE_BY_SIDE}
+    of = {method: table[table["method"] == method] for method in _SIDE_BY_SIDE}
+    correlations = {method: measures.correlation(own[column], own["error"]) for method, own in of.items()}
 
     def paint(figure: Figure) -> list[Tooltip]:
         points: list[Tooltip] = []
         axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
         for at, method in zip(axes, _SIDE_BY_SIDE, strict=True):
-            points += _scatter(at, table[table["method"] == method], column)
-            at.set_title(f"{_SHORT[method]}\nr = {found[method].r:.2f}", color=palette.MUTED)
-            at.set_xlabel(f"{'Opposing constraints' if column == 'opposing' else 'Constraints'}")
+            points += _scatter(at, of[method], column)
+            at.set_title(f"{_SHORT[method]}\nr = {correlations[method].r:.2f}", color=palette.MUTED)
+            at.set_xlabel("Opposing constraints" if column == "opposing" else "Constraints")
         axes[0].set_ylabel(f"Error at γ = {AT_GAMMA}")
         return points
 
     described = " and ".join(
-        f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f}) by {METHOD_NAMES[method]}" for method, r in found.items()
+        f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f}) by {METHOD_NAMES[method]}" for method, r in correlations.items()
     )
     letter = "c" if column == "constraints" else "d"
     return draw(
@@ -148,11 +147,6 @@ def scatter_figure(study: Study, column: str) -> Drawing:
         simulated=study.simulated,
         paint=paint,
     )
-
-
-def _correlation(table: pd.DataFrame, method: str, column: str) -> measures.Correlation:
-    mine = table[table["method"] == method]
-    return measures.correlation(mine[column], mine["error"])
 
 
 def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Tooltip]:
@@ -200,8 +194,8 @@ def rates_figure(study: Study, method: str) -> Drawing:
     )
 
 
-def _cell(axes: Axes, x: int, y: int, row: dict[Any, Any]) -> Tooltip:
-    from matplotlib.patches import Rectangle
+def _cell(axes: Axes, x: int, y: int, row: Mapping[Hashable, Any]) -> Tooltip:
+    from matplotlib.patches import Rectangle  # only who draws loads matplotlib
 
     r = row["correlation"]
     strength = 0.0 if np.isnan(r) else min(abs(r), 1.0)
@@ -211,8 +205,8 @@ def _cell(axes: Axes, x: int, y: int, row: dict[Any, Any]) -> Tooltip:
     text = decimal(r)
     words = text + ("\nfew people" if row["few"] else "")
     axes.text(x, y, words, ha="center", va="center", fontsize=10, color=palette.INK)
-    behind = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
-    return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {behind}")
+    counts = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
+    return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {counts}")
 
 
 def _short(group: object) -> str:
@@ -239,7 +233,7 @@ def panel_figure(study: Study) -> Drawing:
                 for x, y, eta in zip(curve["mean_violation"], curve["error"], curve["eta"], strict=True)
             ]
         error = study.unconstrained["paper"]
-        axes.axhline(error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+        axes.axhline(error, color=palette.MUTED, linewidth=1.2, linestyle=_DASHED)
         annotate(axes, f"no judgments, the paper's heuristic: {error:.3f}", (0, error), (2, -13), palette.MUTED)
         axes.set_xlabel("Mean violation of the panel's “same” pairs")
         axes.set_title(_ERROR, color=palette.MUTED)
@@ -262,51 +256,28 @@ def panel_figure(study: Study) -> Drawing:
     )
 
 
-_DASHED = (0, (4, 3))
-
-
 def dynamics_figures(study: Study) -> list[Drawing]:
-    """Both figures, from the same table."""
+    """Against the rounds: how far above the default solver the dynamics end, and both players' average regret."""
     table = measures.excess_by_rounds(study)
-    return [rounds_figure(table, simulated=study.simulated), regrets_figure(table, simulated=study.simulated)]
-
-
-def rounds_figure(table: pd.DataFrame, *, simulated: bool) -> Drawing:
-    """How far above the default solver the average, its classifiers and its heuristic are, against the rounds."""
     levels = {
         "average of the rounds (the paper)": (table["excess"], palette.WARM, "-"),
         "best weights on the same classifiers": (table["excess"] - table["averaging"], palette.INK, "-"),
         "its heuristic in column generation": (table["stronger_search"], palette.SOFT, _DASHED),
     }
-
-    def paint(figure: Figure) -> list[Tooltip]:
-        points = _lines(figure, table, levels)
-        figure.axes[0].set_ylabel("Error above the default solver")
-        figure.axes[0].set_ylim(0, 1.12 * max(float(values.max()) for values, _, _ in levels.values()))
-        return points
-
-    first, last = _ends(table)
-    return draw(
-        "f-rounds",
-        "Error above the default solver at the same violation, against the number of rounds",
-        f"With C_λ = 1 the average is {first['excess']:.3f} above after {first['rounds']:,.0f} rounds and "
-        f"{last['excess']:.3f} after {last['rounds']:,.0f}.",
-        height=330,
-        simulated=simulated,
-        paint=paint,
-    )
-
-
-def regrets_figure(table: pd.DataFrame, *, simulated: bool) -> Drawing:
-    """Both players' average regret against the rounds, and what the theorem allows for the dual player's."""
-    lines = {
+    regrets = {
         "the classifiers' regret (at least)": (table["primal_regret"], palette.WARM, "-"),
         "the multipliers' regret": (table["dual_regret"], palette.ACCENT, "-"),
         "what the theorem allows for the multipliers'": (table["promised"], palette.ACCENT, _DASHED),
     }
 
-    def paint(figure: Figure) -> list[Tooltip]:
-        points = _lines(figure, table, lines)
+    def paint_levels(figure: Figure) -> list[Tooltip]:
+        points = _lines(figure, table, levels)
+        figure.axes[0].set_ylabel("Error above the default solver")
+        figure.axes[0].set_ylim(0, 1.12 * max(float(values.max()) for values, _, _ in levels.values()))
+        return points
+
+    def paint_regrets(figure: Figure) -> list[Tooltip]:
+        points = _lines(figure, table, regrets)
         figure.axes[0].set_ylabel("Regret, in units of error")
         for axes in figure.axes:
             axes.set_yscale("log")
@@ -314,17 +285,28 @@ def regrets_figure(table: pd.DataFrame, *, simulated: bool) -> Drawing:
             axes.minorticks_off()
         return points
 
-    first, last = _ends(table)
-    return draw(
+    usual = table[table["lambda_bound"] == PAPER_BOUND].sort_values("rounds")
+    first, last = usual.iloc[0], usual.iloc[-1]
+    excess = draw(
+        "f-rounds",
+        "Error above the default solver at the same violation, against the number of rounds",
+        f"With C_λ = 1 the average is {first['excess']:.3f} above after {first['rounds']:,.0f} rounds and "
+        f"{last['excess']:.3f} after {last['rounds']:,.0f}.",
+        height=330,
+        simulated=study.simulated,
+        paint=paint_levels,
+    )
+    regret = draw(
         "g-regrets",
         "Average regret of both players against the number of rounds",
         f"With C_λ = 1, from {first['rounds']:,.0f} to {last['rounds']:,.0f} rounds, that of the multipliers goes from "
         f"{first['dual_regret']:.3f} to {last['dual_regret']:.3f}, that of the oracle from "
         f"{first['primal_regret']:.3f} to {last['primal_regret']:.3f}.",
         height=330,
-        simulated=simulated,
-        paint=paint,
+        simulated=study.simulated,
+        paint=paint_regrets,
     )
+    return [excess, regret]
 
 
 def _lines(figure: Figure, table: pd.DataFrame, lines: Mapping[str, tuple[pd.Series, str, Any]]) -> list[Tooltip]:
@@ -346,19 +328,10 @@ def _lines(figure: Figure, table: pd.DataFrame, lines: Mapping[str, tuple[pd.Ser
         axes.set_title(f"C_λ = {bound:g}", color=palette.MUTED)
         axes.set_xscale("log")
         axes.minorticks_off()
-        axes.set_xticks(rows["rounds"], [_rounds(count) for count in rows["rounds"]])
+        names = [f"{count // 1000}k" if count % 1000 == 0 else f"{count:,}" for count in rows["rounds"]]
+        axes.set_xticks(rows["rounds"], names)
         axes.margins(x=0.14)
     side_by_side[len(bounds) // 2].set_xlabel("Rounds")
     handles, labels = side_by_side[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", frameon=False, labelcolor=palette.MUTED, fontsize=10)
     return points
-
-
-def _rounds(count: int) -> str:
-    return f"{count // 1000}k" if count % 1000 == 0 else f"{count:,}"
-
-
-def _ends(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """The rows of the fewest and the most rounds at the paper's bound."""
-    own = table[table["lambda_bound"] == PAPER_BOUND].sort_values("rounds")
-    return own.iloc[0], own.iloc[-1]

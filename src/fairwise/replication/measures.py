@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fairwise.auditing.frontier import RATE
 from fairwise.equal_nan import EqualNan
-from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION
+from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
-    from fairwise.replication.study import Study
 
 
 ABOUT_16 = (14, 18)
@@ -70,11 +70,11 @@ def subjects(study: Study) -> pd.DataFrame:
 
 def constraint_counts(judgments: Judgments, outcome: pd.Series) -> pd.DataFrame:
     """Per judge: pairs in force, and how many of them are opposing, that is, their people's true labels differ."""
-    said = judgments.counted()
-    said = said[said["answer"] != "no_constraint"]
+    answers = judgments.counted()
+    answers = answers[answers["answer"] != "no_constraint"]
     label = pd.Series(outcome.to_numpy(), index=outcome.index.map(str))
-    differ = said["a"].map(str).map(label).to_numpy() != said["b"].map(str).map(label).to_numpy()
-    tally = pd.DataFrame({"constraints": 1, "opposing": differ.astype(int)}).groupby(said["judge"].to_numpy()).sum()
+    differ = answers["a"].map(str).map(label).to_numpy() != answers["b"].map(str).map(label).to_numpy()
+    tally = pd.DataFrame({"constraints": 1, "opposing": differ.astype(int)}).groupby(answers["judge"].to_numpy()).sum()
     return tally.reindex(judgments.judges, fill_value=0)
 
 
@@ -86,8 +86,8 @@ def worst_error(study: Study) -> float:
 
 def lowest_error(study: Study, method: str) -> float:
     """Of the plain model, or of something better that the method found along a curve."""
-    found = study.curves.loc[study.curves["method"] == method, "error"].min()
-    return float(min(study.unconstrained[method], found))
+    lowest = study.curves.loc[study.curves["method"] == method, "error"].min()
+    return float(min(study.unconstrained[method], lowest))
 
 
 def difficulty(curve: pd.DataFrame, worst: float, lowest: float) -> float:
@@ -170,18 +170,18 @@ def beside_the_paper(study: Study, method: str) -> pd.DataFrame:
     return points.assign(excess=points["paper"] - points[method])
 
 
-def error_at(study: Study, method: str, judges: pd.Series, violations: pd.Series) -> np.ndarray[Any, Any]:
+def error_at(study: Study, method: str, judges: pd.Series, violations: pd.Series) -> NDArray[np.float64]:
     """Error of a method for each of these judges, when that much violation is allowed.
 
     Curves of column generation are convex, so a chord between two points is attained by mixing their models.
     """
     curves = study.curves[study.curves["method"] == method].sort_values("gamma").groupby("judge", sort=False)
-    found = np.empty(len(judges))
+    errors = np.empty(len(judges))
     for judge, rows in violations.groupby(judges.to_numpy(), sort=False):
         curve = curves.get_group(judge)
         at = violations.index.get_indexer(rows.index)
-        found[at] = np.interp(rows, curve["gamma"], curve["error"])
-    return found
+        errors[at] = np.interp(rows, curve["gamma"], curve["error"])
+    return errors
 
 
 PARTS = ("averaging", "same_heuristic", "stronger_search")

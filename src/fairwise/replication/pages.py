@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,16 +17,22 @@ import pandas as pd
 from fairwise import templates
 from fairwise.replication import measures
 from fairwise.replication.figures import draw_figures, draw_main_figures
-from fairwise.replication.study import AT_GAMMA, GAMMAS, LONG, METHODS, N_ETAS, PANEL_METHODS, PAPER_BOUND, REGRESSION
+from fairwise.replication.study import (
+    AT_GAMMA,
+    GAMMAS,
+    LONG,
+    METHODS,
+    N_ETAS,
+    PANEL_METHODS,
+    PAPER_BOUND,
+    REGRESSION,
+    Study,
+)
 from fairwise.reporting import words
 from fairwise.reporting.page import csv_text, render_page, write_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from os import PathLike
-
     from fairwise.replication.measures import Correlation
-    from fairwise.replication.study import Study
     from fairwise.reporting.figures.drawing import Drawing
 
 
@@ -70,10 +77,7 @@ def write_study(study: Study, folder: str | PathLike[str], *, command: str, seco
         "games": measures.excess_by_game(study),
         "games_other_oracles": pd.DataFrame(study.games[study.games["oracle"] != REGRESSION]),
     }
-    contents = {target / "section5.html": page}
-    contents |= {target / f"{name}.svg": drawing.standalone() for name, drawing in figures.items()}
-    contents |= {target / f"{name}.csv": csv_text(table) for name, table in tables.items()}
-    return write_files(contents)
+    return _write(target / "section5.html", page, target, figures, tables)
 
 
 def write_markdown(study: Study, path: str | PathLike[str], *, command: str) -> list[Path]:
@@ -85,7 +89,13 @@ def write_markdown(study: Study, path: str | PathLike[str], *, command: str) -> 
     folder = target.with_suffix("")
     figures, tables = draw_main_figures(study), summary_tables(study)
     page = render_markdown(study, tables, figures, path=target, command=command)
-    contents = {target: page}
+    return _write(target, page, folder, figures, tables)
+
+
+def _write(
+    path: Path, page: str, folder: Path, figures: Mapping[str, Drawing], tables: Mapping[str, pd.DataFrame]
+) -> list[Path]:
+    contents = {path: page}
     contents |= {folder / f"{name}.svg": drawing.standalone() for name, drawing in figures.items()}
     contents |= {folder / f"{name}.csv": csv_text(table) for name, table in tables.items()}
     return write_files(contents)
@@ -106,42 +116,31 @@ def summary_tables(study: Study) -> dict[str, pd.DataFrame]:
 _NONE = "—"
 
 
-@dataclass(frozen=True)
-class Number:
-    """Something the paper reports (in its words, on its students' answers, which were never published)."""
-
-    key: str
-    words: str
-    reported: str
-
-
-NUMBERS = (
-    Number("unconstrained", "error without any judgment (the plain model)", "0.32"),
-    Number("lowest", "lowest error found along any curve", _NONE),
-    Number("constraints", "constraints of all subjects together", "1432"),
-    Number("by_count", "correlation of the number of constraints with error at γ = 0.3", "0.69"),
-    Number("by_opposing", "correlation of the number of opposing constraints with error at γ = 0.3", "0.489"),
-    Number("spread", "range of error among subjects with 14 to 18 constraints", "nearly 0.08 (about 16)"),
-    Number("worst", "largest error of a subject at γ = 0", "0.5 is called the worst"),
-    Number("difficulty", "mean difficulty (0: costs nothing, 1: the worst-case line)", "“both extremes”"),
-    Number(
-        "panel",
+_REPORTED = {
+    "unconstrained": ("error without any judgment (the plain model)", "0.32"),
+    "lowest": ("lowest error found along any curve", _NONE),
+    "constraints": ("constraints of all subjects together", "1432"),
+    "by_count": ("correlation of the number of constraints with error at γ = 0.3", "0.69"),
+    "by_opposing": ("correlation of the number of opposing constraints with error at γ = 0.3", "0.489"),
+    "spread": ("range of error among subjects with 14 to 18 constraints", "nearly 0.08 (about 16)"),
+    "worst": ("largest error of a subject at γ = 0", "0.5 is called the worst"),
+    "difficulty": ("mean difficulty (0: costs nothing, 1: the worst-case line)", "“both extremes”"),
+    "panel": (
         "panel: mean violation of its pairs where error comes down to that of the paper's heuristic without judgments",
         "about 0.25",
     ),
-    Number("saved", "mean error saved against the paper's algorithm, at its realised violation", _NONE),
-    Number("at_or_below", "points at or below the paper's algorithm, at its realised violation", _NONE),
-)
+    "saved": ("mean error saved against the paper's algorithm, at its realised violation", _NONE),
+    "at_or_below": ("points at or below the paper's algorithm, at its realised violation", _NONE),
+}
+"""What the paper reports, in words and its own numbers, on its students' answers, which were never published."""
 
 
 def compare(study: Study) -> pd.DataFrame:
     """One row per number: ``number``, ``reported`` by the paper, and a column of texts for each method."""
-    table = pd.DataFrame(
-        {"number": [number.words for number in NUMBERS], "reported": [number.reported for number in NUMBERS]}
-    )
+    table = pd.DataFrame(_REPORTED.values(), columns=["number", "reported"])
     for method in METHODS:
         ours = _ours(study, method)
-        table[method] = [ours.get(number.key, _NONE) for number in NUMBERS]
+        table[method] = [ours.get(key, _NONE) for key in _REPORTED]
     return table
 
 
@@ -176,8 +175,8 @@ def _panel(study: Study, method: str) -> str:
     return f"not reached{where} (lowest error {curve['error'].min():.3f})" if np.isnan(at) else f"{at:.2f}{where}"
 
 
-def _correlation(found: Correlation) -> str:
-    return _NONE if np.isnan(found.r) else f"{found.r:.2f} ({found.low:.2f} to {found.high:.2f})"
+def _correlation(r: Correlation) -> str:
+    return _NONE if np.isnan(r.r) else f"{r.r:.2f} ({r.low:.2f} to {r.high:.2f})"
 
 
 def render_markdown(
@@ -219,7 +218,7 @@ def render_markdown(
     return "\n\n".join(_wrap(block) for block in page.split("\n\n"))
 
 
-def group_rows(table: pd.DataFrame | None) -> Sequence[dict[str, Any]]:
+def group_rows(table: pd.DataFrame | None) -> Sequence[dict[str, object]]:
     """A line for each pair of groups that are large enough, with the correlation by each method."""
     if table is None:
         return []
@@ -240,7 +239,7 @@ def _wrap(block: str) -> str:
     return fill(block, 120, break_long_words=False, break_on_hyphens=False) if plain else block
 
 
-def panel_rows(table: pd.DataFrame) -> Sequence[dict[str, Any]]:
+def panel_rows(table: pd.DataFrame) -> Sequence[dict[str, object]]:
     """A line for each pair of bounds, with the settings by their number of rounds."""
     return [
         {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,12 @@ from fairwise.learning.preparation import make_oracle, prepare
 from fairwise.replication.dynamics import play_and_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from fairwise.judgments import Judgments
 
-    Progress = Callable[[str, int, int], None]
-
+Result = TypeVar("Result")
+Progress = Callable[[str, int, int], None]
+GameSettings = tuple[float, int, float]
+"""Gamma, rounds, and the bound on lambda."""
 
 PAPER_ROUNDS, PAPER_BOUND = 1_000, 1.0
 AT_GAMMA = 0.3  # where the paper compares subjects
@@ -43,9 +44,9 @@ class Case:
     people: pd.DataFrame
     outcome: pd.Series
     judgments: Judgments
-    favorable_label: Any
+    favorable_label: object
 
-    def games(self, judge: Any, estimator: str, settings: Sequence[tuple[float, int, float]]) -> list[dict[str, Any]]:
+    def games(self, judge: Hashable, estimator: str, settings: Sequence[GameSettings]) -> list[dict[str, object]]:
         """Play one judge's games at each (gamma, rounds, bound on lambda), on one thread."""
         with threadpool_limits(1):
             params = PairwiseFairClassifier(estimator, favorable_label=self.favorable_label).get_params(deep=False)
@@ -85,12 +86,12 @@ def subject_games(
     settings = list(dict.fromkeys([*paper, *at_03]))
     short = [n_rounds for n_rounds in rounds if n_rounds <= CONTROL_ROUNDS] or [PAPER_ROUNDS]
     controls = [(AT_GAMMA, n_rounds, PAPER_BOUND) for n_rounds in short]
-    tasks: list[tuple[Any, str, list[tuple[float, int, float]]]] = [
+    tasks: list[tuple[Hashable, str, list[GameSettings]]] = [
         (judge, estimator, controls) for estimator in CONTROLS for judge in spread_subjects(case.judgments)
     ]
     tasks += [(judge, REGRESSION, settings) for judge in case.judgments.judges]
-    found = _side_by_side("games of each subject", case.games, tasks, n_jobs, progress, prefer="processes")
-    return pd.DataFrame([row for rows in found for row in rows])
+    results = _side_by_side("games of each subject", case.games, tasks, n_jobs, progress, prefer="processes")
+    return pd.DataFrame([row for rows in results for row in rows])
 
 
 def panel_games(
@@ -98,8 +99,8 @@ def panel_games(
 ) -> pd.DataFrame:
     """The whole panel at gamma = 0 and each eta, for each number of rounds and bounds; the longest for equal ones."""
 
-    def curve(n_rounds: int, lambda_bound: float, tau_bound: float) -> Any:
-        found = frontier(
+    def curve(n_rounds: int, lambda_bound: float, tau_bound: float) -> pd.DataFrame:
+        curve = frontier(
             case.people,
             case.outcome,
             case.judgments,
@@ -112,16 +113,16 @@ def panel_games(
             lambda_bound=lambda_bound,
             tau_bound=tau_bound,
         )
-        found = found[["eta", "error", "mean_violation", "mean_excess", "max_violation"]]
-        return found.assign(rounds=n_rounds, lambda_bound=lambda_bound, tau_bound=tau_bound)
+        curve = curve[["eta", "error", "mean_violation", "mean_excess", "max_violation"]]
+        return curve.assign(rounds=n_rounds, lambda_bound=lambda_bound, tau_bound=tau_bound)
 
     each = sorted({PAPER_ROUNDS, *rounds})
     tasks = [task for task in product(each, BOUNDS, BOUNDS) if task[0] <= LONG or task[1] == task[2]]
-    found: list[pd.DataFrame] = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
-    return pd.concat(found, ignore_index=True)
+    curves = _side_by_side("games of the panel", curve, tasks, n_jobs, progress, prefer="threads")
+    return pd.concat(curves, ignore_index=True)
 
 
-def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[Any]:
+def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[Hashable]:
     """A few subjects, evenly spread over the order of their numbers of constraints; those without any are left out."""
     counts = judgments.counts().drop(columns="no_constraint").sum(axis="columns")
     ordered = counts[counts > 0].sort_values(kind="stable").index
@@ -131,12 +132,12 @@ def spread_subjects(judgments: Judgments, most: int = CONTROL_SUBJECTS) -> list[
 
 def _side_by_side(
     part: str,
-    work: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
+    work: Callable[..., Result],
+    tasks: Sequence[tuple[object, ...]],
     n_jobs: int,
     progress: Progress,
     prefer: Literal["threads", "processes"],
-) -> list[Any]:
+) -> list[Result]:
     """Results in the order of the tasks."""
     results = []
     progress(part, 0, len(tasks))
@@ -179,7 +180,7 @@ class Study:
     outcome: pd.Series
     judgments: Judgments
     groups: pd.Series | None
-    favorable_label: Any
+    favorable_label: object
     simulated: bool
     curves: pd.DataFrame
     panel: pd.DataFrame
@@ -187,7 +188,7 @@ class Study:
     """Least error each method found without any judgment."""
 
     trajectories: pd.DataFrame
-    subject: Any
+    subject: Hashable
     games: pd.DataFrame
     panel_games: pd.DataFrame
 
@@ -197,12 +198,12 @@ def run_study(
     outcome: pd.Series,
     judgments: Judgments,
     *,
-    favorable_label: Any = None,
+    favorable_label: object = None,
     groups: pd.Series | None = None,
     simulated: bool,
     rounds: Sequence[int] = ROUNDS,
     n_jobs: int = 2,
-    progress: Callable[[str, int, int], None] = lambda _task, _done, _all: None,
+    progress: Progress = lambda _task, _done, _all: None,
 ) -> Study:
     """Compute everything; ``progress`` gets the name of the part, how much of it is done, and how much there is.
 
@@ -212,7 +213,7 @@ def run_study(
         raise InputError("no answer asks for anything: every one is no_constraint, so there is nothing to respect")
 
     def curves(method: str, part: str, **asked: Any) -> pd.DataFrame:
-        found = frontier(
+        curve = frontier(
             people,
             outcome,
             judgments,
@@ -222,10 +223,10 @@ def run_study(
             **METHODS[method],
             **asked,
         )
-        return found.assign(method=method)
+        return curve.assign(method=method)
 
     subjects = [curves(method, "each subject", gammas=GAMMAS, by="judge", groups=groups) for method in METHODS]
-    plain = {method: _plain_model(people, outcome, method) for method in METHODS}
+    plain = {method: PairwiseFairClassifier(**own).fit(people, outcome) for method, own in METHODS.items()}
     etas = {
         method: np.linspace(0.0, _mean_excess(plain[method], people, judgments, favorable_label), N_ETAS).tolist()
         for method in PANEL_METHODS
@@ -250,11 +251,7 @@ def run_study(
     )
 
 
-def _plain_model(people: pd.DataFrame, outcome: pd.Series, method: str) -> PairwiseFairClassifier:
-    return PairwiseFairClassifier(**METHODS[method]).fit(people, outcome)
-
-
-def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments: Judgments, favorable: Any) -> float:
+def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments: Judgments, favorable: object) -> float:
     """Of a plain model at gamma = 0: beyond it, eta asks for nothing."""
     scores = pd.Series(model.predict_proba(people)[:, 1], index=people.index)
     label = None if favorable is None else int(favorable == model.classes_[1])
@@ -262,17 +259,17 @@ def _mean_excess(model: PairwiseFairClassifier, people: pd.DataFrame, judgments:
     return float(overall["mean_excess"]["value"])
 
 
-def _typical_subject(judgments: Judgments) -> Any:
+def _typical_subject(judgments: Judgments) -> Hashable:
     """The subject with the median number of constraints."""
     constraints = judgments.counts().drop(columns="no_constraint").sum(axis="columns").sort_values(kind="stable")
-    return constraints.index[len(constraints) // 2]
+    subject: Hashable = constraints.index[len(constraints) // 2]
+    return subject
 
 
-def _trajectories(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments, favorable: Any) -> pd.DataFrame:
-
-    found = []
+def _trajectories(people: pd.DataFrame, outcome: pd.Series, judgments: Judgments, favorable: object) -> pd.DataFrame:
+    trajectories = []
     for gamma in TRAJECTORY_GAMMAS:
         model = PairwiseFairClassifier(gamma=gamma, eta=0.0, favorable_label=favorable, **METHODS["paper"])
         rounds = model.fit(people, outcome, judgments=judgments).trajectory_
-        found.append(rounds.reset_index()[["round", "error", "max_violation"]].assign(gamma=gamma))
-    return pd.concat(found, ignore_index=True)
+        trajectories.append(rounds.reset_index()[["round", "error", "max_violation"]].assign(gamma=gamma))
+    return pd.concat(trajectories, ignore_index=True)

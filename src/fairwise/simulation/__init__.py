@@ -2,8 +2,7 @@
 
 from fairwise.simulation.kinds import KINDS, Roles
 from fairwise.simulation.panel import draw_pairs, draw_respondents, simulate_panel
-from fairwise.simulation.preferences import Closeness, Discount, FirstNoticeable, Merit, Step
-from fairwise.simulation.respondent import Respondent
+from fairwise.simulation.respondent import Closeness, Discount, FirstNoticeable, Merit, Respondent, Step
 
 __all__ = [
     "KINDS",

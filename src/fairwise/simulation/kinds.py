@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.simulation.preferences import (
+from fairwise.simulation.respondent import (
     ALWAYS,
     NEVER,
     Closeness,
@@ -17,6 +17,7 @@ from fairwise.simulation.preferences import (
     Floats,
     Merit,
     Points,
+    Respondent,
     Step,
     gap,
     is_number,
@@ -170,20 +171,12 @@ class Setting:
         return bool(kind.matters(self.roles)) and not (kind.discounts and self.discount() is None)
 
 
-@dataclass(frozen=True)
-class Preferences:
-    """What is drawn for one person."""
-
-    closeness: Closeness
-    order: Merit | FirstNoticeable | None
-    discount: Discount | None
-
-
-def draw_preferences(setting: Setting, kind: Kind, share: float, rng: np.random.Generator) -> Preferences:
-    """Return preferences that call about this share of random pairs the same, in the way of the kind.
+def draw_respondent(name: str, setting: Setting, kind_name: str, share: float, rng: np.random.Generator) -> Respondent:
+    """Return a person who calls about this share of random pairs the same, in the way of the kind.
 
     Counts and categories allow only some shares: a person who misses theirs is drawn again, a few times.
     """
+    kind = KINDS[kind_name]
     discount = setting.discount() if kind.discounts else None
     left, right = setting.left, setting.right
     if discount is not None:
@@ -196,7 +189,8 @@ def draw_preferences(setting: Setting, kind: Kind, share: float, rng: np.random.
         misses.append((abs(float((distances <= closeness.threshold).mean()) - share), closeness))
     _, closeness = min(misses, key=itemgetter(0))
     order = _order(setting, kind, closeness, (left, right), rng) if 0 < share < 1 else None
-    return Preferences(closeness, order, discount)
+    weaknesses = kind.noise, kind.fatigue, kind.position_bias
+    return Respondent(name, closeness, order, discount, *weaknesses, kind=kind_name)
 
 
 def _tastes(setting: Setting, kind: Kind, rng: np.random.Generator) -> Closeness:

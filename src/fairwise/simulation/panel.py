@@ -1,7 +1,6 @@
 """A panel of simulated people, the pairs they are shown, and their judgments."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,11 +8,8 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_preferences
-from fairwise.simulation.preferences import listed
-from fairwise.simulation.respondent import SCALES, Respondent, Scale
-
-Pairs: TypeAlias = Sequence[tuple[Any, Any]]
+from fairwise.simulation.kinds import KINDS, Kind, Roles, Setting, draw_respondent
+from fairwise.simulation.respondent import SCALES, Pairs, Respondent, Scale, listed
 
 _PAIRS_SEEN = 2_000
 
@@ -68,13 +64,13 @@ def simulate_panel(
     names = [respondent.name for respondent in respondents]
     if len(set(names)) < len(names):
         raise InputError("respondents: each needs a name of their own")
-    shown = _pairs_for(people, names, n_pairs, seed, pairs)
+    pairs_of = _pairs_for(people, names, n_pairs, seed, pairs)
     rows = [
         (judge.name, a, b, answer)
         for number, judge in enumerate(respondents)
         for (a, b), answer in zip(
-            shown[judge.name],
-            judge.answers(people, shown[judge.name], np.random.default_rng([seed, number, 1]), scale=answers),
+            pairs_of[judge.name],
+            judge.answers(people, pairs_of[judge.name], np.random.default_rng([seed, number, 1]), scale=answers),
             strict=True,
         )
     ]
@@ -115,23 +111,10 @@ def draw_respondents(
     chosen = _mix(setting, n, rng) if kinds is None else _in_turn(setting, n, kinds)
     shares = _same_shares([KINDS[name] for name in chosen], rng)
     width = max(2, len(str(n)))
-    drawn = []
-    for number, (name, share) in enumerate(zip(chosen, shares, strict=True), start=1):
-        kind = KINDS[name]
-        preferences = draw_preferences(setting, kind, share, rng)
-        drawn.append(
-            Respondent(
-                name=f"simulated-{number:0{width}}",
-                closeness=preferences.closeness,
-                order=preferences.order,
-                discount=preferences.discount,
-                noise=kind.noise,
-                fatigue=kind.fatigue,
-                position_bias=kind.position_bias,
-                kind=name,
-            )
-        )
-    return drawn
+    return [
+        draw_respondent(f"simulated-{number:0{width}}", setting, kind, share, rng)
+        for number, (kind, share) in enumerate(zip(chosen, shares, strict=True), start=1)
+    ]
 
 
 def _mix(setting: Setting, n: int, rng: np.random.Generator) -> list[str]:
@@ -216,7 +199,9 @@ class PairPool:
         return differing
 
 
-def draw_pairs(people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0) -> list[list[tuple[Any, Any]]]:
+def draw_pairs(
+    people: pd.DataFrame, n_judges: int, n_pairs: int, *, seed: int = 0
+) -> list[list[tuple[Hashable, Hashable]]]:
     """Return pairs of ids for each judge: uniform among people with different records, each judge's own."""
     pool = PairPool(people)
     drawn = (pool.draw(n_pairs, np.random.default_rng([seed, judge])) for judge in range(n_judges))

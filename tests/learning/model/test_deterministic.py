@@ -138,7 +138,7 @@ def test_no_classifier_or_threshold_would_have_been_better(
 ) -> None:
     """All of them, one by one: also classifiers that were found and have no weight."""
     probability = model.predict_proba(town.people)[:, 1]
-    pool = model._after_fit().solution.pool
+    pool = model._after_fit()[1].pool
     candidates = [*(model.classifiers_ if pool is None else pool).labels(model._rows(town.people))]
     candidates += [probability >= threshold for threshold in [*np.unique(probability), 2.0]]
     counted = town.judgments.counted()

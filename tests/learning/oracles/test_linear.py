@@ -10,8 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.oracles import linear
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle
 from fairwise.learning.oracles.linear_kernels import descend, single_levels
 
 if TYPE_CHECKING:

@@ -243,7 +243,7 @@ def test_a_failed_warm_start_gets_one_cold_one() -> None:
             return highspy.HighsSolution()
 
     once, twice = Stumbling(1), Stumbling(2)
-    run(once)
+    run(once)  # type: ignore[arg-type]
     assert once.cold_starts == 1
     with pytest.raises(SolverError):
-        run(twice)
+        run(twice)  # type: ignore[arg-type]

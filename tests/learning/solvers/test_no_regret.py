@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
-from fairwise.learning.solvers.no_regret import _softmax_with_zero, solve_no_regret
-from fairwise.learning.solvers.regression_game import join
+from fairwise.learning.solvers.no_regret import _softmax_with_zero, join, solve_no_regret
 from fairwise.learning.solvers.regret_bound import promise
 from fairwise.learning.solvers.solution import lagrangian_bound
 

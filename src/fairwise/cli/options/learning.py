@@ -12,8 +12,8 @@ from typer import Option
 
 from fairwise.cli.options.parsing import BudgetOption, GroupRuleOption, budget, fraction, group_rule
 from fairwise.cli.terminal import note
-from fairwise.constraints.parities import parity
 from fairwise.errors import InputError
+from fairwise.learning.settings import parity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import typer
 
-from fairwise.constraints.parities import PARITIES
+from fairwise.learning.settings import PARITIES
 
 Parsed = TypeVar("Parsed")
 _MOST_VALUES = 10_000

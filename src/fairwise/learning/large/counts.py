@@ -7,26 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.large.passes import over_spans
+from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
-from fairwise.learning.oracles.linear_classifiers import cell_totals
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
+from fairwise.learning.oracles.linear import LinearClassifiers, cell_totals
 from fairwise.learning.row_kernels import add_breakpoints
 
 if TYPE_CHECKING:
     from distributed import Client
-    from numpy.typing import NDArray
 
     from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.large.first_pass import TableSummary
-    from fairwise.learning.large.passes import Block, Span
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +38,18 @@ class CellReader:
     group_column: str | None
     groups: list[str]
     encoder: TableEncoder
-    classes: NDArray[Any]
+    classes: ClassArray
 
     @classmethod
     def of(cls, table: LargeTable, summary: TableSummary) -> CellReader:
         return cls(list(table.features), table.outcome, table.groups, summary.groups, summary.encoder, summary.classes)
-
-    @property
-    def n_cells(self) -> int:
-        return 2 * len(self.groups)
 
     def __call__(self, block: Block) -> tuple[FloatArray, IntArray]:
         """Encoded rows ``(n, d)`` and cells ``(n,)``."""
         cell = (block.table[self.outcome] == self.classes[1]).to_numpy(dtype=np.intp)
         if self.group_column is not None:
             cell += 2 * group_codes(block.table[self.group_column], self.groups)
-        return self.encoder.encode(block.table[self.features]), cell
+        return np.ascontiguousarray(self.encoder.encode(block.table[self.features])), cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,46 +76,31 @@ def count(
     table: LargeTable, summary: TableSummary, classifiers: LinearClassifiers, client: Client | None = None
 ) -> Counts:
     """Read every row once more."""
-    n_groups = len(summary.groups)
-    people = np.zeros(2 * n_groups, dtype=np.int64)
-    label_1 = np.zeros((2 * n_groups, len(classifiers)), dtype=np.int64)
-    work = partial(_count_span, CellReader.of(table, summary), classifiers)
-    for here, given in over_spans(table.spans(client), work, client):
-        people += here
-        label_1 += given
+    n_cells = len(summary.cell_people)
+    people = np.zeros(n_cells, dtype=np.int64)
+    label_1 = np.zeros((n_cells, len(classifiers)), dtype=np.int64)
+    work = partial(_count_span, CellReader.of(table, summary), classifiers, n_cells)
+    for people_here, label_1_here in over_spans(table.spans(client), work, client):
+        people += people_here
+        label_1 += label_1_here
     if not np.array_equal(people, summary.cell_people):
         raise InputError(
             f"{table.name}: its rows changed while they were read: {summary.n_rows} the first time, {people.sum()} now "
             "(or other outcomes or groups)."
         )
-    return Counts(people.reshape(n_groups, 2), label_1.reshape(n_groups, 2, -1))
+    return Counts(people.reshape(-1, 2), label_1.reshape(n_cells // 2, 2, -1))
 
 
-def _count_span(read: CellReader, classifiers: LinearClassifiers, span: Span) -> tuple[IntArray, IntArray]:
-    people = np.zeros(read.n_cells, dtype=np.int64)
-    label_1 = np.zeros((read.n_cells, len(classifiers)), dtype=np.int64)
-    for block in span.blocks():
-        rows, cell = read(block)
-        people += np.bincount(cell, minlength=read.n_cells)
+def _count_span(
+    read: CellReader, classifiers: LinearClassifiers, n_cells: int, span: Span
+) -> tuple[IntArray, IntArray]:
+    people = np.zeros(n_cells, dtype=np.int64)
+    label_1 = np.zeros((n_cells, len(classifiers)), dtype=np.int64)
+    for rows, cell in map(read, span.blocks()):
+        people += np.bincount(cell, minlength=n_cells)
         one = np.ones(len(rows), dtype=np.int32)
-        label_1 += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one, read.n_cells)
+        label_1 += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one, n_cells)
     return people, label_1
-
-
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """How many people of each cell have their breakpoint between two edges, ``(1 + d, cells, edges + 1)``.
-
-    Encoded features are never negative, so along any coordinate a person gets label 1 at steps beyond the breakpoint.
-    Whole numbers: exact in any order.
-    """
-
-    people: IntArray
-
-    def costs(self, cost: FloatArray) -> FloatArray:
-        """What the people who can change cost at each edge ``(1 + d, edges)``; ``cost`` ``(cells,)`` is a person's."""
-        between = np.einsum("jce,c->je", self.people, cost)
-        return np.asarray(np.cumsum(between, axis=1)[:, :-1])
 
 
 def histogram(
@@ -131,20 +109,25 @@ def histogram(
     classifier: LinearClassifiers,
     edges: FloatArray,
     client: Client | None = None,
-) -> Histogram:
-    """Read every row once; ``edges`` ``(1 + d, E)`` are sorted along each coordinate, the intercept's first."""
-    work = partial(_sort_span, CellReader.of(table, summary), classifier, edges)
-    shape = (len(edges), 2 * len(summary.groups), edges.shape[1] + 1)
+) -> IntArray:
+    """How many people of each cell have their breakpoint between two edges, ``(1 + d, cells, E + 1)``; one pass.
+
+    ``edges`` ``(1 + d, E)`` are sorted along each coordinate, the intercept's first. Encoded features are never
+    negative, so along any coordinate a person gets label 1 at steps beyond the breakpoint. Whole numbers: exact in any
+    order.
+    """
+    shape = len(edges), len(summary.cell_people), edges.shape[1] + 1
+    work = partial(_sort_span, CellReader.of(table, summary), classifier, edges, shape)
     people = np.zeros(shape, dtype=np.int64)
     for here in over_spans(table.spans(client), work, client):
         people += here
-    return Histogram(people)
+    return people
 
 
-def _sort_span(read: CellReader, classifier: LinearClassifiers, edges: FloatArray, span: Span) -> IntArray:
-    people = np.zeros((len(edges), read.n_cells, edges.shape[1] + 1), dtype=np.int64)
-    for block in span.blocks():
-        rows, cell = read(block)
-        coef, intercept = classifier.coef[0], float(classifier.intercept[0])
-        add_breakpoints(np.ascontiguousarray(rows), cell, coef, intercept, edges, people)
+def _sort_span(
+    read: CellReader, at: LinearClassifiers, edges: FloatArray, shape: tuple[int, int, int], span: Span
+) -> IntArray:
+    people = np.zeros(shape, dtype=np.int64)
+    for rows, cell in map(read, span.blocks()):
+        add_breakpoints(rows, cell, at.coef[0], float(at.intercept[0]), edges, people)
     return people

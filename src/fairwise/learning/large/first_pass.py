@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
-from fairwise.learning.large.passes import compute, over_spans
-from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, block_sums, centres_of
+from fairwise.learning.large.passes import Block, Span, compute, over_spans
+from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from distributed import Client
-    from numpy.typing import NDArray
 
     from fairwise.judgments import Judgments
-    from fairwise.learning.large.passes import Block, Span
-    from fairwise.learning.large.sums import Key, NumberSums, Sums
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.base import FloatArray, IntArray
 
-    Found = tuple[IntArray, IntArray, pd.DataFrame]
-    """Which of the judged people are in a block, in which rows of the table, and those rows."""
-
+JudgedRows = tuple[IntArray, IntArray, pd.DataFrame]
+"""Which of the judged people are in a block, in which rows of the table, and those rows."""
 
 _LEAST_SPREAD = 1e-150
 
@@ -47,7 +42,7 @@ class TableSummary:
     moments: FloatArray
     """``Z.T c`` with ``c = (1 - 2 y) / n``, ``(1 + d,)``."""
 
-    classes: NDArray[Any]
+    classes: ClassArray
     share_of_second: float
     judged: pd.DataFrame
     """The rows of everyone in a judgment that counts, indexed by the judgments' own ids."""
@@ -82,19 +77,19 @@ def read_summary(table: LargeTable, judgments: Judgments | None, client: Client 
     centres = centres_of(first.table[names])
     work = partial(_read_span, names, table.outcome, table.groups, centres, judged_ids)
     total: Sums | None = None
-    found: list[Found] = []
+    judged_rows: list[JudgedRows] = []
     for results in over_spans(table.spans(client), work, client):
         for sums, who in results:
             total = sums if total is None else total.plus(sums, names)
-            found.append(who)
+            judged_rows.append(who)
     if total is None:
         raise InputError(f"{table.name}: its rows can be read only once; a function must return new chunks every time.")
-    return _summary(table, total, judged_ids.collect(found, first.table[names], table.name), first.table[names])
+    return _summary(table, total, judged_ids.collect(judged_rows, first.table[names], table.name), first.table[names])
 
 
 def _read_span(
     features: list[str], outcome: str, groups: str | None, centres: list[float], judged_ids: JudgedIds, span: Span
-) -> list[tuple[Sums, Found]]:
+) -> list[tuple[Sums, JudgedRows]]:
     """Sums of each block, and the judged people in it."""
     results = []
     for block in span.blocks():
@@ -141,10 +136,10 @@ class JudgedIds:
         rows = np.flatnonzero(place >= 0)
         return place[rows].astype(np.intp), rows
 
-    def collect(self, found: Sequence[Found], like: pd.DataFrame, name: str) -> pd.DataFrame:
+    def collect(self, batches: Sequence[JudgedRows], like: pd.DataFrame, name: str) -> pd.DataFrame:
         """The rows of all of them, in the order of the ids; everyone must have been found, once."""
-        which = np.concatenate([part for part, _, _ in found])
-        rows = np.concatenate([part for _, part, _ in found])
+        which = np.concatenate([part for part, _, _ in batches])
+        rows = np.concatenate([part for _, part, _ in batches])
         order = np.argsort(which, kind="stable")
         which, rows = which[order], rows[order]
         twice = np.flatnonzero(which[1:] == which[:-1])
@@ -158,7 +153,7 @@ class JudgedIds:
         missing = np.setdiff1d(np.arange(len(self.ids)), which)
         if len(missing):
             raise JudgmentsError(f"{name}: judged people who are not in the table: {some(self.ids[missing])}")
-        parts = [table for _, _, table in found if len(table)]
+        parts = [table for _, _, table in batches if len(table)]
         people = pd.concat(parts) if parts else like.iloc[:0]
         return people.iloc[order].set_axis(self.ids)
 

@@ -5,8 +5,9 @@ Between the two passes games need only the judged people, and errors are counted
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,34 +17,28 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.large.counts import count
-from fairwise.learning.large.first_pass import read_summary
+from fairwise.learning.large.counts import Counts, count
+from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import large_oracle, large_problem
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.settings import FitSettings
+from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.solvers.dispatch import solve
-from fairwise.learning.solvers.no_regret import plan_of
-from fairwise.learning.solvers.regression_game import join, play_game
+from fairwise.learning.solvers.no_regret import Game, join, plan_of, play_game
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from distributed import Client
 
-    from fairwise.learning.large.counts import Counts
-    from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
-    from fairwise.learning.solvers.regression_game import Game
+    from fairwise.learning.oracles.linear import LinearClassifiers
 
 _LINEAR = ("linear-regression", "linear")
 
 
 def fit_in_blocks(
-    params: Mapping[str, Any], table: LargeTable, judgments: Judgments | None, client: Client | None = None
+    params: Params, table: LargeTable, judgments: Judgments | None, client: Client | None = None
 ) -> tuple[Rules, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
@@ -58,7 +53,7 @@ def fit_in_blocks(
     return replace(rules, problem=problem), solution, summary.n_rows
 
 
-def check_large_settings(params: Mapping[str, Any], table: LargeTable, *, two_passes: bool = False) -> FitSettings:
+def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool = False) -> FitSettings:
     """Refuse what cannot be learned from sums and histograms over the rows, or not in two passes."""
     settings = FitSettings.of(params)
     moments = parity_moments(settings.group_constraints)
@@ -79,8 +74,8 @@ def check_large_settings(params: Mapping[str, Any], table: LargeTable, *, two_pa
 
 def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> Rules:
     """The rules of these judgments, about people who were found in the first pass."""
-    said = judgments or Judgments(NOBODY)
-    pairs = PairRows.from_judgments(said)
+    answered = judgments or Judgments(NOBODY)
+    pairs = PairRows.from_judgments(answered)
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
     if judgments is not None and judgments.people is not None and judgments.by == "id":
         carried = pd.DataFrame(judgments.people_rows(pairs.people))
@@ -94,7 +89,7 @@ def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments
         points,
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
-        budgets_of(settings, pairs, said.judge_attributes),
+        budgets_of(settings, pairs, answered.judge_attributes),
         sign=inputs.favorable_sign(settings, summary.classes, judgments),
         gamma=float(settings.gamma),
     )
@@ -120,14 +115,14 @@ class PlayedGames:
         plain = float(counts.of(0, 1).errors()[0])
         if not self.games:
             return [(Solution.of_one(p, self.plain, plain, RegressionOracle), counts) for p in self.problems]
-        found, start = [], 1
+        solutions, start = [], 1
         for game in self.games:
             reply = start + len(game.classifiers)
             mixture, error_of_reply = counts.of(start, reply), float(counts.of(reply, reply + 1).errors()[0])
             name = RegressionOracle.hypothesis_class
-            found.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
+            solutions.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
             start = reply + 1
-        return found
+        return solutions
 
 
 def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> PlayedGames:
@@ -143,11 +138,11 @@ def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> Pl
 
 
 def count_games(
-    table: LargeTable, summary: TableSummary, played: Sequence[PlayedGames], client: Client | None = None
+    table: LargeTable, summary: TableSummary, games: Sequence[PlayedGames], client: Client | None = None
 ) -> list[list[tuple[Solution, Counts]]]:
     """The second pass, one for everything that was played: solutions, each with the counts of its mixture."""
-    parts = [own.classifiers for own in played]
-    everyone: Any = join([part for own in parts for part in own])
+    parts = [own.classifiers for own in games]
+    everyone = join([part for own in parts for part in own])
     counts = count(table, summary, everyone, client)
     ends = np.cumsum([0, *(sum(len(part) for part in own) for own in parts)])
-    return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(played)]
+    return [own.solutions(counts.of(ends[k], ends[k + 1])) for k, own in enumerate(games)]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
 
 import joblib
 import pandas as pd
@@ -22,11 +23,10 @@ import pyarrow.parquet as pq
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from distributed import Client
 
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 _AHEAD = 2  # spans under way for each worker: enough to keep it busy, few enough to keep memory small
 ROWS = 1 << 16
@@ -68,7 +68,7 @@ class ParquetSpan:
     """The column with the ids, or the ids themselves where they are numbers in a row."""
 
     def blocks(self) -> Iterator[Block]:
-        waiting: list[Any] = []
+        waiting: list[pa.RecordBatch] = []
         at, count = self.start, 0
         for batch in self._batches():
             waiting.append(batch)
@@ -80,7 +80,7 @@ class ParquetSpan:
                 at += len(block)
                 waiting, count = rest.to_batches(), len(rest)
 
-    def _join(self, tables: list[Any]) -> Any:
+    def _join(self, tables: list[pa.Table]) -> pa.Table:
         """One table, also where a column is of whole numbers in one file and of others in the next."""
         try:
             return pa.concat_tables(tables, promote_options="permissive")
@@ -88,7 +88,7 @@ class ParquetSpan:
             files = " and ".join(dict.fromkeys(group.path for group in self.groups))
             raise InputError(f"{files}: a column is of different types in different files: {error}") from None
 
-    def _batches(self) -> Iterator[Any]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         """What lies between start and stop, in batches of any length."""
         for group in self.groups:
             at = group.start
@@ -112,7 +112,7 @@ class ParquetSpan:
                     raise
                 raise InputError(f"{group.path}: cannot be read as Parquet: {error}") from None
 
-    def _frame(self, table: Any, start: int) -> pd.DataFrame:
+    def _frame(self, table: pa.Table, start: int) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
         if isinstance(self.index, range):
             return frame.set_axis(pd.RangeIndex(self.index[start : start + len(frame)]))
@@ -160,7 +160,7 @@ def single_blocks(tables: Iterable[pd.DataFrame]) -> Iterator[FrameSpan]:
         yield FrameSpan([joined], at, at, at + count)
 
 
-def checked(chunk: Any) -> pd.DataFrame:
+def checked(chunk: object) -> pd.DataFrame:
     if not isinstance(chunk, pd.DataFrame):
         raise InputError(f"Chunks of people must be DataFrames, not {type(chunk).__name__}.")
     return chunk
@@ -181,11 +181,11 @@ def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: Cl
         yield from _in_order(spans, lambda span: pool.submit(work, compute(span)), _AHEAD * n_threads)
 
 
-def _in_order(spans: Iterable[Any], start: Callable[[Any], Any], ahead: int) -> Iterator[Any]:
-    running: deque[Any] = deque()
+def _in_order(items: Iterable[Item], start: Callable[[Item], Future[Result]], ahead: int) -> Iterator[Result]:
+    running: deque[Future[Result]] = deque()
     try:
-        for span in spans:
-            running.append(start(span))
+        for item in items:
+            running.append(start(item))
             if len(running) >= ahead:
                 yield running.popleft().result()
         while running:
@@ -195,7 +195,7 @@ def _in_order(spans: Iterable[Any], start: Callable[[Any], Any], ahead: int) -> 
             future.cancel()
 
 
-def _on_workers(spans: Iterable[Span], work: Callable[[Span], Any], client: Client) -> Iterator[Any]:
+def _on_workers(spans: Iterable[Span], work: Callable[[Span], Result], client: Client) -> Iterator[Result]:
     import dask
 
     if isinstance(spans, list) and any(is_pending(span) for span in spans):
@@ -211,11 +211,11 @@ def _on_workers(spans: Iterable[Span], work: Callable[[Span], Any], client: Clie
         yield from _in_order(spans, lambda span: client.submit(work, span, pure=False), ahead)
 
 
-def _on_tables(work: Callable[[Span], Any], tables: list[Any], first: int, start: int, stop: int) -> Any:
+def _on_tables(work: Callable[[Span], Result], tables: list[pd.DataFrame], first: int, start: int, stop: int) -> Result:
     return work(FrameSpan(tables, first, start, stop))
 
 
-def default_client() -> Any:
+def default_client() -> Client | None:
     """The client that dask itself would use, if there is one: tables that it keeps can be had from nobody else."""
     if "distributed" not in sys.modules:
         return None

@@ -5,7 +5,8 @@ They read the table again for every classifier they look at; costs are those of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +15,15 @@ import pandas as pd
 
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.learning.large.counts import count, histogram
-from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle, RegressionTerms
 from fairwise.learning.problem import Points, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from distributed import Client
 
-    from fairwise.learning.large.counts import Histogram
     from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, RowValues
-    from fairwise.learning.oracles.linear import RegressionTerms
     from fairwise.learning.preparation import Rules
 
 
@@ -84,58 +79,43 @@ def _key(classifiers: LinearClassifiers, t: int) -> bytes:
     return bytes(classifiers.coef[t].tobytes() + classifiers.intercept[t].tobytes())
 
 
-class LargeRegressionOracle(Oracle):
+class LargeRegressionOracle(RegressionOracle):
     """The regression needs no pass: costs are the same within a cell, and the mean row of each cell is known."""
 
-    exact = False
     cheap = False
-    hypothesis_class = RegressionOracle.hypothesis_class
-    seed_rounds = RegressionOracle.seed_rounds
+    is_regression = False  # whoever asks this one wants what a game without a pass cannot give
 
     def __init__(self, summary: TableSummary, judged_rows: FloatArray) -> None:
+        self.rows = judged_rows
         self._terms = summary.regression_terms(judged_rows)
-        self._rows = np.concatenate([summary.cell_means, _with_one(judged_rows)])
-
-    def constants(self) -> LinearClassifiers:
-        return LinearClassifiers.constants(self._rows.shape[1] - 1)
+        self._points = np.concatenate([summary.cell_means, _with_one(judged_rows)])
 
     def regression_terms(self, problem: Problem) -> RegressionTerms:  # noqa: ARG002 - the rows are those of the summary
         return self._terms
 
-    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:  # noqa: ARG002
-        beta = self._terms.inverse_gram @ (cost @ self._rows)
-        return LinearClassifiers(-beta[None, 1:], -beta[:1])
+    def _regress(self, cost: FloatArray) -> FloatArray:
+        return np.asarray(self._terms.inverse_gram @ (cost @ self._points))
 
 
-class LargeDescentOracle(Oracle):
+class LargeDescentOracle(DescentOracle):
     """Coordinate searches on the 0/1 cost as in memory, but every step is one pass and one histogram.
 
     A pass finds, along every coordinate at once, what each of some steps would cost, exactly; the best one is taken.
     Which steps are tried is learned from the breakpoints of the first block and of judged people.
     """
 
-    exact = False
-    cheap = False
-    hypothesis_class = DescentOracle.hypothesis_class
-    seed_rounds = DescentOracle.seed_rounds
-
     def __init__(
         self,
         summary: TableSummary,
         judged_rows: FloatArray,
-        pass_over: Callable[[LinearClassifiers, FloatArray], Histogram],
+        pass_over: Callable[[LinearClassifiers, FloatArray], IntArray],
         cost_of: Callable[[LinearClassifiers, FloatArray], FloatArray],
     ) -> None:
+        self.cheap = False
         self.regression = LargeRegressionOracle(summary, judged_rows)
         self._people = summary.cell_people
         self._sample, self._judged = _with_one(summary.sample), _with_one(judged_rows)
         self._pass_over, self._cost_of = pass_over, cost_of
-
-    def constants(self) -> LinearClassifiers:
-        return self.regression.constants()
-
-    def regression_terms(self, problem: Problem) -> RegressionTerms:
-        return self.regression.regression_terms(problem)
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
         best = self.regression.best_response(cost)
@@ -146,8 +126,8 @@ class LargeDescentOracle(Oracle):
         a_person = cost[:n_cells] / np.maximum(self._people, 1.0)
         for _ in range(_MAX_STEPS):
             edges = self._edges(best)
-            found = self._pass_over(best, edges)
-            total = found.costs(a_person) + self._on_judged(best, edges, cost[n_cells:])
+            between = np.einsum("jce,c->je", self._pass_over(best, edges), a_person)
+            total = np.cumsum(between, axis=1)[:, :-1] + self._on_judged(best, edges, cost[n_cells:])
             here = total[np.arange(len(edges)), np.argmax(edges == 0.0, axis=1)]
             gain = np.where(np.isfinite(edges), here[:, None] - total, -np.inf)
             coordinate, step = np.unravel_index(np.argmax(gain), gain.shape)
@@ -157,6 +137,8 @@ class LargeDescentOracle(Oracle):
             beta[coordinate] += edges[coordinate, step]
             best = LinearClassifiers(beta[None, 1:], beta[:1])
         return best
+
+    plain_model = Oracle.plain_model  # type: ignore[assignment]  # another search would take many passes
 
     def _edges(self, classifier: LinearClassifiers) -> FloatArray:
         """Steps to try along each coordinate ``(1 + d, steps)``, sorted, 0 among them, infinite ones behind."""
@@ -190,12 +172,12 @@ def breakpoints(classifier: LinearClassifiers, rows: FloatArray) -> FloatArray:
 def _quantiles(values: FloatArray, number: int) -> FloatArray:
     """``(columns, number)`` of those that are there; NaN in a column of none."""
     levels = (np.arange(number) + 0.5) / number
-    found = np.full((values.shape[1], number), np.nan)
+    result = np.full((values.shape[1], number), np.nan)
     for j, column in enumerate(values.T):
         known = column[np.isfinite(column)]
         if len(known):
-            found[j] = np.quantile(known, levels)
-    return found
+            result[j] = np.quantile(known, levels)
+    return result
 
 
 def _with_one(rows: FloatArray) -> FloatArray:
@@ -220,23 +202,14 @@ def large_problem(table: LargeTable, summary: TableSummary, rules: Rules, client
         cells = pd.DataFrame({"cell": np.arange(len(people))})
         # A cell of many people is one person of their weight, and ``h`` the share of the cell with label 1.
         groups = GroupRows.from_moments(moments, cells, outcome, named, people, n_points=len(people) + n_judged)
-    problem = rules.problem
-    return LargeProblem(
-        points=points,
-        judged=len(people) + problem.judged,
-        reference=problem.reference,
-        owed=problem.owed,
-        source=problem.source,
-        sign=problem.sign,
-        gamma=problem.gamma,
-        budgets=problem.budgets,
-        groups=groups,
-        count_shares=partial(_shares, table, summary, client),
-    )
+    small = rules.problem
+    values = {field.name: getattr(small, field.name) for field in fields(small)}
+    values |= {"points": points, "judged": len(people) + small.judged, "groups": groups}
+    return LargeProblem(**values, count_shares=partial(_shares, table, summary, client))
 
 
 def large_oracle(
-    estimator: str, table: LargeTable, summary: TableSummary, problem: LargeProblem, client: Client | None
+    estimator: object, table: LargeTable, summary: TableSummary, problem: LargeProblem, client: Client | None
 ) -> Oracle:
     judged_rows = problem.points.rows
     if estimator == "linear-regression":

@@ -7,8 +7,9 @@ these, so the encoded Gram matrix follows from the raw one (``first_pass``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,19 +17,17 @@ import pandas as pd
 from fairwise.errors import InputError, shown
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.ids import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.encoding import Column
-    from fairwise.learning.oracles.base import FloatArray, IntArray
-
 
 _TILE = 4096  # rows whose raw features fit into a processor's own cache
 NUMBER, CATEGORY, MISSING = "number", "category", "missing"
 Key = tuple[int, str, str]
 """Position of the column, one of the three above, and the category."""
+
+Label: TypeAlias = Any
+Cell = tuple[Label, str]
+"""An outcome as the table has it, and a group ("" where there are none)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +56,10 @@ class NumberSums:
         return NumberSums(known, self.n_missing + other.n_missing, least, greatest, float(high), float(low))
 
 
+ColumnRead = tuple[NumberSums, Any]
+"""A column's sums, and its values: numbers, or codes and categories."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Sums over rows ``start`` to ``start + n_rows``.
@@ -71,10 +74,10 @@ class Sums:
     columns: list[NumberSums]
     keys: list[Key]
     gram: FloatArray
-    by_cell: dict[tuple[Any, str], FloatArray]
+    by_cell: dict[Cell, FloatArray]
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Label]:
         """The outcomes that occur, in the order of their first rows."""
         return list(dict.fromkeys(label for label, _ in self.by_cell))
 
@@ -126,7 +129,7 @@ class Sums:
 
 
 def block_sums(
-    start: int, table: pd.DataFrame, outcome: Column, groups: Column | None, centres: Sequence[float]
+    start: int, table: pd.DataFrame, outcome: pd.Series, groups: pd.Series | None, centres: Sequence[float]
 ) -> Sums:
     """Sums over one block of rows; ``centres`` is roughly the least number of each column, for precision only."""
     n = len(table)
@@ -151,7 +154,7 @@ def block_sums(
     return Sums(start, n, centres, columns, keys, gram[:, :k], dict(zip(cells, by_cell[:, :k], strict=True)))
 
 
-def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
+def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: int) -> FloatArray:
     """The raw features of some rows, 1 first, with columns of zeros up to ``width``."""
     matrix = np.zeros((tile.stop - tile.start, width))
     matrix[:, 0] = 1.0
@@ -175,20 +178,20 @@ def _raw(read: list[tuple[NumberSums, Any]], centres: Sequence[float], tile: sli
 
 def centres_of(table: pd.DataFrame) -> list[float]:
     """The least number of each column, 0 where there is none."""
-    found = []
+    centres = []
     for position in range(table.shape[1]):
         sums, _ = _read(table.iloc[:, position])
-        found.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
-    return found
+        centres.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
+    return centres
 
 
-def group_codes(groups: Column, known: Sequence[str]) -> IntArray:
+def group_codes(groups: pd.Series, known: Sequence[str]) -> IntArray:
     """Each row's group as a number."""
     texts = pd.Index(_group_texts(groups).to_numpy(dtype=object))
     return np.asarray(pd.Index(np.array(known, dtype=object)).get_indexer(texts))
 
 
-def _group_texts(groups: Column) -> pd.Series[str]:
+def _group_texts(groups: pd.Series) -> pd.Series[str]:
     missing = groups.isna().to_numpy()
     if missing.any():
         raise InputError(f"groups are missing for person {shown(groups.index[missing][0])}.")
@@ -196,8 +199,7 @@ def _group_texts(groups: Column) -> pd.Series[str]:
     return pd.Series(np.array([text_of(value) for value in values], dtype=object)[codes], index=groups.index)
 
 
-def _read(series: Column) -> tuple[NumberSums, Any]:
-    """A column's sums, and its values: numbers, or codes and categories."""
+def _read(series: pd.Series) -> ColumnRead:
     if is_number(series):
         values = numbers_of(series)
         n_missing, *sums = row_kernels.column_sums(values)
@@ -211,7 +213,7 @@ def _read(series: Column) -> tuple[NumberSums, Any]:
     return NumberSums(kind, int((codes < 0).sum())), (codes.astype(np.intp), [str(text) for text in categories])
 
 
-def _cells(outcome: Column, groups: Column | None) -> tuple[IntArray, list[tuple[Any, str]]]:
+def _cells(outcome: pd.Series, groups: pd.Series | None) -> tuple[IntArray, list[Cell]]:
     """In which cell each row is, and outcome and group of each cell."""
     label, labels = _labels(outcome)
     if groups is None:
@@ -220,7 +222,7 @@ def _cells(outcome: Column, groups: Column | None) -> tuple[IntArray, list[tuple
     return label * len(names) + group, [(value, str(name)) for value in labels for name in names]
 
 
-def _labels(outcome: Column) -> tuple[IntArray, list[Any]]:
+def _labels(outcome: pd.Series) -> tuple[IntArray, list[Label]]:
     missing = outcome.isna().to_numpy()
     if missing.any():
         raise InputError(
@@ -233,7 +235,7 @@ def _labels(outcome: Column) -> tuple[IntArray, list[Any]]:
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
-def _refuse_many_categories(keys: list[Key], names: Sequence[Any]) -> None:
+def _refuse_many_categories(keys: list[Key], names: Sequence[object]) -> None:
     count: dict[int, int] = {}
     for position, kind, _ in keys:
         count[position] = count.get(position, 0) + (kind == CATEGORY)

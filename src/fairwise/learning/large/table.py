@@ -13,18 +13,17 @@ from weakref import finalize
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from fairwise.errors import InputError, shown
 from fairwise.learning.large import passes
-from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, default_client
+from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, Span, default_client
 from fairwise.tables.files import require_column
 
 if TYPE_CHECKING:
     from distributed import Client
-
-    from fairwise.learning.large.passes import Span
 
 
 _BLOCKS = 4  # small parts of a file are read together until they have so many blocks
@@ -106,10 +105,9 @@ class LargeTable:
         """What a column of a Parquet file holds: "integer", "number", "boolean" or "text"."""
         if column not in self.header:
             return "text"
-        found = self._schema.field(column).type
-        if kinds.is_boolean(found):
-            return "boolean"
-        return "integer" if kinds.is_integer(found) else "number" if kinds.is_floating(found) else "text"
+        arrow_type = self._schema.field(column).type
+        tests = {"boolean": kinds.is_boolean, "integer": kinds.is_integer, "number": kinds.is_floating}
+        return next((name for name, test in tests.items() if test(arrow_type)), "text")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,7 +131,7 @@ class LargeTable:
         if self.id is not None or self._stored_index is not None:
             index = str(self.id or self._stored_index)
         read = self.columns if isinstance(index, range) else (*self.columns, index)
-        found: list[Span] = []
+        spans: list[Span] = []
         start, stop = 0, 0
         for group in self._row_groups:
             stop = group.start + group.rows
@@ -141,9 +139,9 @@ class LargeTable:
                 low, high = passes.align(start, stop, n_rows)
                 within = tuple(g for g in self._row_groups if g.start < high and g.start + g.rows > low)
                 if low < high:
-                    found.append(ParquetSpan(within, low, high, read, index))
+                    spans.append(ParquetSpan(within, low, high, read, index))
                 start = stop
-        return found
+        return spans
 
     def _dask_spans(self, client: Client | None) -> list[Span]:
         """Spans whose tables are still to be computed: dask does that where it runs the work on them."""
@@ -156,22 +154,22 @@ class LargeTable:
             self._lengths = list(lengths.compute() if client is None else client.compute(lengths).result())
         ends = np.cumsum(self._lengths).tolist()
         starts = [0, *ends[:-1]]
-        found: list[Span] = []
+        spans: list[Span] = []
         for start, stop in zip(starts, ends, strict=True):
             low, high = passes.align(start, stop, ends[-1])
             within = [i for i, (first, end) in enumerate(zip(starts, ends, strict=True)) if first < high and end > low]
             if low < high:
-                found.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
-        return found
+                spans.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
+        return spans
 
     def _chunks(self) -> Iterator[pd.DataFrame]:
         if self._kept is not None:
             paths = sorted(self._kept.iterdir())
             return (pd.read_pickle(path) for path in paths)  # noqa: S301  (written by us a moment ago)
-        given = self.source() if callable(self.source) else self.source
-        if not isinstance(given, Iterable):
+        source = self.source() if callable(self.source) else self.source
+        if not isinstance(source, Iterable):
             raise InputError(f"People cannot be read from {shown(self.source)}.")
-        return iter(given)
+        return iter(source)
 
     @cached_property
     def header(self) -> list[str]:
@@ -198,26 +196,26 @@ class LargeTable:
         return files
 
     @cached_property
-    def _schema(self) -> Any:
+    def _schema(self) -> pa.Schema:
         return _open(self._files[0]).schema_arrow
 
     @cached_property
     def _row_groups(self) -> list[RowGroup]:
-        found, start = [], 0
+        groups, start = [], 0
         for path in self._files:
             metadata = _open(path).metadata
             for number in range(metadata.num_row_groups):
                 rows = metadata.row_group(number).num_rows
-                found.append(RowGroup(str(path), number, start, rows))
+                groups.append(RowGroup(str(path), number, start, rows))
                 start += rows
         if start == 0:
             raise InputError(f"{self.name}: not a single row")
-        return found
+        return groups
 
     @cached_property
     def _stored_index(self) -> str | None:
         """The column that pandas wrote its index to, if it did."""
-        names = self._index_written if isinstance(self.source, str | PathLike) else []
+        names = _index_columns(self._schema) if isinstance(self.source, str | PathLike) else []
         return names[0] if len(names) == 1 and isinstance(names[0], str) else None
 
     def _numbering(self, n_rows: int) -> range:
@@ -236,12 +234,8 @@ class LargeTable:
             at += len(own)
         return whole
 
-    @property
-    def _index_written(self) -> list[Any]:
-        return _index_columns(self._schema)
 
-
-def large_table(people: Any, outcome: Any) -> LargeTable | None:
+def large_table(people: object, outcome: Any) -> LargeTable | None:
     """People given in a form that is read in blocks, as such a table; None for tables in memory."""
     if isinstance(people, LargeTable):
         if outcome is not None and not (isinstance(outcome, str) and outcome == people.outcome):
@@ -250,21 +244,21 @@ def large_table(people: Any, outcome: Any) -> LargeTable | None:
     return LargeTable(people, outcome=outcome) if is_in_parts(people) else None
 
 
-def is_in_parts(people: Any) -> bool:
+def is_in_parts(people: object) -> bool:
     """Whether this is a form in which people are read in blocks."""
     in_chunks = isinstance(people, list | tuple) and bool(people) and isinstance(people[0], pd.DataFrame)
     return in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable)
 
 
-def is_dask(source: Any) -> bool:
+def is_dask(source: object) -> bool:
     return type(source).__module__.partition(".")[0] == "dask" and hasattr(source, "map_partitions")
 
 
-def _index_columns(schema: Any) -> list[Any]:
+def _index_columns(schema: pa.Schema) -> list[object]:
     return list((schema.pandas_metadata or {}).get("index_columns", ()))
 
 
-def _range_written(file: Any) -> range | None:
+def _range_written(file: pq.ParquetFile) -> range | None:
     """Ids that are numbers in a row, as pandas wrote them down beside the rows of this file."""
     match _index_columns(file.schema_arrow):
         case [{"kind": "range", "start": start, "step": step}]:
@@ -272,7 +266,7 @@ def _range_written(file: Any) -> range | None:
     return None
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:
@@ -281,7 +275,7 @@ def _open(path: Path) -> Any:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
-def _tidy(chunk: Any, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
+def _tidy(chunk: pd.DataFrame, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
     """Its columns as asked for, indexed by id."""
     for column in columns if id_column is None else (*columns, id_column):
         require_column(column, [str(known) for known in passes.checked(chunk).columns], name)

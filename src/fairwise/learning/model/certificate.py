@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import excess
+from fairwise.learning.oracles.base import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairwise.constraints.pairs import PairRows, Weighting
-    from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.solvers.solution import Solution
 
 
@@ -67,9 +66,9 @@ def _warnings(solution: Solution) -> Iterator[str]:
     """What to know before using the model, each in a sentence or two."""
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
-        told = "" if solution.exact else ", as far as its oracle can tell"
+        caveat = "" if solution.exact else ", as far as its oracle can tell"
         left = max(solution.error - max(solution.bound, 0.0), 0.0)
-        yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{told}. {advice}"
+        yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{caveat}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
         share = f"{solution.constant_weight:.0%}"

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
 from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.solvers.solution import FEASIBLE
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
     from fairwise.learning.problem import Problem
 
 
@@ -266,7 +266,7 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
     """
     errors, values = problem.evaluate(mixture.classifiers)
     floor = np.concatenate([np.zeros(problem.n_pairs), problem.row_limits[problem.n_pairs :]])
-    found = linprog(
+    vertex = linprog(
         errors,
         A_ub=values.T if len(problem) else None,
         b_ub=np.maximum(mixture.weights @ values, floor) if len(problem) else None,
@@ -275,8 +275,8 @@ def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, flo
         method="highs-ds",
         options={"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE},
     )
-    if not found.success or found.x is None:
+    if not vertex.success or vertex.x is None:
         return mixture, float(mixture.weights @ errors)
-    support = np.flatnonzero(found.x > 1e-12)
-    weights = found.x[support] / found.x[support].sum()
+    support = np.flatnonzero(vertex.x > 1e-12)
+    weights = vertex.x[support] / vertex.x[support].sum()
     return Mixture(mixture.classifiers.take(support), weights), float(weights @ errors[support])

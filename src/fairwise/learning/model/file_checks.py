@@ -9,10 +9,12 @@ business. So all of them are looked at once, after loading.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline, _bsplines
 from scipy.sparse import issparse, sparray, spmatrix
 from sklearn.compose import ColumnTransformer
@@ -26,90 +28,60 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import TREE_LEAF, Tree
 from sklearn.utils.validation import check_array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import IntArray
-
+from fairwise.learning.oracles.base import IntArray
+from fairwise.learning.settings import PARITIES
 
 _CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 _BITS = 256  # of a set of categories
 _NUMBERS_OF_SPLINE = getattr(_bsplines, "_BSpline", BSpline)  # since SciPy 1.18 in an object inside
 
 
-_DISTANCES = ("Chebyshev", "Euclidean", "Haversine", "Manhattan", "Minkowski")
-_KERNELS = (
-    *("CompoundKernel", "ConstantKernel", "DotProduct", "Exponentiation", "ExpSineSquared", "Hyperparameter"),
-    *("Matern", "PairwiseKernel", "Product", "RationalQuadratic", "RBF", "Sum", "WhiteKernel"),
-)
-_SELECTION = ("chi2", "f_classif", "f_regression", "r_regression")
-_SCORES = (
-    *("accuracy_score", "balanced_accuracy_score", "brier_score_loss", "f1_score", "jaccard_score", "log_loss"),
-    *("matthews_corrcoef", "precision_score", "recall_score"),
-)
-_SPLITS = (
-    *("GroupKFold", "KFold", "LeaveOneOut", "RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit"),
-    *("StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit"),
-)
-_FUNCTIONS = ("amax", "amin", "around", "clip", "max", "mean", "median", "min", "nan_to_num", "round", "std")
-_KINDS_OF_COLUMNS = ("floating", "generic", "inexact", "integer", "number")
-
-SCIKIT_LEARN = frozenset(
-    (
-        "builtins.object",
-        "functools.partial",
-        "numpy.dtype",
-        *(f"numpy.{name}" for name in (*_FUNCTIONS, *_KINDS_OF_COLUMNS)),
-        "scipy._lib.array_api_compat.numpy._aliases.asarray",
-        "scipy.interpolate._bsplines.BSpline",
-        "scipy.interpolate._bsplines._BSpline",  # of SciPy 1.18 and later: what the one above holds
-        "scipy.sparse._csc.csc_array",
-        "scipy.sparse._csc.csc_matrix",
-        "scipy.sparse._csr.csr_array",
-        "scipy.sparse._csr.csr_matrix",
-        "sklearn.calibration._CalibratedClassifier",
-        "sklearn.calibration._SigmoidCalibration",
-        "sklearn.calibration._TemperatureScaling",
-        "sklearn.compose._column_transformer.make_column_selector",
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-        *(f"sklearn.feature_selection._univariate_selection.{name}" for name in _SELECTION),
-        "sklearn.feature_selection._mutual_info.mutual_info_classif",
-        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-        *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
-        *(f"sklearn.metrics._classification.{name}" for name in _SCORES),
-        *(f"sklearn.metrics._dist_metrics.{name}Distance64" for name in _DISTANCES),
-        "sklearn.metrics._ranking.average_precision_score",
-        "sklearn.metrics._ranking.roc_auc_score",
-        "sklearn.metrics._scorer._CurveScorer",
-        "sklearn.metrics._scorer._PassthroughScorer",
-        "sklearn.metrics._scorer._Scorer",
-        *(f"sklearn.model_selection._split.{name}" for name in _SPLITS),
-        "sklearn.multiclass._ConstantPredictor",
-        "sklearn.neighbors._ball_tree.BallTree",
-        "sklearn.neighbors._kd_tree.KDTree",
-        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-        "sklearn.tree._tree.Tree",
-        "sklearn.utils._bunch.Bunch",
-        "sklearn.utils._metadata_requests.MetadataRequest",
-        "sklearn.utils._metadata_requests.MethodMetadataRequest",
-        "sklearn.utils.validation.check_array",
-    )
-)
+_TRUSTED = {
+    "builtins": "object",
+    "functools": "partial",
+    "numpy": (
+        "amax amin around clip dtype floating generic inexact integer max mean median min nan_to_num number round std"
+    ),
+    "scipy._lib.array_api_compat.numpy._aliases": "asarray",
+    "scipy.interpolate._bsplines": "BSpline _BSpline",  # the second of SciPy 1.18 and later: what the first holds
+    "scipy.sparse._csc": "csc_array csc_matrix",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    "sklearn.compose._column_transformer": "make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+    "sklearn.feature_selection._mutual_info": "mutual_info_classif",
+    "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression r_regression",
+    "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels": (
+        "CompoundKernel ConstantKernel DotProduct ExpSineSquared Exponentiation Hyperparameter Matern "
+        "PairwiseKernel Product RBF RationalQuadratic Sum WhiteKernel"
+    ),
+    "sklearn.metrics._classification": (
+        "accuracy_score balanced_accuracy_score brier_score_loss f1_score jaccard_score log_loss "
+        "matthews_corrcoef precision_score recall_score"
+    ),
+    "sklearn.metrics._dist_metrics": (
+        "ChebyshevDistance64 EuclideanDistance64 HaversineDistance64 ManhattanDistance64 MinkowskiDistance64"
+    ),
+    "sklearn.metrics._ranking": "average_precision_score roc_auc_score",
+    "sklearn.metrics._scorer": "_CurveScorer _PassthroughScorer _Scorer",
+    "sklearn.model_selection._split": (
+        "GroupKFold KFold LeaveOneOut RepeatedKFold RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold "
+        "StratifiedKFold StratifiedShuffleSplit"
+    ),
+    "sklearn.multiclass": "_ConstantPredictor",
+    "sklearn.neighbors._ball_tree": "BallTree",
+    "sklearn.neighbors._kd_tree": "KDTree",
+    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+    "sklearn.tree._tree": "Tree",
+    "sklearn.utils._bunch": "Bunch",
+    "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
+    "sklearn.utils.validation": "check_array",
+}
+SCIKIT_LEARN = frozenset(f"{module}.{name}" for module, names in _TRUSTED.items() for name in names.split())
 """Parts of fitted scikit-learn classifiers and of what stands before them in a Pipeline."""
 
-FAIRLEARN = frozenset(
-    f"fairlearn.reductions._moments.utility_parity.{name}"
-    for name in (
-        "DemographicParity",
-        "EqualizedOdds",
-        "ErrorRateParity",
-        "FalsePositiveRateParity",
-        "TruePositiveRateParity",
-    )
-)
+FAIRLEARN = frozenset(f"fairlearn.reductions._moments.utility_parity.{name}" for name in PARITIES.values())
 """Rules for groups, as they are given to ``group_constraints``."""
 
 
@@ -118,12 +90,12 @@ def trusted_types(kind: str) -> frozenset[str]:
     return FAIRLEARN | SCIKIT_LEARN if kind == "scikit-learn" else FAIRLEARN
 
 
-def require(condition: Any, sentence: str) -> None:
+def require(condition: object, sentence: str) -> None:
     if not condition:
         raise ValueError(sentence)
 
 
-def check_members(members: Any) -> None:
+def check_members(members: object) -> None:
     """Raise a ValueError for the first part, however deep inside, that compiled code could stumble over."""
     for part in parts_of(members):
         for kind, check in _CHECKS:
@@ -131,9 +103,9 @@ def check_members(members: Any) -> None:
                 check(part)
 
 
-def parts_of(whole: Any) -> Iterator[Any]:
+def parts_of(whole: object) -> Iterator[object]:
     """Every object that can be reached from here, once; code is not looked into."""
-    seen: dict[int, Any] = {}  # kept, so that no other object gets the number of one that is gone
+    seen: dict[int, object] = {}  # kept, so that no other object gets the number of one that is gone
     waiting = [whole]
     while waiting:
         part = waiting.pop()
@@ -146,13 +118,13 @@ def parts_of(whole: Any) -> Iterator[Any]:
         waiting += gc.get_referents(part)
 
 
-def _check_children(where: IntArray, children: list[NDArray[Any]], n_nodes: int, what: str) -> None:
+def _check_children(where: IntArray, children: list[IntArray], n_nodes: int, what: str) -> None:
     """Children come after their parents, as scikit-learn writes them: so all are there, and no path is endless."""
     for child in children:
         require(((child > where) & (child < n_nodes)).all(), f"{what} has a child that is no node, or an endless path")
 
 
-def _within(values: Any, n: int) -> bool:
+def _within(values: ArrayLike, n: int) -> bool:
     """Whether all are whole numbers from 0 to n - 1."""
     given = np.asarray(values)
     return given.dtype.kind in "iu" and bool(((given >= 0) & (given < n)).all())
@@ -216,7 +188,7 @@ def _check_histogram_boosting(model: BaseHistGradientBoosting) -> None:
             _check_predictor(vars(tree), categorical)
 
 
-def _check_encoded_columns(encoder: Any, n_columns: int) -> None:
+def _check_encoded_columns(encoder: ColumnTransformer | None, n_columns: int) -> None:
     """What boosted trees put before themselves turns as many columns into as many."""
     if encoder is None:
         return
@@ -332,7 +304,7 @@ def _check_spline(spline: BSpline) -> None:
     spline.__dict__.update(fresh.__dict__)
 
 
-def _check_sparse(matrix: Any) -> None:
+def _check_sparse(matrix: object) -> None:
     if hasattr(matrix, "check_format"):  # csr and csc, the only ones that are opened unasked
         matrix.check_format(full_check=True)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from math import isfinite, isnan
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,26 +27,27 @@ from fairwise.errors import ModelFileError
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.file_checks import check_members, parts_of, require, trusted_types
-from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.model.mixture import Columns, Mixture
+from fairwise.learning.oracles.base import Classifiers
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
 from fairwise.tables import parquet
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from os import PathLike
-
     from fairwise.learning.estimator import PairwiseFairClassifier
 
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 
+Document = dict[str, Any]
+"""What a file holds, by name."""
+
 _FORMAT = 1
 _ROUNDING = 1e-6  # by how much the weights of a mixture may miss 1
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
-_KINDS: dict[str, Any] = {
+_KINDS: dict[str, Callable[..., Classifiers]] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
     "scikit-learn": FittedClassifiers,
@@ -106,7 +108,7 @@ def load(
     return model
 
 
-def _read_prices(path: str | PathLike[str]) -> dict[str, list[Any]]:
+def _read_prices(path: str | PathLike[str]) -> Columns:
     try:
         with Path(path).open("rb") as file:
             table = parquet.read(file)
@@ -156,11 +158,11 @@ def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
     try:
         return _rebuild(cls, document)
     except Exception as error:  # what is inside may be of any type where another is needed
-        told = str(error) if isinstance(error, ValueError) else repr(error)
-        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({told}).") from error
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({reason}).") from error
 
 
-def _document(model: PairwiseFairClassifier) -> dict[str, Any]:
+def _document(model: PairwiseFairClassifier) -> Document:
     classifiers = model.classifiers_
     derandomization = getattr(model, "derandomization_", None)
     settings = model.get_params(deep=False)
@@ -171,7 +173,7 @@ def _document(model: PairwiseFairClassifier) -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "encoder": None if model._encoder is None else model._encoder.state(),
-        "kind": next(name for name, known in _KINDS.items() if isinstance(classifiers, known)),
+        "kind": next(name for name, known in _KINDS.items() if type(classifiers) is known),
         "classifiers": classifiers.state(),
         "weights": model.weights_,
         "threshold": model._threshold,
@@ -184,7 +186,7 @@ def _document(model: PairwiseFairClassifier) -> dict[str, Any]:
     }
 
 
-def _write(document: dict[str, Any], path: Path, cls: type[PairwiseFairClassifier]) -> set[str]:
+def _write(document: Document, path: Path, cls: type[PairwiseFairClassifier]) -> set[str]:
     """Write the file, and open it again; returns the types that whoever loads it must trust."""
     try:
         skops.io.dump(document, path)
@@ -226,7 +228,7 @@ def _kind_of(path: str | PathLike[str]) -> str:
         return ""
 
 
-def _rebuild(cls: type[Model], document: dict[str, Any]) -> Model:
+def _rebuild(cls: type[Model], document: Document) -> Model:
     settings = document["settings"]
     model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
     model.classes_ = np.array(document["classes"])
@@ -256,7 +258,7 @@ def _rebuild(cls: type[Model], document: dict[str, Any]) -> Model:
     return model
 
 
-def _classifiers(kind: str, state: dict[str, Any]) -> Any:
+def _classifiers(kind: str, state: Document) -> Classifiers:
     """The classifiers of a mixture; their arrays must be of the types that are written."""
     for name, types in _TYPES[kind].items():
         if not (isinstance(state[name], np.ndarray) and state[name].dtype.kind in types):
@@ -264,7 +266,7 @@ def _classifiers(kind: str, state: dict[str, Any]) -> Any:
     return _KINDS[kind](**state)
 
 
-def _check_document(document: dict[str, Any], encoder: TableEncoder | None, mixture: Mixture) -> None:
+def _check_document(document: Document, encoder: TableEncoder | None, mixture: Mixture) -> None:
     """Raise a ValueError for the first part of a model file that does not fit the others."""
     n_columns, names, threshold = document["n_features"], document["feature_names"], document["threshold"]
     require(type(n_columns) is int and n_columns >= 1, "the number of columns is none")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,29 +22,16 @@ from fairwise.learning.model.deterministic import (
     broken_rules,
     fewest_classifiers,
 )
-from fairwise.learning.model.mixture import Measurement, Mixture
-from fairwise.learning.settings import share
+from fairwise.learning.model.mixture import Columns, Measurement, Mixture
+from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
+from fairwise.learning.settings import LabelValues, share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from os import PathLike
-
-    from numpy.typing import NDArray
-
     from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.preparation import Rules
     from fairwise.learning.problem import Problem
     from fairwise.learning.solvers.solution import Solution
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a fit was made from, kept in memory for simplifying the model, never saved."""
-
-    prepared: Rules
-    solution: Solution
 
 
 class FittedMixture(ClassifierMixin, BaseEstimator):
@@ -51,34 +39,35 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     gamma: float
     eta: float | None
-    favorable_label: Any
-    label_values: Mapping[Any, float] | None
+    favorable_label: object
+    label_values: LabelValues | None
     weighting: Weighting
 
-    def _set_solution(self, X: Any, prepared: Rules, solution: Solution) -> Self:
+    def _set_solution(self, X: object, prepared: Rules, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
-        self._training: Training | None = Training(prepared, solution)
+        # What the fit was made from, kept in memory for simplifying the model, never saved.
+        self._training: tuple[Rules, Solution] | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: object) -> FloatArray:
         """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> ClassArray:
         """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
         rows = self._rows(X)
         drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
-        labels: NDArray[Any] = self.classes_[drawn.astype(np.intp)]
+        labels: ClassArray = self.classes_[drawn.astype(np.intp)]
         return labels
 
     @property
-    def favorable_label_(self) -> Any:
+    def favorable_label_(self) -> object:
         """The good one of ``classes_``; None where nothing says so."""
         classes = self._fitted("classes_")
         place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
@@ -128,10 +117,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def prune(self) -> Self:
         """A model with at most one classifier more than rules in force, no worse in error nor on any of the rules."""
         check_is_fitted(self)
-        training = self._after_fit()
+        prepared, _ = self._after_fit()
         if self._threshold is not None:  # one rule already
             return self._twin()
-        mixture, error = fewest_classifiers(training.prepared.problem, self._mixture)
+        mixture, error = fewest_classifiers(prepared.problem, self._mixture)
         return self._twin()._set_mixture(mixture, error)
 
     def derandomize(self, mean_violation: float | None = None) -> Self:
@@ -144,7 +133,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         share(optional=True).check("mean_violation", mean_violation)
-        prepared, solution = self._after_fit().prepared, self._after_fit().solution
+        prepared, solution = self._after_fit()
         before = self._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
         rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
@@ -197,22 +186,23 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     def _set_mixture(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
-        training = self._after_fit()
+        _, solution = self._after_fit()
         self._mixture = mixture
         measured, gamma = self._measured(), float(self.gamma)
         self.certificate_: Certificate = measured.certificate(gamma, self.eta, self.weighting, error=error)
         prices = measured.prices(gamma)
-        self._prices: dict[str, list[Any]] | None = {str(name): prices[name].tolist() for name in prices.columns}
-        self._trajectory = training.solution.trajectory
+        self._prices: Columns | None = {str(name): prices[name].tolist() for name in prices.columns}
+        self._trajectory = solution.trajectory
         self._group_rules = self._measured_rules()
         return self
 
     def _measured(self) -> Measurement:
-        training = self._after_fit()
-        return Measurement(training.prepared, training.solution, self._probability(training.prepared.judged_rows))
+        prepared, solution = self._after_fit()
+        return Measurement(prepared, solution, self._probability(prepared.judged_rows))
 
-    def _measured_rules(self) -> dict[str, list[Any]]:
-        problem, solution = self._after_fit().prepared.problem, self._after_fit().solution
+    def _measured_rules(self) -> Columns:
+        prepared, solution = self._after_fit()
+        problem = prepared.problem
         if problem.groups is None:
             return {"rule": [], "value": [], "limit": [], "price": []}
         return {
@@ -235,7 +225,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         twin._training = self._training
         return twin
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: object) -> Rows:
         check_is_fitted(self)
         if is_in_parts(X):
             raise InputError(
@@ -246,19 +236,15 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return table if self._encoder is None else self._encoder.encode(table)
 
-    def _probability(self, rows: Any) -> FloatArray:
+    def _probability(self, rows: Rows) -> FloatArray:
         probability = self._mixture.probabilities(rows)
         return probability if self._threshold is None else (probability >= self._threshold).astype(float)
-
-    def _forget(self) -> None:
-        """Nobody is in memory to simplify the model on."""
-        self._training = None
 
     def _fitted(self, name: str) -> Any:
         check_is_fitted(self)
         return getattr(self, name)
 
-    def _after_fit(self) -> Training:
+    def _after_fit(self) -> tuple[Rules, Solution]:
         if self._training is None:
             raise InputError(
                 "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.learning.model.certificate import certify
 from fairwise.learning.model.prices import price_table
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.preparation import Rules
     from fairwise.learning.solvers.solution import Solution
 
+
+Columns = dict[str, list[Any]]
+"""A table as plain values, by the names of its columns."""
 
 _LABELS_AT_ONCE = 1 << 24
 _MANY = 64  # from so many on compiled code adds them, in the same order
@@ -31,7 +35,7 @@ class Mixture:
     classifiers: Classifiers
     weights: FloatArray
 
-    def probabilities(self, rows: Any) -> FloatArray:
+    def probabilities(self, rows: Rows) -> FloatArray:
         """Probability of label 1 for each row; added in a fixed order, so the same in any batch."""
         result = np.zeros(len(rows))
         step = max(1, _LABELS_AT_ONCE // len(self.weights))
@@ -39,12 +43,12 @@ class Mixture:
             part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
             labels = self.classifiers.labels(part)
             if len(self.weights) > _MANY:
-                from fairwise.learning.row_kernels import mix
+                from fairwise.learning.row_kernels import mix  # numba takes most of a second to load
 
                 result[start : start + step] = mix(np.ascontiguousarray(labels), self.weights)
                 continue
-            for weight, given in zip(self.weights, labels, strict=True):
-                result[start : start + step] += weight * given
+            for weight, label in zip(self.weights, labels, strict=True):
+                result[start : start + step] += weight * label
         # Weights add to 1 only up to rounding.
         return np.minimum(result, 1.0)
 

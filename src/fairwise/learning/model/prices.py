@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from fairwise.constraints.violations import excess, status_of
+from fairwise.learning.oracles.base import FloatArray
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.oracles.base import FloatArray
 
 
 def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> pd.DataFrame:

@@ -6,7 +6,7 @@ a :class:`Classifiers` collection for the labels its members give.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 LabelArray = NDArray[np.uint8]
+ClassArray = NDArray[Any]
+"""The two labels as users write them."""
+
+Rows: TypeAlias = Any
+"""People as classifiers see them: an encoded matrix, or a table where a Pipeline does its own encoding."""
+
 RowValues = NDArray[Any]
 """Values of rows, ``(k, rows)``: bytes for pairs alone, floats where there are statistical rules beside them."""
 
@@ -27,7 +33,7 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
-    def labels(self, rows: Any) -> LabelArray:
+    def labels(self, rows: Rows) -> LabelArray:
         """Labels ``(k, n)`` that each classifier gives to each of ``n`` rows, the same in any batch and order."""
         ...
 

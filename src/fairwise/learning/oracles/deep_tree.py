@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.tree import TreeOracle, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.oracles.tree_classifiers import Grown, TreeClassifiers
 
 _DEEPEST = 8
@@ -105,9 +104,9 @@ def _grown(node: Any) -> Grown:
     return int(node.feature), _grown(node.right_child), _grown(node.left_child)
 
 
-def _package() -> Any:
+def _package() -> ModuleType:
     try:
         import pystreed  # optional, and slow to import
     except ImportError as missing:
         raise InputError("trees beyond depth 4 need the package pystreed: pip install 'fairwise[trees]'") from missing
-    return pystreed
+    return cast("ModuleType", pystreed)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import ArrayClassifiers, Oracle
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+from fairwise.learning.oracles.base import (
+    ArrayClassifiers,
+    Classifiers,
+    FloatArray,
+    IntArray,
+    LabelArray,
+    Oracle,
+    RowValues,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class FiniteClassOracle(Oracle):
     exact = True
     cheap = True
 
-    def __init__(self, predictions: np.ndarray[tuple[int, int], np.dtype[Any]]) -> None:
+    def __init__(self, predictions: RowValues) -> None:
         if predictions.ndim != 2 or not np.isin(predictions, (0, 1)).all():
             raise InputError("A finite class is a (classifiers, people) array of 0 and 1.")
         n_points = predictions.shape[1]

@@ -1,21 +1,32 @@
-"""Two searches over linear thresholds: the paper's regression, and the stronger descent on the 0/1 cost."""
+"""Linear threshold classifiers, and two searches for them: the paper's regression, and descent on the 0/1 cost.
+
+A label is the sign of a sum in double precision and fixed order (``linear_kernels``). Of many classifiers scores are
+first computed in single precision, together with a bound on how far they can be from that sum. Where a score is beyond
+the bound its sign is certain; the few others are added again in the exact way, so labels are equal bit for bit.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
-from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
-from fairwise.learning.oracles.linear_kernels import descend, single_levels
+from fairwise.learning.oracles.base import ArrayClassifiers, Classifiers, FloatArray, IntArray, LabelArray, Oracle
 
 if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.problem import Problem
 
-
+FEW = 8  # so few classifiers are as well scored exactly
+_AT_ONCE = 128  # classifiers scored together
+_TILE = 1 << 17  # multiplications in a matrix product that BLAS does at once and on one core: threads are ours to start
+_UNIT = 2.0**-24  # rounding of single precision
+_SAFE = 1e15  # entries up to this cannot overflow there
+_TINY = 1e-30  # more than all underflows of one score together
 _RELATIVE_RANK = 1e-10
 _MAX_SWEEPS = 30
 _LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
@@ -24,6 +35,87 @@ _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the ch
 _ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
+
+Values = TypeVar("Values", FloatArray, NDArray[np.int32])
+
+
+@dataclass(frozen=True, eq=False)
+class LinearClassifiers(ArrayClassifiers):
+    """``h_t(x) = [intercept[t] + x . coef[t] > 0]`` for ``t < k``; ``coef`` is ``(k, d)``."""
+
+    coef: FloatArray
+    intercept: FloatArray
+
+    @classmethod
+    def constants(cls, n_columns: int) -> LinearClassifiers:
+        return cls(np.zeros((2, n_columns)), np.array([-1.0, 1.0]))
+
+    def labels(self, rows: FloatArray) -> LabelArray:
+        if len(self) > FEW:
+            return labels_of_many(rows, self.coef, self.intercept).T
+        labels = np.empty((len(rows), len(self)), dtype=np.uint8)
+        self._score_exactly(rows, None, labels)
+        return labels.T
+
+    def total_costs(self, rows: FloatArray, cost: FloatArray) -> FloatArray:
+        """``sum_p cost[p] h_t(p)``, ``(k,)``, without storing the labels."""
+        if len(self) > FEW:
+            everyone = np.zeros(len(rows), dtype=np.intp)
+            return np.asarray(cell_totals(rows, self.coef, self.intercept, everyone, cost, 1)[0])
+        self._score_exactly(rows, cost, totals := np.zeros((1, len(self))))
+        return np.asarray(totals[0])
+
+    def _score_exactly(self, rows: FloatArray, cost: FloatArray | None, out: FloatArray | LabelArray) -> None:
+        _kernels().exact(np.ascontiguousarray(rows), np.ascontiguousarray(self.coef.T), self.intercept, cost, out)
+
+
+def labels_of_many(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> LabelArray:
+    """Labels ``(n, k)`` of rows ``(n, d)`` under classifiers ``(k, d)``, ``(k,)``."""
+    out = np.empty((len(rows), len(intercept)), dtype=np.uint8)
+    for some, scored in _score(rows, coef, intercept):
+        own = np.empty((len(rows), some.stop - some.start), dtype=np.uint8)
+        _kernels().quick(*scored, None, None, own)
+        out[:, some] = own
+    return out
+
+
+def cell_totals(
+    rows: FloatArray, coef: FloatArray, intercept: FloatArray, cell: IntArray, value: Values, n_cells: int
+) -> Values:
+    """``sum_p value[p] h_t(p)`` over the rows of each cell, in their order: ``(n_cells, k)``, of value's type."""
+    out = np.zeros((n_cells, len(intercept)), dtype=value.dtype)
+    for some, scored in _score(rows, coef, intercept):
+        own = np.zeros((n_cells, some.stop - some.start), dtype=value.dtype)
+        if len(rows):
+            _kernels().quick(*scored, cell, value, own)
+        out[:, some] = own
+    return out
+
+
+def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterator[tuple[slice, tuple[Any, ...]]]:
+    """Some classifiers at a time, with what the loops need to know of them and of the rows.
+
+    With ``u`` the rounding of single precision, converting two factors and adding ``d + 1`` products in any order is
+    wrong by at most about ``(d + 3) u (|b| + sum_j |x_j| |w_j|)``; double precision adds nothing that matters.
+    """
+    rows = np.ascontiguousarray(rows)
+    # Powers of two bring every classifier to one size without changing a sign.
+    both = np.concatenate([intercept[:, None], coef], axis=1)
+    scaled = np.ldexp(both, -np.frexp(np.abs(both).max(axis=1))[1][:, None])
+    most = np.abs(scaled).max(axis=0)
+    single, bound = _kernels().in_single_precision(rows, most, 1.1 * (len(most) + 4) * _UNIT, _SAFE, _TINY)
+    tile = max(1, _TILE // (_AT_ONCE * len(most)))
+    for start in range(0, len(intercept), _AT_ONCE):
+        some = slice(start, min(start + _AT_ONCE, len(intercept)))
+        weights = np.ascontiguousarray(scaled[some].T, dtype=np.float32)
+        exact = rows, np.ascontiguousarray(coef[some].T), np.ascontiguousarray(intercept[some])
+        yield some, (*exact, single, weights, bound, tile)
+
+
+def _kernels() -> ModuleType:
+    from fairwise.learning.oracles import linear_kernels  # numba takes most of a second to load
+
+    return linear_kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +218,7 @@ class DescentOracle(Oracle):
         self.regression = RegressionOracle(rows, multiplicity)
         self.rows = np.ascontiguousarray(rows)
         self.columns = np.ascontiguousarray(rows.T)
-        self.levels = single_levels(self.columns)
+        self.levels = _kernels().single_levels(self.columns)
         self.cheap = rows.size <= _LARGE
         self._multiplicity, self._error_cost = multiplicity, error_cost
 
@@ -158,20 +250,22 @@ class DescentOracle(Oracle):
         least_squares = self.regression.best_response(error_cost)
         at_most = least_squares.total_costs(self.rows, error_cost)[0]
         if (error_cost > 0).any() and (error_cost < 0).any():
-            found = self._descend(_logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION)
-            if found.total_costs(self.rows, error_cost)[0] <= at_most:
-                return found
+            careful = self._descend(
+                _logistic_regression(self.rows, self._multiplicity, error_cost), error_cost, _CAUTION
+            )
+            if careful.total_costs(self.rows, error_cost)[0] <= at_most:
+                return careful
         return self._descend(least_squares, error_cost, _CAUTION)
 
     def _descend(self, starts: LinearClassifiers, cost: FloatArray, caution: float | None = None) -> LinearClassifiers:
         """The cheapest of the starts and of where descending from each leads."""
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):
-            intercept[t] = descend(
+            intercept[t] = _kernels().descend(
                 self.columns, self.levels, cost, coef[t], intercept[t], _MAX_SWEEPS, _LEAST_GAIN, caution
             )
-        found = LinearClassifiers(coef, intercept).joined(starts)
-        return found.take(np.argmin(found.total_costs(self.rows, cost), keepdims=True))
+        candidates = LinearClassifiers(coef, intercept).joined(starts)
+        return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))
 
     def _kick(self, best: LinearClassifiers, cost: FloatArray) -> LinearClassifiers:
         """Iterated local search: disturb the best so far by about its own size, descend, keep the cheaper."""
@@ -180,10 +274,10 @@ class DescentOracle(Oracle):
         for _ in range(_KICKS):
             size = np.abs(best.coef).mean()
             elsewhere = LinearClassifiers(best.coef + size * random.normal(size=best.coef.shape), best.intercept)
-            found = self._descend(elsewhere, cost)
-            total = float(found.total_costs(self.rows, cost)[0])
+            candidate = self._descend(elsewhere, cost)
+            total = float(candidate.total_costs(self.rows, cost)[0])
             if total < least - _ROUNDING:
-                best, least = found, total
+                best, least = candidate, total
         return best
 
 
@@ -192,8 +286,6 @@ def _logistic_regression(rows: FloatArray, multiplicity: FloatArray, error_cost:
 
     ``error_cost * multiplicity.sum()`` is by how much label 0 outweighs label 1 at a point.
     """
-    from sklearn.linear_model import LogisticRegression
-
     share = multiplicity / multiplicity.sum()
     weight = np.concatenate([share - error_cost, share + error_cost]) * (len(rows) / 2)
     counted = np.flatnonzero(weight > _ROUNDING)

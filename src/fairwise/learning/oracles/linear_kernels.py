@@ -14,11 +14,13 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def labels(rows, coef_by_column, intercept):
-    """Labels ``(n, k)`` of rows ``(n, d)`` under classifiers ``(d, k)``, ``(k,)``."""
+def exact(rows, coef_by_column, intercept, cost, out):
+    """Add ``sum_p cost[p] h_t(p)`` to ``out`` ``(1, k)`` for rows ``(n, d)`` and classifiers ``(d, k)``, ``(k,)``.
+
+    Where ``cost`` is None, for which numba compiles a loop of its own, write the labels to ``out`` ``(n, k)`` instead.
+    """
     n, d = rows.shape
     k = len(intercept)
-    out = np.empty((n, k), dtype=np.uint8)
     score = np.empty(k)
     for p in range(n):
         score[:] = intercept
@@ -27,29 +29,13 @@ def labels(rows, coef_by_column, intercept):
             if x != 0.0:
                 for t in range(k):
                     score[t] += x * coef_by_column[j, t]
-        for t in range(k):
-            out[p, t] = score[t] > 0.0
-    return out
-
-
-@numba.njit(cache=True, nogil=True)
-def total_costs(rows, cost, coef_by_column, intercept):
-    """``sum_p cost[p] h_t(p)`` for a few classifiers in one pass; ``coef_by_column`` is ``(d, k)``."""
-    n, d = rows.shape
-    k = len(intercept)
-    out = np.zeros(k)
-    score = np.empty(k)
-    for p in range(n):
-        score[:] = intercept
-        for j in range(d):
-            x = rows[p, j]
-            if x != 0.0:
-                for t in range(k):
-                    score[t] += x * coef_by_column[j, t]
-        c = cost[p]
-        for t in range(k):
-            out[t] += c if score[t] > 0.0 else 0.0
-    return out
+        if cost is None:
+            for t in range(k):
+                out[p, t] = score[t] > 0.0
+        else:
+            c = cost[p]
+            for t in range(k):
+                out[0, t] += c if score[t] > 0.0 else 0.0
 
 
 @numba.njit(cache=True, nogil=True)
@@ -287,9 +273,10 @@ def in_single_precision(rows, most, unit, largest, smallest):
 
 
 @numba.njit(cache=True, nogil=True)
-def quick_totals(rows, coef_by_column, intercept, single, weights, bound, tile, cell, value, out):
+def quick(rows, coef_by_column, intercept, single, weights, bound, tile, cell, value, out):
     """Add ``value[p]`` to ``out[cell[p], t]`` for every row ``p`` and classifier ``t`` whose label there is 1.
 
+    Where ``cell`` is None, for which numba compiles a loop of its own, write the labels to ``out`` ``(n, k)`` instead.
     ``single`` (n, d + 1) and ``weights`` (d + 1, k) are rows and classifiers in single precision, ``tile`` how many
     rows are scored together. ``bound`` (n,) says how far a quick score can be from the exact one.
     """
@@ -297,7 +284,8 @@ def quick_totals(rows, coef_by_column, intercept, single, weights, bound, tile, 
     k = len(intercept)
     spare = np.empty((tile, k), dtype=np.float32)
     limits = bound.view(np.uint32)
-    nothing = value[0] - value[0]
+    if cell is not None:
+        nothing = value[0] - value[0]
     for start in range(0, n, tile):
         count = min(tile, n - start)
         scores = spare[:count]
@@ -307,44 +295,26 @@ def quick_totals(rows, coef_by_column, intercept, single, weights, bound, tile, 
             p = start + q
             limit = limits[p]
             score = bits[q]
-            total = out[cell[p]]
-            v = value[p]
             nearest = np.uint32(0xFFFFFFFF)
-            for t in range(k):
-                total[t] += v if np.int32(score[t]) > np.int32(limit) else nothing
-                nearest = min(nearest, _size(score[t]))
+            if cell is None:
+                label = out[p]
+                for t in range(k):
+                    label[t] = np.int32(score[t]) > np.int32(limit)
+                    nearest = min(nearest, _size(score[t]))
+            else:
+                total = out[cell[p]]
+                v = value[p]
+                for t in range(k):
+                    total[t] += v if np.int32(score[t]) > np.int32(limit) else nothing
+                    nearest = min(nearest, _size(score[t]))
             if nearest <= _size(limit):
                 for t in range(k):
                     near = _size(score[t]) <= _size(limit)
                     if near and _exact_score(rows[p], coef_by_column, intercept, t) > 0.0:
-                        total[t] += v
-
-
-@numba.njit(cache=True, nogil=True)
-def quick_labels(rows, coef_by_column, intercept, single, weights, bound, tile, out):
-    """Write labels ``(n, k)``, likewise."""
-    n = len(rows)
-    k = len(intercept)
-    spare = np.empty((tile, k), dtype=np.float32)
-    limits = bound.view(np.uint32)
-    for start in range(0, n, tile):
-        count = min(tile, n - start)
-        scores = spare[:count]
-        np.dot(single[start : start + count], weights, scores)
-        bits = scores.view(np.uint32)
-        for q in range(count):
-            p = start + q
-            limit = limits[p]
-            score = bits[q]
-            label = out[p]
-            nearest = np.uint32(0xFFFFFFFF)
-            for t in range(k):
-                label[t] = np.int32(score[t]) > np.int32(limit)
-                nearest = min(nearest, _size(score[t]))
-            if nearest <= _size(limit):
-                for t in range(k):
-                    if _size(score[t]) <= _size(limit):
-                        label[t] = _exact_score(rows[p], coef_by_column, intercept, t) > 0.0
+                        if cell is None:
+                            out[p, t] = 1
+                        else:
+                            out[cell[p], t] += value[p]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -355,7 +325,7 @@ def _size(bits):
 
 @numba.njit(cache=True, nogil=True)
 def _exact_score(row, coef_by_column, intercept, t):
-    """The score as :func:`labels` adds it."""
+    """The score as :func:`exact` adds it."""
     score = intercept[t]
     for j in range(len(row)):
         if row[j] != 0.0:

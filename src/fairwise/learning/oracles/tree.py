@@ -20,21 +20,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.tree_classifiers import Splits, TreeClassifiers, midpoints
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray
-    from fairwise.learning.oracles.tree_classifiers import Grown
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
+from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
 
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take."""
@@ -185,9 +179,9 @@ class TreeOracle(Oracle):
         self.features = _check_features(features, feature_names)
         cuts = [midpoints(column, most) for column in self.features.T]
         used = sum(cut.size for cut in cuts)
-        found = used if most is None else sum(midpoints(column).size for column in self.features.T)
+        available = used if most is None else sum(midpoints(column).size for column in self.features.T)
         self.hypothesis_class = (
-            f"decision trees of depth {max_depth} over {'all' if used == found else f'{used} of'} {found} "
+            f"decision trees of depth {max_depth} over {'all' if used == available else f'{used} of'} {available} "
             f"thresholds of {len(cuts)} columns"
         )
         _check_memory([cut.size for cut in cuts], self.max_depth)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import ArrayClassifiers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray, LabelArray
+from fairwise.learning.oracles.base import ArrayClassifiers, FloatArray, IntArray, LabelArray, Rows
 
 Grown = int | tuple[int, "Grown", "Grown"]
 """A tree over :class:`Splits`: a label; or a split, the tree for its points and the tree for the others."""
@@ -69,7 +64,7 @@ class TreeClassifiers(ArrayClassifiers):
     def depth(self) -> int:
         return int(self.leaf.shape[1]).bit_length() - 1
 
-    def labels(self, rows: Any) -> LabelArray:
+    def labels(self, rows: Rows) -> LabelArray:
         """Labels ``(k, n)`` of an encoded matrix ``(n, d)``.
 
         Each distinct split is asked once, for eight rows to a byte. A node's labels are then

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from fairwise.learning.oracles.base import Oracle
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
-
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle, Rows
 
 _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
 _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
@@ -35,14 +31,14 @@ class FittedClassifiers:
     def __len__(self) -> int:
         return len(self.members)
 
-    def labels(self, rows: Any) -> LabelArray:
-        found = np.empty((len(self.members), len(rows)), dtype=np.uint8)
+    def labels(self, rows: Rows) -> LabelArray:
+        labels = np.empty((len(self.members), len(rows)), dtype=np.uint8)
         for position, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
             if isinstance(member, int):
-                found[position] = member
+                labels[position] = member
             else:
-                found[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
-        return found
+                labels[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
+        return labels
 
     def take(self, which: IntArray) -> FittedClassifiers:
         return FittedClassifiers([self.members[position] for position in which], self.thresholds[which])
@@ -69,14 +65,16 @@ class WeightedOracle(Oracle):
     exact = False
     cheap = False
 
-    def __init__(self, rows: Any, error_cost: FloatArray, estimator: Any, seed: int = 0) -> None:
+    def __init__(self, rows: Rows, error_cost: FloatArray, estimator: object, seed: int = 0) -> None:
         self._rows = rows
         self._error_cost = error_cost
         self._estimator = _seed(estimator, seed)
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self._threads = ThreadpoolController()
-        self._ranked: deque[tuple[Any, Ranking]] = deque(maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1)))
+        self._ranked: deque[tuple[BaseEstimator, Ranking]] = deque(
+            maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1))
+        )
         how = "fits to samples drawn by cost" if self._weight_name is None else "cost-weighted fits"
         self.hypothesis_class = f"{type(estimator).__name__}, by {how}"
 
@@ -119,7 +117,7 @@ class WeightedOracle(Oracle):
         return FittedClassifiers([member for member, _ in self._ranked], thresholds), np.stack(labels)
 
 
-def scores(model: Any, rows: Any) -> FloatArray:
+def scores(model: BaseEstimator, rows: Rows) -> FloatArray:
     """A fitted classifier's score for label 1, one number per row."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(rows), dtype=float)
@@ -147,11 +145,11 @@ class Ranking:
         return np.asarray(self._values > threshold, dtype=np.uint8)[self._position]
 
 
-def _single(member: Any) -> FittedClassifiers:
+def _single(member: BaseEstimator | int) -> FittedClassifiers:
     return FittedClassifiers([member], np.array([np.nan]))
 
 
-def _weight_name(estimator: Any) -> str | None:
+def _weight_name(estimator: object) -> str | None:
     """Under which name ``fit`` takes sample weights; None where it takes none."""
     if isinstance(estimator, Pipeline):
         last, model = estimator.steps[-1]
@@ -159,7 +157,7 @@ def _weight_name(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
-def _seed(estimator: Any, seed: int) -> Any:
+def _seed(estimator: object, seed: int) -> BaseEstimator:
     """A clone whose open random states are fixed: the same costs must give the same classifier."""
     fixed = clone(estimator)
     states = [name for name in fixed.get_params() if name == "random_state" or name.endswith("__random_state")]

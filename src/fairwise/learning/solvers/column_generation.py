@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairwise.learning.solvers.master import Master
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
 
 if TYPE_CHECKING:
     from fairwise.constraints.certificate import Stopped
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
     from fairwise.learning.problem import Problem
-    from fairwise.learning.solvers.master import MasterSolution
 
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
@@ -196,9 +195,9 @@ class ColumnGeneration:
         """The oracle's answer at these multipliers, and the least cost there of it and everything known."""
         known = self.pool.costs(at)
         warm = np.argsort(known, kind="stable")[:_WARM]
-        found = self._oracle.best_response(problem.cost(at.rows), self.pool.classifiers.take(warm))
+        response = self._oracle.best_response(problem.cost(at.rows), self.pool.classifiers.take(warm))
         self._oracle_calls += 1
-        answer = _Answer(found, *problem.evaluate(found))
+        answer = _Answer(response, *problem.evaluate(response))
         return answer, min(answer.cost(at), float(known.min()))
 
     def _explore(self, problem: Problem, at: Multipliers) -> None:
@@ -211,9 +210,9 @@ class ColumnGeneration:
         if n_rounds * problem.points.rows.size > _EXPLORING_WORK:
             return
         bounds = (max(float(at.rows.sum()), 0.1), max(float(at.budgets.sum()), 0.1))
-        played = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
-        self._oracle_calls += played.oracle_calls
-        self.pool.keep(played.classifiers, *problem.evaluate(played.classifiers))
+        game = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
+        self._oracle_calls += game.oracle_calls
+        self.pool.keep(game.classifiers, *problem.evaluate(game.classifiers))
 
 
 @dataclass(frozen=True)

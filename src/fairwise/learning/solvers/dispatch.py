@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from fairwise.errors import InputError
+from fairwise.learning.oracles.base import Classifiers, Oracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.learning.solvers.no_regret import solve_games
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import plan_of, seeds, solve_games
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, Oracle
     from fairwise.learning.preparation import Prepared
     from fairwise.learning.problem import Problem
     from fairwise.learning.settings import FitSettings
@@ -67,8 +65,8 @@ def plain(problem: Problem, oracle: Oracle) -> Solution:
         return least
     error, _, _ = problem.observe(chosen)
     lowest = min(error, least.error)
-    found = Solution.of_one(problem, chosen, error, oracle)
-    return replace(found, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
+    solution = Solution.of_one(problem, chosen, error, oracle)
+    return replace(solution, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
 
 
 def least_error(problem: Problem, oracle: Oracle) -> Solution:
@@ -104,45 +102,32 @@ def solve_curve(
 
 
 def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) -> list[Solution]:
-
-    return solve_games(
-        problems,
-        oracle,
-        n_rounds=settings.n_rounds,
-        nu=settings.nu,
-        lambda_bound=settings.lambda_bound,
-        tau_bound=settings.tau_bound,
-    )
+    rounds = settings.n_rounds, settings.nu, settings.lambda_bound, settings.tau_bound
+    return solve_games(problems, oracle, [plan_of(problem, *rounds) for problem in problems], settings.nu)
 
 
 def _solve_together(
     prepared: Prepared, problems: list[Problem], shared: Classifiers | None, step: Callable[[Classifiers | None], None]
 ) -> list[Solution]:
-
     # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
     solvers: dict[bytes, ColumnGeneration] = {}
-    found, oracle, settings = shared, prepared.oracle, prepared.settings
+    pool, oracle, settings = shared, prepared.oracle, prepared.settings
     solved: dict[int, Solution] = {}
-    loosest_first = sorted(range(len(problems)), key=lambda i: (-_limits(problems[i]), -problems[i].gamma))
-    for i in loosest_first:
-        problem = problems[i]
+    loosest_first = sorted(enumerate(problems), key=lambda at: (-sum(b.limit for b in at[1].budgets), -at[1].gamma))
+    for i, problem in loosest_first:
         if (key := problem.hard.tobytes()) not in solvers:
-            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), found))
+            solvers[key] = ColumnGeneration(problem, oracle, _join(seeds(problem, oracle), pool))
         solved[i] = solvers[key].solve(
             problem, tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit
         )
-        found = _join(*(solver.pool.classifiers for solver in solvers.values()))
-        step(found)
+        pool = _join(*(solver.pool.classifiers for solver in solvers.values()))
+        step(pool)
     for solver in solvers.values() if len(solvers) > 1 else ():
-        solver.add(found)
+        solver.add(pool)
     return [
         solvers[p.hard.tobytes()].over_pool(p, solved[i].bound, solved[i].multipliers, solved[i].stopped)
         for i, p in enumerate(problems)
     ]
-
-
-def _limits(problem: Problem) -> float:
-    return sum(budget.limit for budget in problem.budgets)
 
 
 def _join(*parts: Classifiers | None) -> Classifiers | None:

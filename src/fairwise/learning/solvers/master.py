@@ -17,23 +17,21 @@ many, and come back when another solution makes it negative. What is solved is e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import highspy
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from fairwise.errors import SolverError
+from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
 from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
     from fairwise.learning.problem import Problem
 
 
@@ -214,7 +212,7 @@ class Master:
         upper = np.concatenate([limits, self._cut_matrix @ problem.row_limits])
         rows = np.arange(1, 1 + len(upper), dtype=np.int32)
         if len(rows):
-            self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -INFINITY), upper)
+            self._lp.changeRowsBounds(len(rows), rows, np.full(len(rows), -INFINITY), upper)  # type: ignore[attr-defined]
 
     def _broken_cuts(self, problem: Problem, reached: FloatArray, primal: FloatArray) -> list[_Cut]:
         """Cuts that the mixture breaks and the programme does not hold yet, the worst first."""
@@ -272,12 +270,12 @@ class Master:
         return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
 
 
-def _on_columns(cuts: Any, values: RowValues) -> FloatArray:
+def _on_columns(cuts: scipy.sparse.csr_array, values: RowValues) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
     return np.asarray(combine(values, cuts.indptr, cuts.indices, cuts.data))
 
 
-def quiet_highs() -> Any:
+def quiet_highs() -> highspy.Highs:
     lp = highspy.Highs()
     lp.setOptionValue("output_flag", False)
     lp.setOptionValue("presolve", "off")  # it would throw the warm basis away
@@ -287,7 +285,7 @@ def quiet_highs() -> Any:
     return lp
 
 
-def run(lp: Any) -> tuple[FloatArray, FloatArray]:
+def run(lp: highspy.Highs) -> tuple[FloatArray, FloatArray]:
     lp.run()
     if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         lp.clearSolver()  # once more from a cold start, before giving up
@@ -303,7 +301,7 @@ def run(lp: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def add_rows(
-    lp: Any,
+    lp: highspy.Highs,
     lower: FloatArray,
     upper: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
@@ -313,7 +311,7 @@ def add_rows(
 
 
 def add_columns(
-    lp: Any,
+    lp: highspy.Highs,
     costs: FloatArray,
     entries: Sequence[tuple[IntArray, FloatArray]],
 ) -> None:
@@ -322,7 +320,7 @@ def add_columns(
     lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
 
 
-def drop_columns(lp: Any, which: IntArray) -> None:
+def drop_columns(lp: highspy.Highs, which: IntArray) -> None:
     """Take out columns that are 0 in the solution found; HiGHS would forget its basis with them."""
     basis = lp.getBasis()
     kept = np.delete(np.array(basis.col_status), which)

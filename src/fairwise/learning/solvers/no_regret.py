@@ -5,17 +5,26 @@ with the oracle's classifier and, pair by pair, all or no slack. What is returne
 
 At ``eta = 0`` the slack must be 0; played literally it stays in the game and the violation stays near 1 unless tau
 may be in the hundreds. So there slack and tau are dropped.
+
+Against the regression oracle the rounds need three things only of the whole table (:class:`RegressionTerms`), and
+afterwards the error of every classifier played. So the table may be in memory or be read in blocks; the games are the
+same, and compiled (``regression_kernels``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
-from fairwise.learning.solvers.regression_game import join, play_game
-from fairwise.learning.solvers.regret_bound import promise
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
+from fairwise.learning.solvers.regression_kernels import play
+from fairwise.learning.solvers.regret_bound import Promise, promise
 from fairwise.learning.solvers.solution import (
     Multipliers,
     RoundAverages,
@@ -26,15 +35,102 @@ from fairwise.learning.solvers.solution import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
-    from fairwise.learning.oracles.linear import RegressionTerms
     from fairwise.learning.problem import Problem
-    from fairwise.learning.solvers.regret_bound import Promise
 
-
+Kind = TypeVar("Kind", bound=Classifiers)
+_LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)  # of the games that column generation starts from
 _MAX_ROUNDS = 10**7
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """One game played: its classifiers, the running violation, the averages, and the reply to the averages."""
+
+    problem: Problem
+    plan: Promise
+    classifiers: LinearClassifiers
+    violations: FloatArray
+    average: RoundAverages
+    reply: LinearClassifiers
+    cost_on_judged: float
+    """What the reply costs on judged people, apart from its error."""
+
+    def solution(self, errors: FloatArray, reply_error: float, plain_error: float, hypothesis_class: str) -> Solution:
+        """The average of the rounds, once the error of each ``(T,)``, the reply and the plain model is known."""
+        n_rounds = len(errors)
+        running = np.cumsum(errors) / np.arange(1, n_rounds + 1)
+        self.average.error = float(running[-1])
+        bound = lagrangian_bound(self.problem, self.average.multipliers, reply_error + self.cost_on_judged)
+        gaps = np.full(n_rounds, np.nan)
+        gaps[-1] = self.average.best_dual_value(self.plan.lambda_bound, self.plan.tau_bound) - bound
+        return Solution(
+            classifiers=self.classifiers,
+            weights=np.full(n_rounds, 1.0 / n_rounds),
+            error=self.average.error,
+            multipliers=self.average.multipliers,
+            bound=bound,
+            exact=False,
+            hypothesis_class=hypothesis_class,
+            oracle_calls=n_rounds + 1,
+            trajectory={"error": running, "max_violation": self.violations, "gap": gaps},
+            stopped="rounds",
+            plain_error=min(plain_error, float(errors.min())),
+        )
+
+
+def play_game(problem: Problem, terms: RegressionTerms, plan: Promise) -> Game:
+    """All rounds of one game; of the people it needs the terms alone."""
+    soft = problem.soft_budgets
+    coef, intercept, violations, pairs, budgets, slack, labels = play(
+        terms.judged_rows,
+        terms.inverse_gram,
+        terms.base,
+        problem.reference,
+        problem.owed,
+        problem.sign,
+        problem.hard,
+        np.cumsum([0, *(len(b.rows) for b in soft)]),
+        np.concatenate([b.rows for b in soft]) if soft else np.empty(0, dtype=np.intp),
+        np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
+        float(problem.gamma),
+        budget_limits(problem),
+        plan.pair_step,
+        plan.budget_step,
+        plan.n_rounds,
+        plan.lambda_bound,
+        plan.tau_bound,
+    )
+    average = RoundAverages(problem)
+    average.add(Multipliers(pairs, budgets), np.nan, problem.differences(labels[None, :])[0], slack)
+    on_people = adjoint_differences(problem.sign * pairs, problem.reference, problem.owed, len(problem.judged))
+    reply = terms.response(on_people)
+    cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
+    return Game(problem, plan, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
+
+
+def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
+    """Classifiers to start column generation from: a few rounds at several bounds on lambda.
+
+    Where the class is linear a round is nearly free; otherwise there are none.
+    """
+    terms = oracle.regression_terms(problem) if problem.n_pairs else None
+    if terms is None:
+        return None
+    problem = replace(problem, groups=None)  # these rounds know pairs only
+    n_budgets = len(problem.soft_budgets)
+    plans = [
+        promise(len(problem), lambda_bound=bound, tau_bound=bound, n_budgets=n_budgets, n_rounds=oracle.seed_rounds)
+        for bound in _LAMBDA_BOUNDS
+    ]
+    return join([play_game(problem, terms, plan).classifiers for plan in plans])
+
+
+def join(members: Sequence[Kind]) -> Kind:
+    """All of them in one collection, joined in halves so that no array is copied more than a few times."""
+    if len(members) == 1:
+        return members[0]
+    middle = len(members) // 2
+    return join(members[:middle]).joined(join(members[middle:]))
 
 
 def solve_no_regret(
@@ -51,20 +147,14 @@ def solve_no_regret(
     With ``nu`` the number of rounds is the one the theorem asks for, and the gap between both best responses to the
     averages is looked at on the way (the stopping rule sketched in the paper's source).
     """
-    return solve_games([problem], oracle, n_rounds=n_rounds, nu=nu, lambda_bound=lambda_bound, tau_bound=tau_bound)[0]
+    plan = plan_of(problem, n_rounds, nu, lambda_bound, tau_bound)
+    return solve_games([problem], oracle, [plan], nu)[0]
 
 
 def solve_games(
-    problems: Sequence[Problem],
-    oracle: Oracle,
-    *,
-    n_rounds: int = 1000,
-    nu: float | None = None,
-    lambda_bound: float = 1.0,
-    tau_bound: float = 1.0,
+    problems: Sequence[Problem], oracle: Oracle, plans: Sequence[Promise], nu: float | None
 ) -> list[Solution]:
     """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone."""
-    plans = [plan_of(problem, n_rounds, nu, lambda_bound, tau_bound) for problem in problems]
     compiled = nu is None and problems[0].groups is None and oracle.is_regression
     terms = oracle.regression_terms(problems[0]) if compiled else None
     if terms is not None:
@@ -98,7 +188,7 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
     theta = np.zeros(len(problem))
     budgets = np.zeros(len(problem.soft_budgets))
     average = RoundAverages(problem)
-    found: dict[bytes, int] = {}
+    position_of: dict[bytes, int] = {}
     members: list[Classifiers] = []
     counts: list[int] = []
     errors: list[float] = []
@@ -118,7 +208,7 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
         overspent = budgets_used(problem, slack) - budget_limits(problem)
         budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, plan.tau_bound)
 
-        which = found.setdefault(key, len(members))
+        which = position_of.setdefault(key, len(members))
         if which == len(members):
             members.append(response)
             counts.append(0)
@@ -161,8 +251,8 @@ def _play_regression(
     points = problems[0].points
     games = [play_game(p, terms, plan) for p, plan in zip(problems, plans, strict=True)]
     plain = oracle.best_response(points.error_cost)
-    played = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
-    errors = points.error_offset + played.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
+    classifiers = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
+    errors = points.error_offset + classifiers.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]
     return [
         game.solution(own[:-1], float(own[-1]), float(errors[0]), oracle.hypothesis_class)
         for game, own in zip(games, errors[1:].reshape(len(games), -1), strict=True)

@@ -53,14 +53,14 @@ def promise(
     """
     if gain_range is None:
         gain_range = 3.0 if n_budgets else 2.0
-    given = {"n_pairs": n_pairs, "lambda_bound": lambda_bound, "tau_bound": tau_bound, "n_budgets": n_budgets}
-    for name, value in given.items():
+    bounds = {"n_pairs": n_pairs, "lambda_bound": lambda_bound, "tau_bound": tau_bound, "n_budgets": n_budgets}
+    for name, value in bounds.items():
         if not 0 <= value <= _MOST:
             allowed = f"it must be a number that is not negative and at most {_MOST:g}"
             raise InputError(f"{name}={shortened(value)} is not allowed: {allowed}.")
-    for name, wanted in (("n_rounds", n_rounds), ("nu", nu), ("gain_range", gain_range)):
-        if wanted is not None and not 0 < wanted <= _MOST:
-            raise InputError(f"{name}={shortened(wanted)} is not allowed: it must be above 0 and at most {_MOST:g}.")
+    for name, number in (("n_rounds", n_rounds), ("nu", nu), ("gain_range", gain_range)):
+        if number is not None and not 0 < number <= _MOST:
+            raise InputError(f"{name}={shortened(number)} is not allowed: it must be above 0 and at most {_MOST:g}.")
     per_root_round = lambda_bound * gain_range * sqrt(log(n_pairs + 1) / 2) + n_budgets * tau_bound
     if n_rounds is None:
         if nu is None:

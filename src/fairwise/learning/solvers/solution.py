@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+
 if TYPE_CHECKING:
     from fairwise.constraints.certificate import Stopped
-    from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
     from fairwise.learning.problem import Problem
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
@@ -58,7 +59,7 @@ def lagrangian_bound(problem: Problem, at: Multipliers, cheapest: float) -> floa
 
 
 class RoundAverages:
-    """RoundAverages over the rounds so far of multipliers, error, row values and slack."""
+    """Averages over the rounds so far of multipliers, error, row values and slack."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

@@ -10,8 +10,7 @@ import pytest
 from fairwise.constraints.budgets import judge_budgets, panel_budget
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.no_regret import _play, _play_regression, solve_games, solve_no_regret
-from fairwise.learning.solvers.regression_game import seeds
+from fairwise.learning.solvers.no_regret import _play, _play_regression, plan_of, seeds, solve_games, solve_no_regret
 from fairwise.learning.solvers.regret_bound import promise
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def test_many_games_at_once_are_the_games_one_at_a_time(
     soft = [budget.limit for budget in problem.budgets]
     none = [0.0 for _ in soft]
     games = [problem.at(gamma, limits) for gamma in (0.0, 0.1, 0.7) for limits in (soft, none)]
-    together = solve_games(games, oracle, n_rounds=150, lambda_bound=3.0)
+    together = solve_games(games, oracle, [plan_of(game, 150, None, 3.0, 1.0) for game in games], None)
     for one, found in zip(games, together, strict=True):
         alone = solve_no_regret(one, oracle, n_rounds=150, lambda_bound=3.0)
         for name, values in alone.classifiers.state().items():
