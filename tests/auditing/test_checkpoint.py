@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.learning.oracles import tree
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.simulation import simulate_panel
 
 CURVES: dict[str, list[dict[str, Any]]] = {

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.linear_classifiers import LinearClassifiers
+from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 
 if TYPE_CHECKING:
