@@ -15,7 +15,7 @@ import uvloop
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import Served, make_study, served
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import answers, appearances
 
 PARTICIPANTS = 500

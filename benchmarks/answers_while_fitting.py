@@ -89,10 +89,9 @@ def _answered(study: StudyFolder, store: Store) -> None:
         consent = participants.Consent(token, "v1", now, "pairs", timedelta(days=1))
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
-        for position in range(1, 51):
-            shown = store.read_now(partial(answers.shown, token_hash=token, position=position))
+        for pair in store.read_now(partial(answers.appearances_of, token_hash=token)):
             answer = Answer(chance.choice((*ANSWERS, "same", "same")))
-            new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, now)
+            new = answers.NewAnswer(pair.key, secrets.token_hex(8), answer, "", None, 1.0, now)
             store.change_now(partial(answers.record, token_hash=token, new=new))
 
 

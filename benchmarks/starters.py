@@ -16,7 +16,7 @@ from benchmarks.answers_postgresql import postgresql
 from benchmarks.lean_client import LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import make_study, served
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import appearances, participants
 
 PEOPLE = 300

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import answers, appearances, participants
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import psutil
 import sqlalchemy as sa
 from benchmarks.served_study import HOST
 
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import answers, appearances, participants
 from faults.postgres import Postgres
 from faults.server import Server

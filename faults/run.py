@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.archive.verify import verify_bundle
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.study.folder import StudyFolder
 from faults.crowd import Crowd
 from faults.disk import SmallDisk

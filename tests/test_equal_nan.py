@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.auditing.frontier_slice import ChosenPoint
+from fairwise.constraints.certificate import Certificate
 from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.reliability import Share
-from fairwise.learning.model.certificate import Certificate
 from fairwise.replication.measures import Correlation
 
 

@@ -30,7 +30,7 @@ from fairwise.archive.bundle import (
     tables,
     write_bundle,
 )
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import export

@@ -21,7 +21,7 @@ from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
 from fairwise.store import export
 from fairwise.store.identity import FILE
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 from fairwise.web.app import Site
@@ -108,7 +108,7 @@ def test_what_they_think_is_what_is_exported(
     with snapshot(database) as connection:
         said = export.judgments(connection, finished_only=True).frame
         texts = export.texts(connection)
-        assert export.taken(connection) == export.Taken(4, 4, study.fingerprint)
+        assert export.participant_counts(connection) == export.ParticipantCounts(4, 4, 0, study.fingerprint)
     assert len(said) == 24
     assert texts["text"].str.contains(SIMULATED, regex=False).all()
     people, by_name = study.people(), {who.name: who for who in panel(study, 4)}

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer, Judgments
 from fairwise.store import answers, participants
@@ -39,7 +40,7 @@ def home(study: Study, run: Callable[..., Result]) -> Path:
         consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
         write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
         for position in range(1, answered + 1):
-            key = store.read_now(partial(answers.shown, token_hash=token, position=position)).key
+            key = store.read_now(partial(shown_pair, token_hash=token, position=position)).key
             new = answers.NewAnswer(key, secrets.token_hex(8), Answer.SAME, "", None, 1.5, NOW)
             write(partial(answers.record, token_hash=token, new=new))
         if answered == 2:

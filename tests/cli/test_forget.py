@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from tests.support.visits import visiting
 
 from fairwise.store import erasure
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import counters, participants
 from fairwise.study.folder import StudyFolder
 

@@ -24,7 +24,7 @@ from fairwise.jobs.runner import Runner, _Stopping
 from fairwise.jobs.steps import JobFolder
 from fairwise.learning.model import files
 from fairwise.store import jobs, participants
-from fairwise.store.erasure import erase
+from fairwise.store.erasure import erase, forget_in_time
 from fairwise.store.fit_files import (
     FRONTIER,
     MODEL,
@@ -36,9 +36,7 @@ from fairwise.store.fit_files import (
     unfinished_folder,
 )
 from fairwise.store.housekeeping import move_prices_out, tidy_fits
-from fairwise.store.retention import forget_in_time
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import participants as table
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from fairwise.archive import restore
 from fairwise.archive.backup import take_backup
 from fairwise.cli.app import app
-from fairwise.store import retention
+from fairwise.store import erasure
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.retention import forget_in_time
+from fairwise.store.erasure import forget_in_time
 from fairwise.store.store import Store
 from fairwise.store.tables import answers, counters, events, metadata, participants
 from fairwise.web.console import overview
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairwise.store.retention import Forgotten
+    from fairwise.store.erasure import Forgotten
     from fairwise.study.folder import StudyFolder
 
 WORDS = "words that only I would write"
@@ -58,7 +58,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             def now(cls, tz: Any = None) -> Any:
                 return datetime.now(tz) + timedelta(days=days)
 
-        for module in (retention, overview, restore):
+        for module in (erasure, overview, restore):
             monkeypatch.setattr(module, "datetime", Later)
 
     return set_clock

@@ -22,10 +22,9 @@ from tests.support.raw_asgi import send
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.store import export, retention
-from fairwise.store.erasure import needs_cleaning, note_deletion
+from fairwise.store import erasure, export
+from fairwise.store.erasure import forget_in_time, needs_cleaning, note_deletion
 from fairwise.store.recruitment import invite
-from fairwise.store.retention import forget_in_time
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import answers, closings, invitations, participants
 from fairwise.study.signing import Keys
@@ -176,16 +175,16 @@ def test_a_clock_that_jumps_deletes_nothing(console: Operating, monkeypatch: pyt
     take_part(console, 4, why=WORDS, closing=WORDS)
     assert forget(console) == 0
     for days in (400, 401, 15):  # also if it is looked at again and again
-        monkeypatch.setattr(retention, "datetime", clock(days))
+        monkeypatch.setattr(erasure, "datetime", clock(days))
         monkeypatch.setattr(overview, "datetime", clock(days))
         assert forget_in_time(host.study.settings, host.store, host.database) == (0, None, days)
         page = " ".join(console.get("").text.split())
         assert f"is {days} days ahead of the last time" in page
     assert who_and_what(console)[:2] == ({WORDS}, {WORDS})
-    monkeypatch.setattr(retention, "datetime", clock(-400))  # put back, nothing is old, and nothing is unlearned
+    monkeypatch.setattr(erasure, "datetime", clock(-400))  # put back, nothing is old, and nothing is unlearned
     assert forget(console) == 0
     for days in (13, 26, 39):  # as a server sees it that is off for some days now and then
-        monkeypatch.setattr(retention, "datetime", clock(days))
+        monkeypatch.setattr(erasure, "datetime", clock(days))
         monkeypatch.setattr(overview, "datetime", clock(days))
         assert (forget(console) > 0) == (days == 39)
         assert "days ahead of" not in console.get("").text
@@ -196,7 +195,7 @@ def test_whoever_runs_it_can_say_that_the_clock_is_right(console: Operating, mon
     host = console.site.host
     assert host.study is not None
     take_part(console, 4, why=WORDS, closing=WORDS)
-    monkeypatch.setattr(retention, "datetime", clock(400))
+    monkeypatch.setattr(erasure, "datetime", clock(400))
     assert forget(console) == 0
     assert forget_in_time(host.study.settings, host.store, host.database, clock_is_right=True).rows > 0
     assert forget_in_time(host.study.settings, host.store, host.database).days_off == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import active_assignment, answers, participants
@@ -19,6 +20,7 @@ from fairwise.store.store import Store
 from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances
 from fairwise.store.tables import participants as everyone
+from fairwise.study.active import Judgment
 from fairwise.study.designs import ShownPair
 from fairwise.study.stages import Stage
 
@@ -51,7 +53,7 @@ def store(database: str | Path) -> Iterator[Store]:
 
 
 def new_answer(store: Store, position: int, answer: Answer = Answer.SAME) -> answers.NewAnswer:
-    key = store.read_now(partial(answers.shown, token_hash=TOKEN, position=position)).key
+    key = store.read_now(partial(shown_pair, token_hash=TOKEN, position=position)).key
     return answers.NewAnswer(key, secrets.token_hex(9), answer, "", None, 1.0, NOW)
 
 
@@ -74,18 +76,18 @@ def test_only_what_follows_from_the_seed_is_laid_out_at_first(store: Store) -> N
     assert [row.position for row in rows(store, appearances)] == [1, 3]
     for place, problem in ((2, NotYet), (4, NotYet), (5, Unknown), (0, Unknown)):
         with pytest.raises(problem):
-            store.read_now(partial(answers.shown, token_hash=TOKEN, position=place, places=PLACES))
+            store.read_now(partial(shown_pair, token_hash=TOKEN, position=place, places=PLACES))
     with pytest.raises(Unknown):  # and nothing is told to strangers
-        store.read_now(partial(answers.shown, token_hash=b"s" * 32, position=2, places=PLACES))
+        store.read_now(partial(shown_pair, token_hash=b"s" * 32, position=2, places=PLACES))
 
 
 def test_answer_and_pair_are_kept_together(store: Store) -> None:
     model = store.change_now(partial(active_assignment.keep, learned_from=7, parameters="{}", at=NOW))
     new = new_answer(store, 1)
     chosen = choice(store, new, model=model)
-    assert chosen.upcoming == laying_out.Upcoming(
-        1, 1, (laying_out.Laid(1, "a", "b", None), laying_out.Laid(3, "c", "d", None)), 0
-    )
+    assert (chosen.upcoming.participant_number, chosen.upcoming.after, chosen.upcoming.answers) == (1, 1, 0)
+    laid_out = [(pair.position, pair.a, pair.b, pair.answer) for pair in chosen.upcoming.laid_out]
+    assert laid_out == [(1, "a", "b", None), (3, "c", "d", None)]
     assert record(store, new, chosen) == 1
     made = rows(store, appearances)[-1]
     assert (made.position, made.a, made.b, made.design, made.selection_probability) == (2, "x", "y", "active", 0.25)
@@ -167,7 +169,7 @@ def test_what_was_said_so_far_is_read_for_learning(store: Store) -> None:
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT):
         new = new_answer(store, 1, answer)
         record(store, new, choice(store, new))
-    assert store.read_now(active_assignment.everything_said) == [(1, "a", "b", "no_constraint")]
+    assert store.read_now(active_assignment.everyones_judgments) == [Judgment("1", "a", "b", Answer.NO_CONSTRAINT)]
     assert store.read_now(active_assignment.how_many_answered) == 1
     for learned_from in (1, 2):
         store.change_now(partial(active_assignment.keep, learned_from=learned_from, parameters="{}", at=NOW))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.someone import NOW, Someone
+from tests.support.someone import NOW, Someone, shown_pair
 from tests.support.visits import hidden, visiting
 
 from fairwise.judgments import Answer
@@ -60,7 +60,7 @@ def counted(connection: sa.Connection) -> Iterator[list[int]]:
 
 def test_an_answer_costs_the_same_however_many_came_before_it(store: Store) -> None:
     someone = Someone(store)
-    key = someone.read(answers.shown, position=1).key
+    key = someone.read(shown_pair, position=1).key
     said = cycle((Answer.SAME, Answer.NO_CONSTRAINT))
 
     def once(connection: sa.Connection) -> int:
@@ -72,7 +72,7 @@ def test_an_answer_costs_the_same_however_many_came_before_it(store: Store) -> N
     def how_many(connection: sa.Connection) -> int:
         number = connection.execute(sa.text("SELECT id FROM participants")).scalar_one()
         with counted(connection) as work:
-            laying_out._how_many(connection, number)
+            laying_out.count_versions(connection, number)
         return work[0]
 
     cost = [someone.write(once) for _ in range(3)]
@@ -91,10 +91,10 @@ def test_a_pair_can_be_changed_so_many_times(store: Store) -> None:
     with pytest.raises(ChangedTooOften):
         someone.answer(1, Answer.SAME, secrets.token_hex(8))
     someone.answer(1, Answer.NO_CONSTRAINT, secrets.token_hex(8))  # as it is
-    assert someone.read(answers.shown, position=1).answer == Answer.NO_CONSTRAINT
+    assert someone.read(shown_pair, position=1).answer.answer == Answer.NO_CONSTRAINT
     assert rows(store, answers_table) == answers.MOST_VERSIONS
     assert someone.answer(2, Answer.SAME, "n") == 2
-    assert someone.write(partial(laying_out._how_many, participant_id=1)) == answers.MOST_VERSIONS + 1
+    assert someone.write(partial(laying_out.count_versions, participant_id=1)) == answers.MOST_VERSIONS + 1
 
 
 def test_neither_one_form_nor_saying_the_same_again_fills_the_database(store: Store) -> None:

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.support.someone import TOTAL, Someone
+from tests.support.someone import TOTAL, Someone, shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
@@ -69,7 +69,7 @@ class Study(RuleBasedStateMachine):
         for _ in range(sent):  # double clicks and replays
             if number in self.finished:
                 with pytest.raises(AlreadyFinished):
-                    someone.answer(position, answer, nonce, key=someone.read(answers.shown, position=position).key)
+                    someone.answer(position, answer, nonce, key=someone.read(shown_pair, position=position).key)
                 return
             assert someone.answer(position, answer, nonce) == position
         versions = self.expected[number][position]
@@ -83,7 +83,7 @@ class Study(RuleBasedStateMachine):
         number, someone = who
         if number in self.finished or not self.expected[number][position]:
             return
-        key = someone.read(answers.shown, position=position).key
+        key = someone.read(shown_pair, position=position).key
         with self.store._reading.connect() as connection:
             nonce, said = connection.execute(
                 sa.select(answers_table.c.nonce, answers_table.c.answer)
@@ -164,10 +164,14 @@ def test_any_order_of_events(new_database: Callable[[], str | Path]) -> None:
 def test_a_pair_belongs_to_one_participant(store: Store) -> None:
     ann, bob = Someone(store), Someone(store)
     with pytest.raises(Unknown):
-        bob.answer(1, Answer.SAME, "n", key=ann.read(answers.shown, position=1).key)
+        bob.answer(1, Answer.SAME, "n", key=ann.read(shown_pair, position=1).key)
     with pytest.raises(Unknown):
-        ann.read(answers.shown, position=TOTAL + 1)
-    assert ann.read(answers.listed) == [(1, None), (2, None), (3, None)]
+        ann.read(shown_pair, position=TOTAL + 1)
+    assert [(pair.position, pair.answer) for pair in ann.read(answers.appearances_of)] == [
+        (1, None),
+        (2, None),
+        (3, None),
+    ]
 
 
 def test_nothing_is_answered_before_its_stage(store: Store) -> None:
@@ -191,6 +195,6 @@ def test_two_answers_from_one_form_are_two_versions(store: Store) -> None:
     someone = Someone(store)
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT, Answer.SAME, Answer.NO_CONSTRAINT):
         someone.answer(1, answer, "one form")
-    assert someone.read(answers.shown, position=1).answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
+    assert someone.read(shown_pair, position=1).answer.answer == Answer.NO_CONSTRAINT  # what was pressed last is kept
     with store._reading.connect() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(answers_table)).scalar() == 2

@@ -1,13 +1,14 @@
-"""Addresses of databases: refused in a sentence, and never shown with a password."""
+"""Addresses of databases: refused in a sentence, and never shown with a password; and what is promised of commits."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, shown
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.engine import database_url, public_address
+from fairwise.store.store import Store, snapshot
 
 _NOBODY = "127.0.0.1:1"  # nothing listens there
 
@@ -46,5 +47,19 @@ def test_a_database_that_cannot_be_used_is_named_without_its_password(address: s
         Store.open(address, "f")
     with pytest.raises(InputError, match=_NOBODY) as looked, snapshot(address):
         pass
-    for told in (str(opened.value), str(looked.value), shown(database_url(address))):
+    for told in (str(opened.value), str(looked.value), public_address(database_url(address))):
         assert "hunter2" not in told
+
+
+@pytest.mark.parametrize("address", ["mysql://localhost/x", "what is this", "postgresql+asyncpg://x/y"])
+def test_other_databases_are_refused(address: str) -> None:
+    with pytest.raises(InputError, match="allowed: postgresql"):
+        database_url(address)
+
+
+def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
+    names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+    store = Store.open(tmp_path / "study.sqlite", "study")
+    settings = store.change_now(lambda c: {name: c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names})
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
+    store.close()

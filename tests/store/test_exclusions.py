@@ -13,13 +13,12 @@ from tests.support.changed_bundles import changed, in_table, put
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import ANSWERS, EXCLUSIONS, read_bundle, write_bundle
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store import exclusions, export
 from fairwise.store.errors import Unknown
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import exclusions as kept
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def test_who_is_excluded_is_in_no_export_and_back_when_included(visit: Visit) ->
     for table in everything(visit):
         assert set(table["judge"]) == {"p00002", "p00003"}
         assert "excluded" not in table
-    assert visit.store.read_now(export.taken).excluded == 1
+    assert visit.store.read_now(export.participant_counts).excluded == 1
     include(visit, 1, 1)
     for old, new in zip(before, everything(visit), strict=True):
         pd.testing.assert_frame_equal(old, new)

@@ -15,14 +15,14 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.someone import shown_pair
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.store import answers as kept_answers
 from fairwise.store import export, participants
 from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.study.designs import ShownPair
 from fairwise.study.stages import Stage
 
@@ -65,7 +65,7 @@ def someone(store: Store, *, answers: int, why: str = "", closing: str | None = 
     write(lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18)))
     said = []
     for turn, position in enumerate([1] * bool(answers) + list(range(1, answers + 1))):
-        shown = store.read_now(partial(kept_answers.shown, token_hash=token, position=position))
+        shown = store.read_now(partial(shown_pair, token_hash=token, position=position))
         answer = EVERY[turn % 4]
         at = NOW + timedelta(seconds=turn)
         new = kept_answers.NewAnswer(shown.key, secrets.token_hex(8), answer, why, None, turn / 7, at)
@@ -93,7 +93,7 @@ def test_what_was_said_is_what_is_read(tmp_path: Path, new_database: Callable[[]
     with snapshot(database) as connection:  # while the store is open and can be written to
         exported = export.judgments(connection)
         finished = export.judgments(connection, finished_only=True)
-        assert export.taken(connection) == export.Taken(3, 1, "study")
+        assert export.participant_counts(connection) == export.ParticipantCounts(3, 1, 0, "study")
     store.close()
     exported.write(tmp_path / f"judgments.{ending}")
     back = Judgments.read(tmp_path / f"judgments.{ending}")
@@ -124,12 +124,12 @@ def test_a_snapshot_is_of_one_moment(new_database: Callable[[], str | Path]) -> 
     store = Store.open(database, "study")
     someone(store, answers=2)
     with snapshot(database) as connection:
-        before = export.taken(connection)
+        before = export.participant_counts(connection)
         someone(store, answers=2)
-        assert export.taken(connection) == before
+        assert export.participant_counts(connection) == before
         assert export.judgments(connection).n_judges == 1
     with snapshot(database) as connection:
-        assert export.taken(connection).started == 2
+        assert export.participant_counts(connection).started == 2
     store.close()
 
 

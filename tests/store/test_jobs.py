@@ -52,7 +52,9 @@ def find(store: Store, job_id: int) -> jobs.Job:
 
 
 def tell(store: Store, job_id: int, at: datetime = NOW) -> bool:
-    return store.change_now(partial(jobs.tell, job=find(store, job_id), progress=0.4, message="half way", at=at))
+    return store.change_now(
+        partial(jobs.report_progress, job=find(store, job_id), progress=0.4, message="half way", at=at)
+    )
 
 
 def end(store: Store, job_id: int, state: str, message: str = "") -> bool:
@@ -159,7 +161,7 @@ def test_one_that_comes_further_or_is_put_back_is_tried_on(store: Store) -> None
         at += timedelta(minutes=1)
         taken = take(store, at)
         assert taken is not None, "it came further each time"
-        told = partial(jobs.tell, job=taken, progress=0.1 + attempt / 100, message="on", at=at)
+        told = partial(jobs.report_progress, job=taken, progress=0.1 + attempt / 100, message="on", at=at)
         assert store.change_now(told) is False
     for _ in range(2 * jobs.MOST_ATTEMPTS):
         store.change_now(partial(jobs.put_back, job=find(store, job_id)))
@@ -195,7 +197,7 @@ def test_a_run_with_answers_of_someone_who_withdrew_is_void(store: Store) -> Non
     assert first is not None
     assert store.change_now(partial(jobs.note_participants, job=first, who=EVERYONE)) == [1, 2, 3]
     assert withdraw(store, 2) is True
-    assert store.change_now(partial(jobs.tell, job=first, progress=0.9, message="nearly", at=NOW)) is True
+    assert store.change_now(partial(jobs.report_progress, job=first, progress=0.9, message="nearly", at=NOW)) is True
     for state in ("done", "cancelled", "failed"):
         assert store.change_now(partial(jobs.end, job=first, state=state, message="", at=NOW)) is False
     with pytest.raises(NotUnderWay):

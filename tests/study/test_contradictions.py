@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, Kind, PairAnswer, contradictions
+from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, Kind, contradictions
+from fairwise.study.designs import PairAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.visits import Visit, hidden
 
-from fairwise.store.one_participant import roster
+from fairwise.store.roster import roster
 
 if TYPE_CHECKING:
     from httpx2 import Response

@@ -100,7 +100,10 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
         "lower_bound": own["lower_bound"],
         "gap": 0.0001,
         "oracle_bound": None,
+        "oracle_calls": 7,
         "hypothesis_class": "decision trees of depth 2",
+        "gamma": changes.get("settings", wanted())["gamma"],
+        "eta": own["eta"],
         **{name: own[name] for name in ("max_violation", "mean_violation", "mean_excess")},
     }
     summary = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from tests.support.someone import shown_pair
 
 from fairwise.jobs.supervisor import start_jobs
 from fairwise.judgments import Answer
@@ -57,7 +58,7 @@ def answered(study: StudyFolder, store: Store, n_judges: int = 8, *, finished: b
         new_key = partial(secrets.token_urlsafe, 18)
         store.change_now(partial(participants.start, consent=consent, schedule=study.schedule, new_key=new_key))
         for position in range(1, study.settings.pairs + 1):
-            shown = store.read_now(partial(answers.shown, token_hash=token, position=position))
+            shown = store.read_now(partial(shown_pair, token_hash=token, position=position))
             answer = said[int(rng.integers(len(said)))]
             new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 2.5, NOW)
             store.change_now(partial(answers.record, token_hash=token, new=new))

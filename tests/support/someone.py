@@ -14,6 +14,8 @@ from fairwise.study.stages import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Connection
+
     from fairwise.judgments import Answer
     from fairwise.store.store import Store
 
@@ -24,6 +26,11 @@ LEASE = timedelta(hours=24)
 
 def schedule(number: int, _slot: int) -> list[ShownPair]:
     return [ShownPair(f"{number}-{k}a", f"{number}-{k}b", "uniform", None) for k in range(TOTAL)]
+
+
+def shown_pair(connection: Connection, token_hash: bytes, position: int, places: int = 0) -> answers.Appearance:
+    """A pair of a participant."""
+    return answers.appearance_at(connection, token_hash, position, places)[0]
 
 
 class Someone:
@@ -47,7 +54,7 @@ class Someone:
         return self.store.read_now(partial(question, token_hash=self.token, **more))
 
     def answer(self, position: int, answer: Answer, nonce: str, key: str | None = None, why: str = "") -> int:
-        key = key or self.read(answers.shown, position=position).key
+        key = key or self.read(shown_pair, position=position).key
         new = answers.NewAnswer(key, nonce, answer, why, None, 1.0, NOW)
         return int(self.write(partial(answers.record, token_hash=self.token, new=new)))
 

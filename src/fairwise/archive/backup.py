@@ -10,40 +10,27 @@ import logging
 import os
 import re
 import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_json, open_container, study_files
 from fairwise.errors import InputError
-from fairwise.store.fit_files import (
-    FRONTIER,
-    JOBS,
-    MODEL,
-    PRICES,
-    REPORT,
-    SCORES,
-    SUMMARY,
-    job_folder,
-    may_hold_answers,
-)
+from fairwise.store import fit_files
 from fairwise.store.migrate import newest_version
-from fairwise.store.snapshot import snapshot
+from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
 from fairwise.study.folder import OUTCOME, SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from fairwise.archive.container import Container
+    from fairwise.archive.container import Container, Manifest
     from fairwise.study.folder import StudyFolder
     from fairwise.study.settings import StudySettings
 
@@ -54,7 +41,14 @@ _FIELDS = {"fairwise": str, "made_at": str, "fingerprint": str, "tables_version"
 _AT_ONCE, _CHUNK = 1000, 1 << 20
 _log = logging.getLogger("fairwise")
 
-JOB_FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
+JOB_FILES = (
+    fit_files.FRONTIER,
+    fit_files.MODEL,
+    fit_files.PRICES,
+    fit_files.REPORT,
+    fit_files.SCORES,
+    fit_files.SUMMARY,
+)
 """What a fit leaves behind."""
 
 # Whoever was logged in logs in again: a copy of the database should open no door. What is restored is another database
@@ -68,12 +62,12 @@ def tables_of_backup(metadata: sa.MetaData) -> list[sa.Table]:
 
 
 def _belongs(settings: StudySettings, name: str) -> bool:
-    if name.startswith(f"{JOBS}/"):
+    if name.startswith(f"{fit_files.JOBS}/"):
         return name.rpartition("/")[2] in JOB_FILES
     return name in study_files(settings) | {OUTCOME, SECRET}
 
 
-def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check_manifest(path: Path, manifest: Manifest) -> None:
     if manifest["format"] != FORMAT:
         raise InputError(f"{path}: a backup of format {manifest['format']!r}, but this version reads format {FORMAT}")
     for name, kind in _FIELDS.items():
@@ -113,7 +107,7 @@ class Backup:
         return self.container.path
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """Its list of files and rows."""
         return self.container.manifest
 
@@ -122,7 +116,7 @@ class Backup:
         ours = [name for name in self.container.names if name.startswith(STUDY)]
         return {name.removeprefix(STUDY): self.container.pieces(name) for name in ours}
 
-    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+    def rows(self, table: str) -> Iterator[dict[str, object]]:
         """The rows of a table, one at a time."""
         with self.container.archive.open(f"{TABLES}{table}{ROWS}") as lines:
             number = 0
@@ -183,13 +177,13 @@ def take_backup(path: Path, folder: StudyFolder, database: str | Path, *, with_s
     return rows
 
 
-def _check_fingerprint(moment: Connection, folder: StudyFolder) -> None:
-    known = moment.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known not in (None, folder.fingerprint):
+def _check_fingerprint(moment: sa.Connection, folder: StudyFolder) -> None:
+    stored = moment.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored not in (None, folder.fingerprint):
         raise InputError(f"{folder.path}: its answers are about another study, or its people were changed since")
 
 
-def _add_rows(writer: ContainerWriter, moment: Connection, table: sa.Table) -> int:
+def _add_rows(writer: ContainerWriter, moment: sa.Connection, table: sa.Table) -> int:
     count = 0
 
     def lines() -> Iterator[bytes]:
@@ -203,18 +197,18 @@ def _add_rows(writer: ContainerWriter, moment: Connection, table: sa.Table) -> i
     return count
 
 
-def _line(row: Mapping[Any, Any]) -> bytes:
+def _line(row: sa.RowMapping) -> bytes:
     return json.dumps({str(name): as_json(value) for name, value in row.items()}).encode() + b"\n"
 
 
-def _files(folder: StudyFolder, moment: Connection, with_secret: bool) -> Iterator[str]:
+def _files(folder: StudyFolder, moment: sa.Connection, with_secret: bool) -> Iterator[str]:
     """Those that belong to the study, and what its fits left behind that were done at this moment."""
     ours = study_files(folder.settings) | {OUTCOME} | ({SECRET} if with_secret else set())
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
-        left = [job_folder(folder.path, job_id) / name for name in JOB_FILES]
+        left = [fit_files.job_folder(folder.path, job_id) / name for name in JOB_FILES]
         for file in left:
-            if file.name == MODEL and file.is_file() and may_hold_answers(file):
+            if file.name == fit_files.MODEL and file.is_file() and fit_files.may_hold_answers(file):
                 _log.warning(
                     "%s: is not in the backup, as it may hold single answers; serving the study rewrites it", file
                 )

@@ -9,10 +9,12 @@ import csv
 import io
 import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import sqlalchemy as sa
@@ -33,11 +35,8 @@ from fairwise.store.tables import (
 from fairwise.study.editions import CONSENT, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
+    from fairwise.archive.container import Manifest
+    from fairwise.store.tables import AnyColumn, Query
     from fairwise.study.folder import StudyFolder
 
 MANIFEST = "bundle.json"
@@ -70,7 +69,7 @@ _LATER_FIELDS = {"numpy": str, "last_number": int, "coarse": bool}
 _KINDS = {int: "a whole number", str: "a text", dict: "a list of files", bool: "true or false"}
 
 
-def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check_manifest(path: Path, manifest: Manifest) -> None:
     if manifest["format"] not in _FORMATS:
         known = ", ".join(map(str, _FORMATS))
         raise InputError(f"{path}: a bundle of format {manifest['format']!r}; this version reads formats {known}")
@@ -102,7 +101,7 @@ class Bundle:
     """The files of a bundle, checked against its list."""
 
     path: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     files: Mapping[str, bytes]
 
     def table(self, name: str) -> pd.DataFrame:
@@ -163,7 +162,7 @@ def read_bundle(path: Path) -> Bundle:
         return Bundle(path, container.manifest, files)
 
 
-def write_bundle(path: Path, study: StudyFolder, connection: Connection, *, coarse: bool = False) -> Mapping[str, Any]:
+def write_bundle(path: Path, study: StudyFolder, connection: sa.Connection, *, coarse: bool = False) -> Manifest:
     """Write settings, texts, people, schedule and answers, and nothing else of the folder. Returns the list.
 
     A ``coarse`` one tells days in the place of times and whole seconds of thinking, and nothing that anyone wrote.
@@ -232,13 +231,13 @@ _models = sa.select(
 _order_of_answers = sa.func.row_number().over(order_by=answers.c.id).label("sequence")
 
 
-def last_number(connection: Connection) -> int:
+def last_number(connection: sa.Connection) -> int:
     """The last number that a participant was given, who may have withdrawn since."""
     last = sa.select(counters.c.value).where(counters.c.name == "participants")
     return int(connection.execute(last).scalar_one())
 
 
-def tables(connection: Connection) -> dict[str, pd.DataFrame]:
+def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
     """Every row that is kept, in a fixed order, by the name of its file."""
     number, position = participants.c.number, appearances.c.position
     of_participant = participants.join(appearances, appearances.c.participant_id == participants.c.id)
@@ -264,10 +263,10 @@ def tables(connection: Connection) -> dict[str, pd.DataFrame]:
     return {name: _table(connection, query) for name, query in queries.items()}
 
 
-def _columns(table: sa.Table) -> list[sa.Column[Any]]:
+def _columns(table: sa.Table) -> list[AnyColumn]:
     return [column for column in table.c if column.name not in _LEFT_OUT]
 
 
-def _table(connection: Connection, query: sa.Select[Any]) -> pd.DataFrame:
+def _table(connection: sa.Connection, query: Query) -> pd.DataFrame:
     rows = connection.execute(query)
     return pd.DataFrame([[as_text(value) for value in row] for row in rows], columns=list(rows.keys()), dtype=object)

@@ -8,9 +8,11 @@ bundle.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE
@@ -18,14 +20,12 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.active import ACTIVE
 from fairwise.study.active.chooser import Situation
-from fairwise.study.active.model import GivenAnswer
-from fairwise.study.contradictions import PairAnswer, contradictions
+from fairwise.study.active.model import Judgment
+from fairwise.study.contradictions import contradictions
+from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import pandas as pd
 
     from fairwise.archive.bundle import Bundle
@@ -49,14 +49,14 @@ class AnswerCheck:
     path: Path
     study: StudyFolder
     people: pd.DataFrame
-    shown: pd.DataFrame
-    said: pd.DataFrame
+    schedule: pd.DataFrame
+    versions: pd.DataFrame
     closings: pd.DataFrame
 
     @cached_property
     def current(self) -> set[Place]:
         """What was answered."""
-        return set(zip(self.said["number"], self.said["position"], strict=True))
+        return set(zip(self.versions["number"], self.versions["position"], strict=True))
 
     def check(self) -> None:
         """Refuse the first thing that cannot be."""
@@ -70,15 +70,17 @@ class AnswerCheck:
 
     def _check_versions(self) -> None:
         """Every answer is to a pair that was shown, and its versions are numbered without a gap."""
-        places = set(zip(self.shown["number"], self.shown["position"], strict=True))
-        versions: dict[Place, int] = {}
-        for number, position, version in zip(*(self.said[c] for c in ("number", "position", "version")), strict=True):
+        places = set(zip(self.schedule["number"], self.schedule["position"], strict=True))
+        counts: dict[Place, int] = {}
+        for number, position, version in zip(
+            *(self.versions[c] for c in ("number", "position", "version")), strict=True
+        ):
             place = number, position
             if place not in places:
                 raise self._refuse(place, "is to a pair that was not shown")
-            versions[place] = versions.get(place, 0) + 1
-            if version != str(versions[place]):
-                raise self._refuse(place, f"has version {version} where {versions[place]} was expected")
+            counts[place] = counts.get(place, 0) + 1
+            if version != str(counts[place]):
+                raise self._refuse(place, f"has version {version} where {counts[place]} was expected")
 
     def _check_stages_and_times(self) -> None:
         """Who answered had come to the pairs, and nobody did anything before they agreed."""
@@ -87,7 +89,9 @@ class AnswerCheck:
             number: datetime.fromisoformat(at)
             for number, at in zip(self.people["number"], self.people["consented_at"], strict=True)
         }
-        for number, position, at in zip(*(self.said[c] for c in ("number", "position", "answered_at")), strict=True):
+        for number, position, at in zip(
+            *(self.versions[c] for c in ("number", "position", "answered_at")), strict=True
+        ):
             if stages[number] not in _ANSWERED:
                 raise self._refuse((number, position), f"is of someone who had only come to {stages[number]!r}")
             if datetime.fromisoformat(at) < agreed[number]:
@@ -104,7 +108,7 @@ class AnswerCheck:
 
         Whether the study has a second look now does not matter: it may have been switched off since.
         """
-        if "round" not in self.said:  # made before there were rounds
+        if "round" not in self.versions:  # made before there were rounds
             return
         first: dict[Place, str] = {}
         again: dict[str, list[Place]] = {
@@ -112,7 +116,7 @@ class AnswerCheck:
         }
         finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
         for number, position, turn, answer in zip(
-            *(self.said[c] for c in ("number", "position", "round", "answer")), strict=True
+            *(self.versions[c] for c in ("number", "position", "round", "answer")), strict=True
         ):
             place = number, position
             second = again.get(number, [])
@@ -128,7 +132,7 @@ class AnswerCheck:
             self._check_shown_again(number, places, first)
 
     def _check_shown_again(self, number: str, places: list[Place], first: dict[Place, str]) -> None:
-        mine = self.shown[self.shown["number"] == number]
+        mine = self.schedule[self.schedule["number"] == number]
         rows = sorted(zip(mine["position"], mine["a"], mine["b"], strict=True), key=lambda row: int(row[0]))
         missing = [position for position, _, _ in rows if (number, position) not in first]
         if missing:
@@ -136,8 +140,8 @@ class AnswerCheck:
                 f"{self.path}: participant {number} came to the second look, but pair {missing[0]} has no answer"
             )
         looks = {person: self.study.cards[person].rows for _, a, b in rows for person in (a, b)}
-        said = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
-        found = contradictions(said, looks)
+        first_answers = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
+        found = contradictions(first_answers, looks)
         if not found:
             raise InputError(f"{self.path}: participant {number} came to a second look, but had nothing to look at")
         shown_again = {str(pair.position) for one in found for pair in one.pairs}
@@ -148,7 +152,7 @@ class AnswerCheck:
     def _check_ends(self) -> None:
         """Who finished has answered everything and closed; nobody else has closed."""
         finished = set(self.people.loc[self.people["stage"] == Stage.FINISHED, "number"])
-        for number, position in zip(self.shown["number"], self.shown["position"], strict=True):
+        for number, position in zip(self.schedule["number"], self.schedule["position"], strict=True):
             if number in finished and (number, position) not in self.current:
                 raise InputError(f"{self.path}: participant {number} finished, but pair {position} has no answer")
         odd = finished.symmetric_difference(self.closings["number"])
@@ -184,24 +188,26 @@ class ActivePairCheck:
                 raise InputError(f"{path}: model {row['number']} of {ANSWER_MODELS}: {error}") from None
         return cls(path, nobody, models)
 
-    def check_order(self, said: Sequence[Row]) -> None:
+    def check_order(self, versions: Sequence[Row]) -> None:
         """Refuse answers whose order is not clear, or that came before what they replace."""
-        came = sorted(said, key=lambda row: _whole(row["sequence"]))
-        versions: dict[tuple[str, str], int] = {}
+        came = sorted(versions, key=lambda row: _whole(row["sequence"]))
+        counts: dict[Place, int] = {}
         for at, row in enumerate(came, start=1):
             place = row["number"], row["position"]
-            versions[place] = versions.get(place, 0) + 1
-            if row["sequence"] != str(at) or row["version"] != str(versions[place]):
+            counts[place] = counts.get(place, 0) + 1
+            if row["sequence"] != str(at) or row["version"] != str(counts[place]):
                 raise InputError(
                     f"{self.path}: the answer of participant {place[0]} to pair {place[1]} came as number "
                     f"{row['sequence']!r}, which cannot be"
                 )
 
-    def check(self, number: str, places: Sequence[ShownPair | None], shown: Sequence[Row], said: Sequence[Row]) -> None:
+    def check(
+        self, number: str, places: Sequence[ShownPair | None], schedule: Sequence[Row], versions: Sequence[Row]
+    ) -> None:
         """Refuse the first of a participant's active pairs that was not chosen as it is said to be."""
-        answers = sorted(said, key=lambda row: int(row["sequence"]))
+        answers = sorted(versions, key=lambda row: int(row["sequence"]))
         begun = {int(row["position"]) for row in answers}
-        chosen = {int(row["position"]): row for row in shown if row["design"] == ACTIVE}
+        chosen = {int(row["position"]): row for row in schedule if row["design"] == ACTIVE}
         for place, pair in enumerate(places, start=1):
             if pair is None and (place in chosen) != (place - 1 in begun):
                 said_so = "is missing" if place - 1 in begun else "was chosen before the one before it was answered"
@@ -224,7 +230,7 @@ class ActivePairCheck:
         if row["answer_model"] not in self.models:
             raise InputError(f"{where} names model {row['answer_model']!r}, which is not in {ANSWER_MODELS}")
         current = {int(answer["position"]): Answer(answer["answer"]) for answer in answers[:known]}
-        own = [GivenAnswer("", *laid_out[at], answer) for at, answer in sorted(current.items())]
+        own = [Judgment("", *laid_out[at], answer) for at, answer in sorted(current.items())]
         again = self.models[row["answer_model"]].choose(Situation(int(number), place, own, [*laid_out.values()]))
         if (row["a"], row["b"]) != (again.a, again.b):
             raise InputError(

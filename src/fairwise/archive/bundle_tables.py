@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from fairwise.study.languages import available
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     import pandas as pd
 
     from fairwise.archive.bundle import Bundle
@@ -163,29 +162,29 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
 def checked_tables(bundle: Bundle, settings: StudySettings) -> dict[str, pd.DataFrame]:
     """Return all tables by name, those that are not there empty; refuse the first cell that cannot be."""
     found = {}
-    for name, wanted in _tables(settings).items():
+    for name, allowed in _tables(settings).items():
         table = bundle.table(name)
         if name in bundle.files:
-            _check(f"{bundle.path}: {name}", table, wanted)
-        found[name] = table if name in bundle.files else table.reindex(columns=list(wanted.columns))
+            _check(f"{bundle.path}: {name}", table, allowed)
+        found[name] = table if name in bundle.files else table.reindex(columns=list(allowed.columns))
     return found
 
 
-def _check(where: str, table: pd.DataFrame, wanted: _Table) -> None:
+def _check(where: str, table: pd.DataFrame, allowed: _Table) -> None:
     names = list(table.columns)
-    for column in wanted.columns:
-        if column not in names and column not in wanted.later:
+    for column in allowed.columns:
+        if column not in names and column not in allowed.later:
             raise InputError(f"{where} has no column {column!r}")
     for column in names:
-        if column not in wanted.columns or names.count(column) > 1:
+        if column not in allowed.columns or names.count(column) > 1:
             raise InputError(f"{where} has a column {column!r} that does not belong there, or is there twice")
-        kind = wanted.columns[column]
+        kind = allowed.columns[column]
         wrong = {cell for cell in set(table[column]) if not kind.fits(cell)}
         if wrong:
             row = next(at for at, cell in enumerate(table[column], start=2) if cell in wrong)
             cell = _short(table[column].iloc[row - 2])
             raise InputError(f"{where}, row {row}, column {column}: {cell}; allowed: {kind.allowed}")
-    for key in wanted.once:
+    for key in allowed.once:
         if not set(key) <= set(names):
             continue
         again = table.duplicated(list(key))

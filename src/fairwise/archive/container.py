@@ -9,13 +9,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import secrets
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fairwise.errors import InputError
 from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
@@ -23,11 +26,10 @@ from fairwise.study.folder import PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFol
 from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+    from fairwise.store.tables import AnyColumn
 
-    import sqlalchemy as sa
+Manifest: TypeAlias = Mapping[str, Any]
+"""The list of a container's files with what else there is to say, as it was read; each kind checks its own."""
 
 STUDY = "study/"
 _CHUNK = 1 << 20
@@ -50,7 +52,7 @@ class ContainerKind:
     members: re.Pattern[str]
     """Names of files that it may have."""
 
-    check_manifest: Callable[[Path, Mapping[str, Any]], None]
+    check_manifest: Callable[[Path, Manifest], None]
     """Refuses a list with anything in it that cannot be; its ``files`` must be a dictionary."""
 
     belongs: Callable[[StudySettings, str], bool]
@@ -90,7 +92,7 @@ class ContainerWriter:
                 file.write(part)
         self._sums[name] = seen.hexdigest()
 
-    def end(self, about: Mapping[str, Any]) -> Mapping[str, Any]:
+    def end(self, about: Manifest) -> Manifest:
         """Write the list, with what else there is to say; returns it."""
         manifest = {**about, "files": self._sums}
         self._archive.writestr(self._kind.manifest, json.dumps(manifest, indent=1, sort_keys=True))
@@ -103,7 +105,7 @@ class Container:
 
     path: Path
     kind: ContainerKind
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     archive: zipfile.ZipFile
 
     @property
@@ -158,7 +160,7 @@ def _check_entries(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) ->
         seen.add(name)
 
 
-def _manifest(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) -> Mapping[str, Any]:
+def _manifest(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) -> Manifest:
     manifest = None
     if kind.manifest in archive.namelist():
         if archive.getinfo(kind.manifest).file_size > _LONGEST_LIST:
@@ -219,14 +221,14 @@ def _write(file: Path, pieces: Iterable[bytes]) -> None:
 # Values of a database as JSON or as text and back, by the type of their column, the same for every database.
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> object:
     """As something that JSON knows."""
     if isinstance(value, date):  # or a moment
         return value.isoformat()
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
-def from_json(column: sa.Column[Any], cell: Any) -> Any:
+def from_json(column: AnyColumn, cell: object) -> object:
     """As the column's own type; what is not of this type is a ValueError."""
     kind = column.type.python_type
     as_written: Any = str if kind in (datetime, date, bytes) else (int, float) if kind is float else kind
@@ -237,14 +239,14 @@ def from_json(column: sa.Column[Any], cell: Any) -> Any:
     return kind.fromisoformat(cell) if kind in (datetime, date) and cell is not None else cell
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """As text that reads back to the same value; nothing is the empty text."""
     if isinstance(value, datetime):
         return (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)).isoformat()
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
-def from_text(column: sa.Column[Any], text: str) -> Any:
+def from_text(column: AnyColumn, text: str) -> object:
     """As the column's own type."""
     if text == "" and column.nullable:
         return None

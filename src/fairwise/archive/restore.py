@@ -1,36 +1,63 @@
-"""A backup as a study again, with its answers, its participants' links and its operators' accounts."""
+"""A study again: from a backup, with its participants' links and its operators' accounts; or from a bundle."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fairwise.archive.backup import BACKUP, open_backup, tables_of_backup
-from fairwise.archive.container import STUDY, from_json, unpack_study
+from fairwise.archive.bundle import (
+    ANSWER_MODELS,
+    ANSWERS,
+    CLOSINGS,
+    CONSENTS,
+    EXCLUSIONS,
+    PARTICIPANTS,
+    SCHEDULE,
+    last_number,
+    read_bundle,
+)
+from fairwise.archive.container import STUDY, from_json, from_text, unpack_study
+from fairwise.archive.verify import unpacked_study, verify
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, shown, writing_engine
+from fairwise.store.engine import database_url, public_address, writing_engine
+from fairwise.store.erasure import begin_again
 from fairwise.store.fit_files import JOBS
 from fairwise.store.identity import record_identity
 from fairwise.store.migrate import is_known, tables_of, upgrade_further
-from fairwise.store.retention import begin_again
-from fairwise.store.tables import jobs, study
+from fairwise.store.store import Store
+from fairwise.store.tables import (
+    answer_models,
+    answers,
+    appearances,
+    closings,
+    consent_texts,
+    counters,
+    database_identity,
+    exclusions,
+    jobs,
+    metadata,
+    participants,
+    study,
+)
 from fairwise.study.folder import SECRET
+from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from sqlalchemy import Connection
-
     from fairwise.archive.backup import Backup
+    from fairwise.archive.bundle import Bundle
+    from fairwise.archive.verify import Verified
+
 
 _AT_ONCE = 1000
 
@@ -124,7 +151,7 @@ def _restore_database(backup: Backup, address: str | Path, draft: Path, before_c
             file.unlink(missing_ok=True)
         if isinstance(error, (DBAPIError, sqlite3.Error)):
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise InputError(f"{shown(url)}: the database cannot be restored: {reason}") from None
+            raise InputError(f"{public_address(url)}: the database cannot be restored: {reason}") from None
         raise
     engine.dispose()
     return ahead
@@ -134,7 +161,7 @@ def _require_empty(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         found = sa.inspect(connection).get_table_names()
     if found:
-        raise InputError(f"{shown(engine.url)}: is not empty: it has a table {found[0]!r} already")
+        raise InputError(f"{public_address(engine.url)}: is not empty: it has a table {found[0]!r} already")
 
 
 def _not_yet_there(url: sa.URL) -> list[Path]:
@@ -144,7 +171,7 @@ def _not_yet_there(url: sa.URL) -> list[Path]:
     return [Path(f"{url.database}{ending}") for ending in ("", "-wal", "-shm")]
 
 
-def _fill(backup: Backup, connection: Connection) -> None:
+def _fill(backup: Backup, connection: sa.Connection) -> None:
     """Into the tables as they were when the backup was made, whichever version that is: into all of them."""
     there = sa.MetaData()
     there.reflect(connection)
@@ -173,10 +200,10 @@ def _fill(backup: Backup, connection: Connection) -> None:
             _count_on(connection, table)
 
 
-def _check_rows(backup: Backup, connection: Connection) -> None:
+def _check_rows(backup: Backup, connection: sa.Connection) -> None:
     """The answers are to this study, and files are of fits that were done."""
-    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known not in (None, backup.manifest["fingerprint"]):
+    stored = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored not in (None, backup.manifest["fingerprint"]):
         raise _about_others(backup)
     done = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "done")).scalars()
     folders = {f"{JOBS}/{job_id}" for job_id in done}
@@ -185,7 +212,7 @@ def _check_rows(backup: Backup, connection: Connection) -> None:
         raise BACKUP.does_not_belong(backup.path, f"{STUDY}{strange[0]}")
 
 
-def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
+def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, object]]:
     for row in backup.rows(table.name):
         if row.keys() != set(table.c.keys()):
             raise InputError(f"{backup.path}: a row of {table.name} has other columns than the table")
@@ -195,10 +222,83 @@ def _rows(backup: Backup, table: sa.Table) -> Iterator[dict[str, Any]]:
             raise InputError(f"{backup.path}: a value that cannot be in {error}") from None
 
 
-def _count_on(connection: Connection, table: sa.Table) -> None:
+def _count_on(connection: sa.Connection, table: sa.Table) -> None:
     """Go on after the last id; PostgreSQL counts those that it gave itself alone."""
     key = table.primary_key.columns[0]
     counter = connection.execute(sa.select(sa.func.pg_get_serial_sequence(table.name, key.name))).scalar_one()
     if counter is not None:
         last = sa.select(sa.func.setval(counter, sa.func.coalesce(sa.func.max(key), 1), sa.func.max(key).is_not(None)))
         connection.execute(last)
+
+
+# A bundle as a study again: its folder, and a database with all its answers.
+
+
+def reopen_bundle(path: Path, folder: Path, database: str | Path) -> Verified:
+    """Make the folder and fill the database. Links of earlier participants are in no bundle, so they stay behind."""
+    bundle = read_bundle(path)
+    found = verify(bundle)
+    if folder.exists():
+        raise InputError(f"{folder}: is there already; choose another name")
+    try:
+        store = Store.open(database, unpacked_study(bundle, folder).fingerprint, folder)
+        try:
+            store.change_now(lambda connection: _fill_from_bundle(connection, bundle, database))
+        finally:
+            store.close()
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return found
+
+
+def _fill_from_bundle(connection: sa.Connection, bundle: Bundle, database: object) -> None:
+    _check_empty(connection, database)
+    ids: dict[str, int] = {}
+    places: dict[tuple[str, str], int] = {}
+    for row in bundle.rows(PARTICIPANTS):
+        values = {**_values(participants, row), "token_hash": Keys.hashed(Keys.new())}
+        ids[row["number"]] = _inserted(connection, participants, values)
+    models: dict[str, int | None] = {"": None}
+    for row in bundle.rows(ANSWER_MODELS):
+        models[row["number"]] = _inserted(connection, answer_models, _values(answer_models, row))
+    for row in bundle.rows(SCHEDULE):
+        values = {**_values(appearances, row), "participant_id": ids[row["number"]], "key": Keys.new()}
+        values["answer_model_id"] = models[row.get("answer_model", "")]
+        places[row["number"], row["position"]] = _inserted(connection, appearances, values)
+    versions = [
+        {**_values(answers, row), "appearance_id": places[row["number"], row["position"]], "nonce": Keys.new()}
+        for row in sorted(bundle.rows(ANSWERS), key=lambda row: int(row.get("sequence", 0)))
+    ]
+    closed = [{**_values(closings, row), "participant_id": ids[row["number"]]} for row in bundle.rows(CLOSINGS)]
+    left_out = [
+        {**_values(exclusions, row), "participant_id": ids[row["number"]], "excluded_by": "", "included_by": ""}
+        for row in bundle.rows(EXCLUSIONS)
+    ]
+    texts = [_values(consent_texts, row) for row in bundle.rows(CONSENTS)]
+    for table, rows in ((answers, versions), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
+        if rows:
+            connection.execute(sa.insert(table), rows)
+    # Also the numbers of those who withdrew are not given again.
+    last = max([last_number(connection), bundle.manifest.get("last_number", 0), *map(int, ids)])
+    connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=last))
+    begin_again(connection, datetime.now(UTC))
+
+
+def _check_empty(connection: sa.Connection, database: object) -> None:
+    """Whatever was there, such as invitations or operators, would be the reopened study's."""
+    for table in (participants, *metadata.sorted_tables):
+        if (
+            table not in (study, counters, database_identity)
+            and connection.execute(sa.select(table).limit(1)).first() is not None
+        ):
+            raise InputError(f"{database}: is not empty: there is something in its table {table.name!r} already")
+
+
+def _inserted(connection: sa.Connection, table: sa.Table, values: dict[str, object]) -> int:
+    return int(connection.execute(sa.insert(table).returning(table.c.id), values).scalar_one())
+
+
+def _values(table: sa.Table, row: Mapping[str, str]) -> dict[str, object]:
+    """The cells of a row as the columns' own types."""
+    return {column.name: from_text(column, row[column.name]) for column in table.c if column.name in row}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -34,8 +35,6 @@ from fairwise.study.editions import version_of
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from fairwise.archive.bundle import Bundle
@@ -87,22 +86,22 @@ def verify(bundle: Bundle) -> Verified:
     if study.fingerprint != bundle.manifest["fingerprint"]:
         raise InputError(f"{path}: its people or settings are not those that its answers are about")
     tables = checked_tables(bundle, study.settings)
-    people, shown, said = (tables[name] for name in (PARTICIPANTS, SCHEDULE, ANSWERS))
+    people, schedule, versions = (tables[name] for name in (PARTICIPANTS, SCHEDULE, ANSWERS))
     _check_manifest(bundle, study, people)
-    _check_schedule(path, study, people, shown)
-    given = AnswerCheck(path, study, people, shown, said, tables[CLOSINGS])
-    given.check()
+    _check_schedule(path, study, people, schedule)
+    answer_check = AnswerCheck(path, study, people, schedule, versions, tables[CLOSINGS])
+    answer_check.check()
     if nobody is not None:
-        _check_active(ActivePairCheck.of(path, bundle, nobody), study, people, shown, said)
+        _check_active(ActivePairCheck.of(path, bundle, nobody), study, people, schedule, versions)
     elif len(tables[ANSWER_MODELS]):
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
     return Verified(
         participants=len(people),
         finished=int((people["stage"] == Stage.FINISHED).sum()),
-        pairs=len(shown),
-        active=int((shown["design"] == ACTIVE).sum()),
-        answers=len(given.current),
-        versions=len(said),
+        pairs=len(schedule),
+        active=int((schedule["design"] == ACTIVE).sum()),
+        answers=len(answer_check.current),
+        versions=len(versions),
         excluded=_check_exclusions(path, people, tables[EXCLUSIONS]),
         without_text=_check_consents(path, study, people, tables[CONSENTS]),
         fairwise=bundle.manifest["fairwise"],
@@ -135,8 +134,8 @@ def _check_manifest(bundle: Bundle, study: StudyFolder, people: pd.DataFrame) ->
         )
 
 
-def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame) -> None:
-    by_number = {str(number): rows for number, rows in shown.groupby("number", sort=False)}
+def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, schedule: pd.DataFrame) -> None:
+    by_number = {str(number): rows for number, rows in schedule.groupby("number", sort=False)}
     strangers = by_number.keys() - set(people["number"])
     if strangers:
         raise InputError(f"{path}: {SCHEDULE} has pairs of participant {min(strangers)}, who is not in {PARTICIPANTS}")
@@ -150,9 +149,9 @@ def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, shown:
         actives = {str(at) for at, pair in enumerate(expected, start=1) if pair is None}
         chosen = {row[0]: row for row in rows if row[3] == ACTIVE and row[0] in actives}
         laid_out = [row for row in rows if chosen.get(row[0]) != row]
-        wanted = [(str(at), pair.a, pair.b, pair.design) for at, pair in enumerate(expected, start=1) if pair]
-        if laid_out != wanted or len(rows) != len(laid_out) + len(chosen):
-            first = next((one for one, other in zip_longest(wanted, laid_out) if one != other), None)
+        expected_rows = [(str(at), pair.a, pair.b, pair.design) for at, pair in enumerate(expected, start=1) if pair]
+        if laid_out != expected_rows or len(rows) != len(laid_out) + len(chosen):
+            first = next((one for one, other in zip_longest(expected_rows, laid_out) if one != other), None)
             raise InputError(
                 f"{path}: participant {who['number']} was not shown what seed {study.settings.seed} asks for"
                 + ("" if first is None else f", beginning with pair {first[0]}")
@@ -167,23 +166,23 @@ def _check_chances(who: str, found: pd.DataFrame, expected: Sequence[ShownPair |
         pair = expected[int(row["position"]) - 1]
         if pair is None:
             continue
-        wanted, said = pair.selection_probability, row["selection_probability"]
-        if (said == "") != (wanted is None) or not math.isclose(float(said or 0), wanted or 0, rel_tol=_CLOSE):
+        chance, cell = pair.selection_probability, row["selection_probability"]
+        if (cell == "") != (chance is None) or not math.isclose(float(cell or 0), chance or 0, rel_tol=_CLOSE):
             raise InputError(
-                f"{who} was shown pair {row['position']} with selection_probability {said!r}, not "
-                f"{'nothing' if wanted is None else repr(wanted)}"
+                f"{who} was shown pair {row['position']} with selection_probability {cell!r}, not "
+                f"{'nothing' if chance is None else repr(chance)}"
             )
         if row.get("answer_model") or row.get("answers_known"):
             raise InputError(f"{who}: pair {row['position']} names a model or answers, but was not chosen on the way")
 
 
 def _check_active(
-    active: ActivePairCheck, study: StudyFolder, people: pd.DataFrame, shown: pd.DataFrame, said: pd.DataFrame
+    active: ActivePairCheck, study: StudyFolder, people: pd.DataFrame, schedule: pd.DataFrame, versions: pd.DataFrame
 ) -> None:
     """Every active pair is chosen again."""
-    active.check_order(rows_of(said))
+    active.check_order(rows_of(versions))
     shown_to, said_by = (
-        {str(number): rows_of(rows) for number, rows in table.groupby("number")} for table in (shown, said)
+        {str(number): rows_of(rows) for number, rows in table.groupby("number")} for table in (schedule, versions)
     )
     for number, slot in zip(people["number"], people["slot"], strict=True):
         places = study.places(int(number), int(slot))

@@ -24,12 +24,12 @@ from fairwise.judgments import check_failures, find_conflicts, krippendorff_alph
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, HeldOut
+    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
     from fairwise.judgments.agreement import Agreement
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.model.certificate import Certificate
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
 
 if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Certificate
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.model.certificate import Certificate
 
 PANEL = "panel"
 RATE = "false_positive_rate "

@@ -43,8 +43,8 @@ def export(
     """
     from fairwise.archive.bundle import write_bundle
     from fairwise.reporting.words import counted
-    from fairwise.store.export import defused, judges, judgments, taken, texts
-    from fairwise.store.snapshot import snapshot
+    from fairwise.store.export import defused, judges, judgments, participant_counts, texts
+    from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
     from fairwise.web.server import database_of
 
@@ -57,7 +57,7 @@ def export(
         [folder / PEOPLE, folder / OUTCOME],
     )
     with snapshot(address, folder) as connection:
-        people = taken(connection)
+        people = participant_counts(connection)
         table = judgments(connection, finished_only=finished_only, with_excluded=with_excluded)
         written = texts(connection, finished_only=finished_only, with_excluded=with_excluded)
         who = judges(connection, finished_only=finished_only, with_excluded=with_excluded)

@@ -176,8 +176,8 @@ def participants(
     import pandas as pd
 
     from fairwise.store.export import defused
-    from fairwise.store.one_participant import Entry, roster
-    from fairwise.store.snapshot import snapshot
+    from fairwise.store.roster import Entry, roster
+    from fairwise.store.store import snapshot
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 

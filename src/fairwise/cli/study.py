@@ -207,7 +207,7 @@ def reopen(
 
     fairwise study reopen my-study.zip my-study-again
     """
-    from fairwise.archive.reopen import reopen_bundle
+    from fairwise.archive.restore import reopen_bundle
     from fairwise.web.server import database_of
 
     check_folder(folder.parent)
@@ -239,8 +239,8 @@ def forget(
 
     fairwise study forget my-study
     """
+    from fairwise.store.erasure import forget_in_time, in_words
     from fairwise.store.housekeeping import tidy_fits
-    from fairwise.store.retention import forget_in_time, in_words
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 

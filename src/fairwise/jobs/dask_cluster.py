@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from pkgutil import resolve_name
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import dask
@@ -15,9 +17,6 @@ from fairwise import __version__
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
     from distributed import Future
 
     from fairwise.jobs.steps import Call
@@ -27,6 +26,8 @@ _CLOSING_SECONDS = 5
 
 class DaskCluster:
     """Opened for one job. When it is left, what its workers are at for us is stopped, in the middle of a fit too."""
+
+    shares_disk = False
 
     def __init__(self, address: str) -> None:
         self._address = address

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -20,9 +22,6 @@ from fairwise.tables.parquet import read_parquet
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from fairwise.store.jobs import Job
@@ -57,8 +56,8 @@ class FitData:
         """Who belongs to which group, where there are rules for groups."""
         if not self.settings.group_rules:
             return None
-        known = self.people[[self.settings.group_rules[0].column]].astype(object)
-        return known.where(known.notna(), "not known").astype(str)
+        values = self.people[[self.settings.group_rules[0].column]].astype(object)
+        return values.where(values.notna(), "not known").astype(str)
 
 
 def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
@@ -73,20 +72,20 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept))
     people = read_parquet(folder / PEOPLE).to_pandas().set_index(ID)
     relations = pd.read_parquet(kept / _RELATIONS).set_index("judge")
-    said = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
+    answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
     about = study.settings
     begun = job.started_at
-    return FitData(settings, people, study.outcome(), said, begun, about.title, about.question, about.simulated)
+    return FitData(settings, people, study.outcome(), answers, begun, about.title, about.question, about.simulated)
 
 
 def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: Path) -> None:
-    said = judgments(connection, finished_only=settings.finished_only)
-    said = said.select(judge for judge in said.judges if judge in names)  # of whom it is written down
-    if not len(said.counted()):
+    answers = judgments(connection, finished_only=settings.finished_only)
+    answers = answers.select(judge for judge in answers.judges if judge in names)  # of whom it is written down
+    if not len(answers.counted()):
         raise InputError(_NO_ANSWER)
-    said.write(kept / _ANSWERS)
-    known = judges(connection)
-    about = known[known["judge"].isin(said.judges)]
+    answers.write(kept / _ANSWERS)
+    everyone = judges(connection)
+    about = everyone[everyone["judge"].isin(answers.judges)]
     about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
     write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there

@@ -9,24 +9,25 @@ from __future__ import annotations
 import os
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from fairwise.errors import InputError
 from fairwise.jobs.steps import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.connection import Connection
-    from types import TracebackType
-
     from fairwise.jobs.steps import Call
 
+P = ParamSpec("P")
+T = TypeVar("T")
 NICE = 19
 _DEATHS = 4
 """So often a call may end the process before it is given up."""
@@ -40,6 +41,8 @@ class _Died(Exception):  # noqa: N818 - it is tried again
 
 class LocalWorker:
     """Opened for one job. When it is left, whatever it is at is stopped at once, in the middle of a fit too."""
+
+    shares_disk = True
 
     def __init__(self, folder: Path, *, equal: bool) -> None:
         """Keep temporary files in `folder`, as what is stopped at once leaves them behind.
@@ -81,9 +84,9 @@ class LocalWorker:
             wait()
         return self._guarded(self._pipe.recv)
 
-    def _guarded(self, action: Callable[..., Any], *arguments: Any) -> Any:
+    def _guarded(self, action: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return action(*arguments)
+            return action(*arguments, **named)
         except (EOFError, OSError) as error:  # the latter in the middle of a result
             raise _Died from error
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import FairwiseError
@@ -17,11 +21,6 @@ from fairwise.store.failures import NO_ROOM
 from fairwise.store.fit_files import remove_leftovers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-    from threading import Event
-
     from sqlalchemy import Connection
 
     from fairwise.jobs.steps import Workers
@@ -161,7 +160,9 @@ class _Progress:
             self._message, self._at = message, time.monotonic()
             try:
                 wanted = self._store.change_now(
-                    lambda connection: jobs.tell(connection, self._job, self._reached, message, datetime.now(UTC))
+                    lambda connection: jobs.report_progress(
+                        connection, self._job, self._reached, message, datetime.now(UTC)
+                    )
                 )
             except StoreUnavailable:  # later, then
                 wanted = False

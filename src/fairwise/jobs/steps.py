@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from fairwise.jobs.fit_data import FitData
     from fairwise.store.jobs import Job
 
@@ -29,6 +28,9 @@ _CURVE_WEIGHT = 6
 
 class Workers(Protocol):
     """Those who compute: a process of our own, or a cluster of dask."""
+
+    shares_disk: bool
+    """Whether they can write into the job's folder."""
 
     def result(self, call: Call, wait: Callable[[float], None]) -> Any:
         """Make a call; `wait` is called again and again with the share that is known to be done, and may raise."""
@@ -85,7 +87,8 @@ def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> N
     steps = _Steps(folder, workers, tell, total=3 + weight)
     files = steps.files((MODEL, PRICES), "Fitting the model", 1, "fit", data)
     if data.settings.frontier:
-        files |= steps.files((FRONTIER,), "Tracing the frontier", weight, "trace", data, files, progress)
+        kept = folder.unfinished if workers.shares_disk else None
+        files |= steps.files((FRONTIER,), "Tracing the frontier", weight, "trace", data, files, kept, progress)
     held_out = steps.result("Measuring on people left out", 1, "held_out", data)
     folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out))
 

@@ -6,13 +6,10 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 DATABASE = "FAIRWISE_JOBS_DATABASE"
 """In the environment: the URL of a database, or the path of one of SQLite."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +16,7 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from fairwise import __version__
 from fairwise.auditing import frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
@@ -27,8 +29,6 @@ from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SU
 from fairwise.tables.plain_json import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from fairwise.auditing import HeldOut
     from fairwise.jobs.fit_data import FitData
     from fairwise.reporting import Findings
@@ -65,9 +65,12 @@ def held_out(data: FitData) -> HeldOut | None:
         return None
 
 
-def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
+def trace(
+    data: FitData, fitted: Files, kept: Path | None = None, progress: Callable[[int, int], None] | None = None
+) -> Files:
     """The frontier from all followed to nothing gained, through the fit itself, which is one of its points.
 
+    What is found on the way is in the folder `kept`, if there is one, and a curve cut short goes on from there.
     Over all classifiers together other mixtures are as good, with other judgments not followed; the numbers of the fit
     itself are its own.
     """
@@ -81,11 +84,14 @@ def trace(data: FitData, fitted: Files, progress: Callable[[int, int], None] | N
         sensitive_features=data.groups,
         **settings,
     )
+    # Another version may find other numbers, and begins anew.
+    loosest_file, curve_file = (kept and kept / f"{name}-{__version__}.points" for name in ("loosest", "curve"))
     with _one_thread():
-        own_excess = model.certificate_.mean_excess
-        loosest = own_excess if asked.eta is None else float(curve(etas=[None])["mean_excess"].iloc[0])
+        loosest = own_excess = model.certificate_.mean_excess
+        if asked.eta is not None:
+            loosest = float(curve(etas=[None], checkpoint=loosest_file)["mean_excess"].iloc[0])
         etas, own = frontier_etas(asked.eta, loosest, own_excess)
-        table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress)
+        table = curve(etas=etas, start=model, n_not_followed=_MOST_LISTED, progress=progress, checkpoint=curve_file)
     itself = certified_row(model.certificate_) | followed_row(model.prices_, _MOST_LISTED)
     rows = table[list(itself)].itertuples(index=False, name=None)
     points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]

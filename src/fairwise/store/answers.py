@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
@@ -11,16 +14,17 @@ from fairwise.judgments.answer import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.store.study_state import STATE, refuse_unless_open
 from fairwise.store.tables import answers, appearances, participants, repeats
+from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from datetime import datetime
+    from fairwise.store.tables import AnyRow, Query
 
-    from sqlalchemy import Connection
+    _Content = tuple[str, str, int | None]
 
-    Said = tuple[str, str, int | None]
 
+FIRST, SECOND = 1, 2
+"""Rounds: before and after a participant's second look. The answers of both are kept."""
 
 MOST_VERSIONS = 50
 """How often a pair can be answered, all changes counted."""
@@ -29,19 +33,27 @@ _MOST_OF_ONE_FORM = 10
 _MOST_REPEATS = 100
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A pair as it is to be shown, with the answer that is current."""
+class Appearance(NamedTuple):
+    """A pair that a participant was shown, or will be, and what they answered."""
+
+    number: int
+    """The participant's."""
 
     stage: str
+    """Where the participant is."""
+
     position: int
-    answered: int
     key: str
     a: str
     b: str
-    answer: Answer | None
-    why: str
-    confidence: int | None
+    design: str
+    versions: tuple[PairAnswer, ...]
+    """Of its answer, the current one last; all of them, or only that one."""
+
+    @property
+    def answer(self) -> PairAnswer | None:
+        """The current one."""
+        return self.versions[-1] if self.versions else None
 
 
 @dataclass(frozen=True)
@@ -57,52 +69,69 @@ class NewAnswer:
     at: datetime
 
 
-_versions = answers.alias()
-_latest = (
-    sa.select(sa.func.max(_versions.c.version))
-    .where(_versions.c.appearance_id == appearances.c.id)
-    .correlate(appearances)
-    .scalar_subquery()
-)
-CURRENT = (answers.c.appearance_id == appearances.c.id) & (answers.c.version == _latest)
-"""Joins an appearance with its current answer."""
+# Every question about answers is one of these three with a WHERE of its own; without an answer, its columns are empty.
+_later = answers.alias()
+
+
+def _is_last(*same: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    last = sa.select(sa.func.max(_later.c.version)).where(_later.c.appearance_id == appearances.c.id, *same)
+    return answers.c.version == last.correlate(appearances, answers).scalar_subquery()
+
+
+def _pairs_with(which: sa.ColumnElement[bool]) -> Query:
+    its_answers = (answers.c.appearance_id == appearances.c.id) & which
+    return (
+        sa.select(
+            participants.c.number,
+            participants.c.stage,
+            *(appearances.c[name] for name in Appearance._fields[2:-1]),
+            *(answers.c[name] for name in ("answer", *PairAnswer._fields[5:])),
+        )
+        .select_from(participants)
+        .join(appearances, appearances.c.participant_id == participants.c.id)
+        .outerjoin(answers, its_answers)
+        .order_by(participants.c.number, appearances.c.position, answers.c.version)
+    )
+
+
+ALL_VERSIONS = _pairs_with(sa.true())
+"""Pairs with every version of their answers."""
+
+CURRENT = _pairs_with(_is_last())
+"""Pairs with their current answers."""
+
+LAST_OF_EACH_ROUND = _pairs_with(_is_last(_later.c.round == answers.c.round))
+"""Pairs with the current answer of each round that has one; for many participants at once."""
+
+HAS_ANSWER = answers.c.id.is_not(None)
 
 _others, _first = appearances.alias(), answers.alias()
-_theirs = _others.c.participant_id == participants.c.id
 # A question about each of a participant's pairs: asked of all at once, PostgreSQL would read everybody's answers.
-_has_answer = (
+_first_version = (
     sa.select(_first.c.version)
     .where(_first.c.appearance_id == _others.c.id, _first.c.version == 1)
     .correlate(_others)
     .scalar_subquery()
 )
-_has_answered = sa.select(_has_answer).where(_theirs, _has_answer.is_not(None)).correlate(participants).exists()
-_answered = sa.select(sa.func.count(_has_answer)).where(_theirs).correlate(participants).scalar_subquery()
-_SHOWN = (
-    sa.select(
-        participants.c.stage,
-        appearances.c.position,
-        _answered.label("answered"),
-        appearances.c.key,
-        appearances.c.a,
-        appearances.c.b,
-        answers.c.answer,
-        answers.c.why,
-        answers.c.confidence,
-    )
-    .select_from(participants)
-    .join(appearances, appearances.c.participant_id == participants.c.id)
-    .outerjoin(answers, CURRENT)
-    .where(participants.c.token_hash == sa.bindparam("token_hash"), appearances.c.position == sa.bindparam("position"))
+HAS_ANSWERED = (
+    sa.select(_first_version)
+    .where(_others.c.participant_id == participants.c.id, _first_version.is_not(None))
+    .correlate(participants)
+    .exists()
 )
-_LISTED = (
-    sa.select(appearances.c.position, answers.c.answer)
-    .select_from(participants)
-    .join(appearances, appearances.c.participant_id == participants.c.id)
-    .outerjoin(answers, CURRENT)
-    .where(participants.c.token_hash == sa.bindparam("token_hash"))
-    .order_by(appearances.c.position)
+"""Of a participant, whether any pair has an answer."""
+
+_answered = (
+    sa.select(sa.func.count(_first_version))
+    .where(_others.c.participant_id == participants.c.id)
+    .correlate(participants)
+    .scalar_subquery()
 )
+_CURRENT_OF_TOKEN = CURRENT.where(participants.c.token_hash == sa.bindparam("token_hash"))
+_AT_POSITION = _CURRENT_OF_TOKEN.add_columns(_answered.label("answered")).where(
+    appearances.c.position == sa.bindparam("position")
+)
+_VERSIONS_OF_TOKEN = ALL_VERSIONS.where(participants.c.token_hash == sa.bindparam("token_hash"), HAS_ANSWER)
 _APPEARANCE = (
     sa.select(
         appearances.c.id,
@@ -110,7 +139,7 @@ _APPEARANCE = (
         participants.c.stage,
         participants.c.consented_at,
         STATE.label("state"),
-        _has_answered.label("has_answered"),
+        HAS_ANSWERED.label("has_answered"),
     )
     .select_from(appearances)
     .join(participants, appearances.c.participant_id == participants.c.id)
@@ -138,29 +167,69 @@ _HOW_MANY_REPEATS = sa.select(sa.func.count()).select_from(
 )
 
 
-def shown(connection: Connection, token_hash: bytes, position: int, places: int = 0) -> Shown:
-    """One pair of a participant; it may not be laid out yet, if it is one of so many `places`."""
-    row = connection.execute(_SHOWN, {"token_hash": token_hash, "position": position}).one_or_none()
-    if row is None and 1 <= position <= places and listed(connection, token_hash):
-        raise NotYet
+def read_appearances(
+    connection: sa.Connection, query: Query, parameters: dict[str, object] | None = None
+) -> list[Appearance]:
+    """What one of the three questions finds, in the order of participants and positions."""
+    return _appearances(connection.execute(query, parameters))
+
+
+def _appearances(rows: Iterable[AnyRow]) -> list[Appearance]:
+    return [
+        Appearance._make((*pair, tuple(_answer(row) for row in versions if row.answer is not None)))
+        for pair, versions in groupby(rows, key=lambda row: row[:7])
+    ]
+
+
+_N_COLUMNS = len(CURRENT.selected_columns)
+
+
+def _answer(row: AnyRow) -> PairAnswer:
+    _, _, position, _, a, b, design, answer, *more = row[:_N_COLUMNS]
+    return PairAnswer(position, a, b, Answer(answer), design, *more)
+
+
+def appearances_of(connection: sa.Connection, token_hash: bytes) -> list[Appearance]:
+    """All pairs of a participant that are laid out, with the current answers."""
+    return read_appearances(connection, _CURRENT_OF_TOKEN, {"token_hash": token_hash})
+
+
+def appearance_at(
+    connection: sa.Connection, token_hash: bytes, position: int, places: int = 0
+) -> tuple[Appearance, int]:
+    """One of a participant's pairs, and how many of all have an answer.
+
+    It may not be laid out yet, if it is one of so many `places`.
+    """
+    row = connection.execute(_AT_POSITION, {"token_hash": token_hash, "position": position}).one_or_none()
     if row is None:
-        raise Unknown
-    answer = None if row.answer is None else Answer(row.answer)
-    return Shown(*row[:6], answer, row.why or "", row.confidence)
+        raise NotYet if 1 <= position <= places and appearances_of(connection, token_hash) else Unknown
+    return _appearances([row])[0], int(row.answered)
 
 
-def listed(connection: Connection, token_hash: bytes) -> list[tuple[int, Answer | None]]:
-    """All positions of a participant with the current answers."""
-    rows = connection.execute(_LISTED, {"token_hash": token_hash})
-    return [(row.position, None if row.answer is None else Answer(row.answer)) for row in rows]
+def current_answers(connection: sa.Connection, number: int) -> list[PairAnswer]:
+    """The current answers of the participant of this number, in the order of their pairs."""
+    pairs = read_appearances(connection, CURRENT.where(participants.c.number == number, HAS_ANSWER))
+    return [answer for pair in pairs for answer in pair.versions]
+
+
+def first_and_current(connection: sa.Connection, token_hash: bytes) -> list[tuple[PairAnswer, PairAnswer]]:
+    """Of each pair that a participant answered, the last answer before their second look, and the current one."""
+    pairs = read_appearances(connection, _VERSIONS_OF_TOKEN, {"token_hash": token_hash})
+    return [([one for one in versions if one.round == FIRST][-1], versions[-1]) for *_, versions in pairs]
+
+
+def anyone_answered(connection: sa.Connection) -> bool:
+    """Whether there is any answer at all."""
+    return connection.execute(sa.select(answers.c.id).limit(1)).first() is not None
 
 
 def record(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     new: NewAnswer,
-    shown_again: Callable[[Connection, bytes], Collection[int]] | None = None,
-    before_first: Callable[[Connection, bytes], None] | None = None,
+    shown_again: Callable[[sa.Connection, bytes], Collection[int]] | None = None,
+    before_first: Callable[[sa.Connection, bytes], None] | None = None,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
@@ -169,25 +238,25 @@ def record(
     is `shown_again` can be answered, it is one of the second round. Before the participant's very first answer
     `before_first` may refuse it.
     """
-    found = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
-    if found is None:
+    pair = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
+    if pair is None:
         raise Unknown
-    refuse_unless_open(found.state)  # known without another question
-    if found.stage == Stage.FINISHED:
+    refuse_unless_open(pair.state)  # known without another question
+    if pair.stage == Stage.FINISHED:
         raise AlreadyFinished
-    again = found.stage == Stage.SECOND_LOOK
-    if again and (shown_again is None or found.position not in shown_again(connection, token_hash)):
+    again = pair.stage == Stage.SECOND_LOOK
+    if again and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
-    if found.stage != Stage.PAIRS and not again:
+    if pair.stage != Stage.PAIRS and not again:
         raise NotYet
-    if before_first is not None and not found.has_answered:
+    if before_first is not None and not pair.has_answered:
         before_first(connection, token_hash)
-    position = int(found.position)
-    said = (str(new.answer), new.why, new.confidence)
-    last = connection.execute(_LAST, {"appearance_id": found.id}).one_or_none()
+    position = int(pair.position)
+    content = (str(new.answer), new.why, new.confidence)
+    last = connection.execute(_LAST, {"appearance_id": pair.id}).one_or_none()
     form = new.nonce.partition("+")[0]
-    of_this_form = [] if last is None else _of_this_form(connection, found.id, form)
-    if last is not None and (said in of_this_form or _repeated(connection, found.id, form, said, last)):
+    of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
+    if last is not None and (content in of_this_form or _is_repeat(connection, pair.id, form, content, *last)):
         return position
     version = 1 if last is None else last.version + 1
     if version > MOST_VERSIONS or len(of_this_form) == _MOST_OF_ONE_FORM:
@@ -197,111 +266,43 @@ def record(
     connection.execute(
         _INSERT,
         {
-            "appearance_id": found.id,
+            "appearance_id": pair.id,
             "version": version,
             "nonce": nonce,
             "answer": str(new.answer),
             "why": new.why,
             "confidence": new.confidence,
             "seconds": new.seconds,
-            "answered_at": max(found.consented_at, new.at),  # also where the clock was put back meanwhile
+            "answered_at": max(pair.consented_at, new.at),  # also where the clock was put back meanwhile
             "round": SECOND if again else FIRST,
         },
     )
     return position
 
 
-def _of_this_form(connection: Connection, appearance_id: int, form: str) -> list[Said]:
+def _contents_of_form(connection: sa.Connection, appearance_id: int, form: str) -> list[_Content]:
     """What a form said so far: its first answer is kept under its nonce, others under ``nonce+1`` and so on."""
     nonces = [form, *(f"{form}+{number}" for number in range(1, _MOST_OF_ONE_FORM))]
     rows = connection.execute(_OF_FORM, {"appearance_id": appearance_id, "nonces": nonces})
     return [(row.answer, row.why, row.confidence) for row in rows]
 
 
-def _repeated(connection: Connection, appearance_id: int, nonce: str, said: Said, last: Any) -> bool:
+def _is_repeat(
+    connection: sa.Connection,
+    appearance_id: int,
+    nonce: str,
+    content: _Content,
+    version: int,
+    *current: str | int | None,
+) -> bool:
     """Whether a form says what is current already, or did so when it was sent for the first time.
 
     It is remembered, since sent again after another answer it would undo that answer.
     """
     form = {"appearance_id": appearance_id, "nonce": nonce}
-    version, current = last[0], tuple(last[1:])
-    known = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
-    if current != said:
-        return said in known.values()
-    if version not in known and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
+    remembered = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
+    if current != content:
+        return content in remembered.values()
+    if version not in remembered and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
         connection.execute(sa.insert(repeats), {**form, "version": version})
     return True
-
-
-# Answers before and after a participant's second look. Both are kept; of each round, the last version stands.
-
-FIRST, SECOND = 1, 2
-
-_latest_of_its_round = (
-    sa.select(sa.func.max(_versions.c.version))
-    .where(_versions.c.appearance_id == answers.c.appearance_id, _versions.c.round == answers.c.round)
-    .correlate(answers)
-    .scalar_subquery()
-)
-LAST_OF_EACH_ROUND = (answers.c.appearance_id == appearances.c.id) & (answers.c.version == _latest_of_its_round)
-"""Joins an appearance with its answer in each round that has one."""
-
-_GIVEN = (
-    sa.select(appearances.c.position, appearances.c.a, appearances.c.b, answers.c.answer, answers.c.round)
-    .select_from(participants)
-    .join(appearances, appearances.c.participant_id == participants.c.id)
-    .join(answers, LAST_OF_EACH_ROUND)
-    .where(participants.c.token_hash == sa.bindparam("token_hash"))
-    .order_by(appearances.c.position, answers.c.round)
-)
-
-
-class Rounds(NamedTuple):
-    """What was said about a pair before the second look, and what is current."""
-
-    position: int
-    a: str
-    b: str
-    first: Answer
-    current: Answer
-
-
-def rounds(connection: Connection, token_hash: bytes) -> list[Rounds]:
-    """All pairs that a participant answered, in order."""
-    found: dict[int, Rounds] = {}
-    for position, a, b, text, _ in connection.execute(_GIVEN, {"token_hash": token_hash}):
-        answer = Answer(text)
-        first = found[position].first if position in found else answer
-        found[position] = Rounds(position, a, b, first, answer)
-    return list(found.values())
-
-
-# The pairs that a participant judged, each with the answer that is current.
-
-
-class Judged(NamedTuple):
-    """A pair with its answer, `a` on the left."""
-
-    position: int
-    a: str
-    b: str
-    design: str
-    answer: Answer
-
-
-def anyone_answered(connection: Connection) -> bool:
-    """Whether there is any answer at all."""
-    return connection.execute(sa.select(answers.c.id).limit(1)).first() is not None
-
-
-def judged(connection: Connection, number: int) -> list[Judged]:
-    """All pairs that the participant of this number answered, in order."""
-    query = (
-        sa.select(appearances.c.position, appearances.c.a, appearances.c.b, appearances.c.design, answers.c.answer)
-        .select_from(participants)
-        .join(appearances, appearances.c.participant_id == participants.c.id)
-        .join(answers, CURRENT)
-        .where(participants.c.number == number)
-        .order_by(appearances.c.position)
-    )
-    return [Judged(*row[:4], Answer(row.answer)) for row in connection.execute(query)]

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -18,8 +18,9 @@ from fairwise.errors import InputError
 from fairwise.tables.safe_files import create_private
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from psycopg.abc import PQGen
 
+T = TypeVar("T")
 
 # How long we wait for PostgreSQL: a server that hangs looks like one that thinks, and says nothing for ever.
 
@@ -51,27 +52,27 @@ class _Impatient(psycopg.Connection[Any]):
 
     seconds = PATIENT_SECONDS
 
-    def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         try:
-            return super().wait(_while_heard(gen, self.seconds), *given, **more)
+            return super().wait(_while_heard(gen, self.seconds), interval, timeout)
         except Silent:
             self.pgconn.finish()
             raise
 
 
-def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **options: Any) -> Engine:
+def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **options: object) -> Engine:
     """For PostgreSQL: questions end after `seconds` of silence. With None only connecting has an end.
 
     `give_up` are settings of the server's. What the address says about these things itself is left as it is.
     """
-    wanted: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
-    given = {name: value for name, value in wanted.items() if name not in url.query}
+    limits: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, **_NETWORK}
+    limits = {name: value for name, value in limits.items() if name not in url.query}
     if give_up:
-        given["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
-    engine = sa.create_engine(url, connect_args=given, **options)
+        limits["options"] = " ".join([give_up, *url.normalized_query.get("options", ())])
+    engine = sa.create_engine(url, connect_args=limits, **options)
     if seconds is not None:
 
-        def connect(_dialect: Any, _record: Any, words: list[Any], named: dict[str, Any]) -> Any:
+        def connect(_dialect: object, _record: object, words: list[str], named: dict[str, Any]) -> _Impatient:
             connection = _Impatient.connect(*words, **named)
             connection.seconds = seconds
             return connection
@@ -80,20 +81,20 @@ def impatient_engine(url: URL, seconds: float | None, give_up: str = "", **optio
     return engine
 
 
-def _while_heard(gen: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+def _while_heard(gen: PQGen[T], seconds: float) -> PQGen[T]:
     """Pass on what psycopg waits for, and what became ready; several times a second that is nothing."""
     heard = monotonic()
     try:
-        wanted = next(gen)
+        awaited = next(gen)
         while True:
-            ready = yield wanted
+            ready = yield awaited
             if ready:
                 heard = monotonic()
             elif monotonic() - heard > seconds:
                 raise Silent(f"the server has said nothing for {seconds:g} seconds")
-            wanted = gen.send(ready)
+            awaited = gen.send(ready)
     except StopIteration as done:
-        return done.value
+        return cast("T", done.value)
 
 
 _SECRETS = ("password", "sslpassword")
@@ -122,7 +123,7 @@ def database_url(address: str | Path) -> URL:
     return url
 
 
-def shown(url: URL) -> str:
+def public_address(url: URL) -> str:
     """An address as it may be read by anybody: without a password, wherever in it there is one."""
     return url.difference_update_query(_SECRETS).render_as_string(hide_password=True)
 
@@ -188,7 +189,7 @@ def _looking_at_sqlite(url: URL) -> Engine:
     return engine
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
     for pragma in (
         "journal_mode = WAL",

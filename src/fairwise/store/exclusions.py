@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import Unknown
 from fairwise.store.tables import exclusions, participants
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 IS_EXCLUDED = (
     sa.select(exclusions.c.id)
@@ -35,24 +30,25 @@ class Exclusion:
     included_by: str | None
 
 
-def exclude(connection: Connection, number: int, *, reason: str, by: str, at: datetime) -> None:
+def exclude(connection: sa.Connection, number: int, *, reason: str, by: str, at: datetime) -> None:
     """Leave a participant out; who is left out already stays so, for the reason that was given first."""
-    found = _locked(connection, number)
-    if not found.excluded:
-        values = {"participant_id": found.id, "reason": reason, "excluded_at": at, "excluded_by": by}
+    participant_id = _locked(connection, number)
+    excluded = sa.select(IS_EXCLUDED).where(participants.c.id == participant_id)
+    if not connection.execute(excluded).scalar_one():
+        values = {"participant_id": participant_id, "reason": reason, "excluded_at": at, "excluded_by": by}
         connection.execute(sa.insert(exclusions), values)
 
 
-def include(connection: Connection, number: int, *, by: str, at: datetime) -> None:
+def include(connection: sa.Connection, number: int, *, by: str, at: datetime) -> None:
     """Take a participant in again; sent again it changes nothing."""
     connection.execute(
         sa.update(exclusions)
-        .where(exclusions.c.participant_id == _locked(connection, number).id, exclusions.c.included_at.is_(None))
+        .where(exclusions.c.participant_id == _locked(connection, number), exclusions.c.included_at.is_(None))
         .values(included_at=at, included_by=by)
     )
 
 
-def history(connection: Connection, number: int) -> list[Exclusion]:
+def history(connection: sa.Connection, number: int) -> list[Exclusion]:
     """All that was decided about a participant, the first decision first."""
     rows = connection.execute(
         sa.select(
@@ -69,11 +65,10 @@ def history(connection: Connection, number: int) -> list[Exclusion]:
     return [Exclusion(*row) for row in rows]
 
 
-def _locked(connection: Connection, number: int) -> sa.Row[tuple[int, bool]]:
-    """The participant, whom several processes on PostgreSQL decide about one after the other."""
+def _locked(connection: sa.Connection, number: int) -> int:
+    """The id of the participant, whom several processes on PostgreSQL decide about one after the other."""
     locked = sa.select(participants.c.id).where(participants.c.number == number).with_for_update()
-    if connection.execute(locked).first() is None:
+    participant_id = connection.execute(locked).scalar_one_or_none()
+    if participant_id is None:
         raise Unknown
-    return connection.execute(
-        sa.select(participants.c.id, IS_EXCLUDED.label("excluded")).where(participants.c.number == number)
-    ).one()
+    return int(participant_id)

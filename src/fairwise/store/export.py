@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
+from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
+    from fairwise.store.tables import Query
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.
@@ -24,25 +26,10 @@ _FORMULA = re.compile(rf"""^(?=[\t\r\n])|{_CELL}(?=(?:(?![\t\r\n])[\s"])*[=+\-@\
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
-_ABOUT = ["relation", "came_by", "room", "language", "check_tries"]
 EXCLUDED = "excluded"
 """The column that marks excluded people, where they are wanted: yes or no."""
 
 _YES_NO = {True: "yes", False: "no"}
-
-# The last version of each pair's answer, and of each round of it. Found for all at once: asked of each answer,
-# PostgreSQL may look through all the others for it.
-_current = sa.select(answers.c.appearance_id, sa.func.max(answers.c.version).label("version")).group_by(
-    answers.c.appearance_id
-)
-_HAS_ANSWERED = (
-    sa.select(answers.c.id)
-    .join(appearances, answers.c.appearance_id == appearances.c.id)
-    .where(appearances.c.participant_id == participants.c.id)
-    .exists()
-)
-_of_each_round = _current.group_by(answers.c.round).subquery()
-_of_all_rounds = _current.subquery()
 
 
 def judge_name(number: int) -> str:
@@ -50,101 +37,88 @@ def judge_name(number: int) -> str:
     return f"p{number:05d}"
 
 
-def judgments(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
+def judgments(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
     """The last answer of each round to every pair that has one; the second round is that of a second look.
 
     Who was excluded is left out, or else marked.
     """
-    query = (
-        sa.select(
-            participants.c.number,
-            appearances.c.a,
-            appearances.c.b,
-            answers.c.answer,
-            answers.c.round,
-            appearances.c.design,
-            answers.c.seconds,
-            answers.c.answered_at,
-            appearances.c.selection_probability,
-            IS_EXCLUDED.label(EXCLUDED),
-        )
-        .join(appearances, appearances.c.participant_id == participants.c.id)
-        .join(answers, answers.c.appearance_id == appearances.c.id)
-        .join(_of_each_round, _is(_of_each_round))
-        .order_by(participants.c.number, appearances.c.position, answers.c.round)
+    query = LAST_OF_EACH_ROUND.with_only_columns(
+        participants.c.number,
+        appearances.c.a,
+        appearances.c.b,
+        answers.c.answer,
+        answers.c.round,
+        appearances.c.design,
+        answers.c.seconds,
+        answers.c.answered_at,
+        appearances.c.selection_probability,
+    ).where(HAS_ANSWER)
+    rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
+    table = _table(
+        ((*cells, at.isoformat(), chance, mark) for *cells, at, chance, mark in rows), _COLUMNS, with_excluded
     )
-    found = connection.execute(_of(query, finished_only=finished_only, with_excluded=with_excluded))
-    rows = [
-        (judge_name(number), *said, at.isoformat(), chance, _YES_NO[bool(excluded)])
-        for number, *said, at, chance, excluded in found
-    ]
-    table = pd.DataFrame(rows, columns=[*_COLUMNS, EXCLUDED])
-    if not with_excluded:
-        table = table.drop(columns=EXCLUDED)
     unknown = [name for name in ("seconds", "selection_probability") if table[name].isna().all()]
     return Judgments(table.drop(columns=unknown))
 
 
-def judges(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
+def judges(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What is known about those who answered: their relation to the decision, how they came, their language."""
     query = (
         sa.select(
             participants.c.number,
             participants.c.relation,
             participants.c.came_by,
-            rooms.c.name.label("room"),
+            rooms.c.name,
             participants.c.language,
             participants.c.check_tries,
-            IS_EXCLUDED.label(EXCLUDED),
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
-        .where(_HAS_ANSWERED)
+        .where(HAS_ANSWERED)
         .order_by(participants.c.number)
     )
-    rows = [
-        {
-            "judge": judge_name(row.number),
-            **{name: row[place] for place, name in enumerate(_ABOUT, start=1)},
-            EXCLUDED: _YES_NO[bool(row.excluded)],
-        }
-        for row in connection.execute(_of(query, finished_only=finished_only, with_excluded=with_excluded))
-    ]
-    return pd.DataFrame(rows, columns=["judge", *_ABOUT, *_marked(with_excluded)])
+    rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
+    return _table(rows, ["judge", "relation", "came_by", "room", "language", "check_tries"], with_excluded)
 
 
-def who_answered(*, finished_only: bool = False) -> Select[Any]:
+def who_answered(*, finished_only: bool = False) -> Query:
     """Id and number of those whose answers are among the judgments, to be asked of the database."""
-    query = sa.select(participants.c.id, participants.c.number).where(_HAS_ANSWERED)
+    query = sa.select(participants.c.id, participants.c.number).where(HAS_ANSWERED)
     return _of(query, finished_only=finished_only, with_excluded=False).order_by(participants.c.id)
 
 
-def texts(connection: Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
+def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What people wrote: the reason of each answer, and the closing questions; one row per text that is not empty."""
-    excluded = IS_EXCLUDED.label(EXCLUDED)
-    reasons = (
-        sa.select(participants.c.number, appearances.c.a, appearances.c.b, answers.c.why, excluded)
-        .join(appearances, appearances.c.participant_id == participants.c.id)
-        .join(answers, answers.c.appearance_id == appearances.c.id)
-        .join(_of_all_rounds, _is(_of_all_rounds))
-        .where(answers.c.why != "")
-        .order_by(participants.c.number, appearances.c.position)
-    )
+    reasons = CURRENT.with_only_columns(
+        participants.c.number, sa.literal("why"), appearances.c.a, appearances.c.b, answers.c.why
+    ).where(answers.c.why != "")
+    questions = ("rules", "expressible", "comments")
     closing = (
-        sa.select(participants.c.number, closings.c.rules, closings.c.expressible, closings.c.comments, excluded)
+        sa.select(participants.c.number, *(closings.c[name] for name in questions))
         .join(closings, closings.c.participant_id == participants.c.id)
         .order_by(participants.c.number)
     )
-    rows = [
-        [judge_name(row.number), "why", row.a, row.b, row.why, _YES_NO[bool(row.excluded)]]
-        for row in connection.execute(_of(reasons, finished_only=finished_only, with_excluded=with_excluded))
-    ]
-    for row in connection.execute(_of(closing, finished_only=finished_only, with_excluded=with_excluded)):
-        rows += [
-            [judge_name(row.number), about, "", "", text, _YES_NO[bool(row.excluded)]]
-            for about, text in (("rules", row.rules), ("expressible", row.expressible), ("comments", row.comments))
-            if text
-        ]
-    table = pd.DataFrame(rows, columns=["judge", "about", "a", "b", "text", EXCLUDED])
+    rows = list(_rows(connection, reasons, finished_only=finished_only, with_excluded=with_excluded))
+    for judge, *written, mark in _rows(connection, closing, finished_only=finished_only, with_excluded=with_excluded):
+        rows += [(judge, name, "", "", text, mark) for name, text in zip(questions, written, strict=True) if text]
+    return _table(rows, ["judge", "about", "a", "b", "text"], with_excluded)
+
+
+def _rows(
+    connection: sa.Connection, query: Query, *, finished_only: bool, with_excluded: bool
+) -> Iterator[tuple[Any, ...]]:
+    """With the judge in the place of a participant's number and, last, whether they are excluded."""
+    query = _of(query.add_columns(IS_EXCLUDED), finished_only=finished_only, with_excluded=with_excluded)
+    for number, *cells, excluded in connection.execute(query):
+        yield judge_name(number), *cells, _YES_NO[bool(excluded)]
+
+
+def _of(query: Query, *, finished_only: bool, with_excluded: bool) -> Query:
+    those = [participants.c.stage == Stage.FINISHED] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
+    return query.where(*those)
+
+
+def _table(rows: Iterable[tuple[Any, ...]], columns: list[str], with_excluded: bool) -> pd.DataFrame:
+    table = pd.DataFrame(list(rows), columns=[*columns, EXCLUDED])
     return table if with_excluded else table.drop(columns=EXCLUDED)
 
 
@@ -169,31 +143,19 @@ def as_written(cell: str) -> str:
 
 
 @dataclass(frozen=True)
-class Taken:
+class ParticipantCounts:
     """How many take part, and in which study."""
 
     started: int
     finished: int
+    excluded: int
     fingerprint: str | None
-    excluded: int = 0
 
 
-def taken(connection: Connection) -> Taken:
+def participant_counts(connection: sa.Connection) -> ParticipantCounts:
     """Those who withdrew are not among them."""
-    finished = sa.func.count(participants.c.finished_at)
-    started, ended = connection.execute(sa.select(sa.func.count(), finished).select_from(participants)).one()
-    excluded = connection.execute(sa.select(sa.func.count()).select_from(participants).where(IS_EXCLUDED)).scalar_one()
-    return Taken(started, ended, connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none(), excluded)
-
-
-def _of(query: Select[Any], *, finished_only: bool, with_excluded: bool) -> Select[Any]:
-    those = [participants.c.stage == Stage.FINISHED] * finished_only + [~IS_EXCLUDED] * (not with_excluded)
-    return query.where(*those)
-
-
-def _is(latest: sa.Subquery) -> sa.ColumnElement[bool]:
-    return (latest.c.appearance_id == answers.c.appearance_id) & (latest.c.version == answers.c.version)
-
-
-def _marked(with_excluded: bool) -> list[str]:
-    return [EXCLUDED] if with_excluded else []
+    excluded = sa.func.coalesce(sa.func.sum(sa.case((IS_EXCLUDED, 1), else_=0)), 0)
+    counts = sa.select(sa.func.count(), sa.func.count(participants.c.finished_at), excluded).select_from(participants)
+    fingerprint = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    started, finished, left_out = connection.execute(counts).one()
+    return ParticipantCounts(started, finished, left_out, fingerprint)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import errno
 import logging
 from collections import Counter
+from collections.abc import Hashable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DataError, DBAPIError, ProgrammingError
 
 from fairwise.store.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 
 # What anybody can cause is told in the log once a minute for each kind of it, with how many there were.
 
@@ -29,19 +25,20 @@ class OnceAMinute:
     """Kinds of things, when each was last told, and how many were not told since."""
 
     def __init__(self) -> None:
-        self._told: dict[Hashable, tuple[float, int]] = {}
+        self._last_logged: dict[Hashable, tuple[float, int]] = {}
 
     def add(self, kind: Hashable) -> int | None:
         """How many of a kind were kept back if it is to be told now, else None."""
         now = monotonic()
-        if kind not in self._told and len(self._told) >= MOST_KINDS:
-            self._told = {known: told for known, told in self._told.items() if now - told[0] < SECONDS_BETWEEN}
-            kind = kind if len(self._told) < MOST_KINDS else None
-        at, more = self._told.get(kind, (None, 0))
+        if kind not in self._last_logged and len(self._last_logged) >= MOST_KINDS:
+            recent = {other: last for other, last in self._last_logged.items() if now - last[0] < SECONDS_BETWEEN}
+            self._last_logged = recent
+            kind = kind if len(self._last_logged) < MOST_KINDS else None
+        at, more = self._last_logged.get(kind, (None, 0))
         if at is not None and now - at < SECONDS_BETWEEN:
-            self._told[kind] = (at, more + 1)
+            self._last_logged[kind] = (at, more + 1)
             return None
-        self._told[kind] = (now, 0)
+        self._last_logged[kind] = (now, 0)
         return more
 
 
@@ -132,8 +129,8 @@ def _kind(error: Exception) -> str:
 def _reason(error: Exception) -> str:
     """Its first line: what comes after may be what was to be written."""
     cause = _cause(error)
-    told = getattr(getattr(cause, "diag", None), "message_primary", None) or getattr(cause, "strerror", None)
-    return str(told or cause).partition("\n")[0]
+    message = getattr(getattr(cause, "diag", None), "message_primary", None) or getattr(cause, "strerror", None)
+    return str(message or cause).partition("\n")[0]
 
 
 def _cause(error: Exception) -> BaseException:

@@ -6,19 +6,19 @@ import json
 import re
 import shutil
 import zipfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.rounding import share_difference
 from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from decimal import Decimal
-    from pathlib import Path
-
     from fairwise.store.jobs import Job
 
 
@@ -50,15 +50,15 @@ def remove_leftovers(study: Path, jobs: Iterable[Job]) -> None:
     That is: what is unfinished of jobs that have ended and of earlier runs, the single answers of jobs that are made
     again, all that is there of jobs that failed or were stopped. No job may end meanwhile.
     """
-    known = {job.id: job for job in jobs}
+    by_id = {job.id: job for job in jobs}
     for folder in (study / JOBS).glob(".*.unfinished"):
         number, run = _numbers(folder.name)
-        job = known.get(number)
+        job = by_id.get(number)
         if job is None:
             continue
         if run < job.restarts or (run == job.restarts and job.state in _ENDED):
             shutil.rmtree(folder, ignore_errors=True)
-    for job in known.values():
+    for job in by_id.values():
         if job.state in ("failed", "cancelled"):
             shutil.rmtree(job_folder(study, job.id), ignore_errors=True)
         elif job.state != "done":
@@ -115,27 +115,14 @@ class Point:
 class Summary:
     """A fit in numbers. Errors are shares of all people decided about."""
 
-    kind: str
-    """``exact`` if the lower bound is proved, ``heuristic`` otherwise."""
-
-    hypothesis_class: str
-    """What the model is a mixture of."""
-
-    error: float
+    certificate: Certificate
     error_without: float
     held_out: float | None
     """How often such a model is wrong about people it was not made from; None where that was not measured."""
 
-    lower_bound: float | None
-    max_violation: float
-    mean_violation: float | None
-    mean_excess: float
     judges: int
     followed: int
     not_followed: int
-    gamma: float
-    warnings: tuple[str, ...] = ()
-    """What to know before using the model."""
 
     @property
     def asked(self) -> int:
@@ -144,11 +131,11 @@ class Summary:
 
     def cost(self, digits: int) -> Decimal:
         """How many more decisions in 100 are wrong than without the judgments, both as printed with so many digits."""
-        return share_difference(self.error, self.error_without, digits)
+        return share_difference(self.certificate.error, self.error_without, digits)
 
     def left_to_gain(self, digits: int) -> Decimal:
         """How many decisions in 100 are proved to be the most that another model could put right; likewise."""
-        return share_difference(self.error, self.lower_bound or 0.0, digits)
+        return share_difference(self.certificate.error, self.certificate.lower_bound, digits)
 
 
 @dataclass(frozen=True)
@@ -162,14 +149,14 @@ class Fitted:
     def of(cls, study: Path, job_id: int) -> Fitted | None:
         """Return what a fit left, or None if it left nothing, or nothing any more."""
         folder = job_folder(study, job_id)
-        told = _read(folder / SUMMARY)
-        return None if told is None else cls(folder, _summary(told))
+        content = _read(folder / SUMMARY)
+        return None if content is None else cls(folder, _summary(content))
 
     @property
     def frontier(self) -> list[Point]:
         """By allowance, the smallest first; none if it was not asked for."""
-        told = _read(self.folder / FRONTIER)
-        return sorted(map(_point, [] if told is None else told["points"]), key=lambda point: point.eta)
+        content = _read(self.folder / FRONTIER) or {"points": []}
+        return sorted(map(_point, content["points"]), key=lambda point: point.eta)
 
     @property
     def own_place(self) -> int | None:
@@ -190,36 +177,29 @@ class Fitted:
 def _read(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
-    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"), object_hook=_in_words_of_today)
-    return told
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"), object_hook=_in_words_of_today)
+    return content
 
 
 def _in_words_of_today(content: dict[str, Any]) -> dict[str, Any]:
     return {WORDS_OF_0_1.get(name, name): value for name, value in content.items()}
 
 
-def _summary(told: dict[str, Any]) -> Summary:
-    proved = told["certificate"]
+def _summary(content: dict[str, Any]) -> Summary:
     return Summary(
-        **{name: proved[name] for name in ("kind", "hypothesis_class", "error", "lower_bound", "max_violation")},
-        mean_violation=proved["mean_violation"],
-        mean_excess=proved["mean_excess"],
-        error_without=told["error_without_judgments"],
-        held_out=(told.get("held_out") or {}).get("error"),
-        judges=told["judges"],
-        followed=told["followed"],
-        not_followed=told["not_followed"],
-        gamma=told["settings"]["gamma"],
-        warnings=tuple(proved.get("warnings", ())),
+        Certificate.from_json(content["certificate"]),
+        error_without=content["error_without_judgments"],
+        held_out=(content.get("held_out") or {}).get("error"),
+        **{name: content[name] for name in ("judges", "followed", "not_followed")},
     )
 
 
-def _point(told: dict[str, Any]) -> Point:
+def _point(content: dict[str, Any]) -> Point:
     names = ("judge", "a", "b", "answer", "violation")
-    judgments = [NotFollowed(*(one[name] for name in names)) for one in told["judgments"]]
+    judgments = [NotFollowed(*(one[name] for name in names)) for one in content["judgments"]]
     return Point(
-        **{name: told[name] for name in ("eta", "error", "max_violation", "followed", "not_followed")},
-        own=told.get("own", False),
+        **{name: content[name] for name in ("eta", "error", "max_violation", "followed", "not_followed")},
+        own=content.get("own", False),
         judgments=tuple(judgments),
     )
 

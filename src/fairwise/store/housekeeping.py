@@ -8,37 +8,24 @@ import logging
 import threading
 import time
 import zipfile
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
-from fairwise.store.erasure import clean_files, needs_cleaning
+from fairwise.store import fit_files
+from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judge_name
-from fairwise.store.fit_files import (
-    JOBS,
-    MODEL,
-    MODEL_PRICES,
-    MODEL_SCHEMA,
-    PRICES,
-    REPORT,
-    WITH_ANSWERS,
-    remove_leftovers,
-)
 from fairwise.store.jobs import all_jobs
-from fairwise.store.retention import forget_in_time
 from fairwise.store.tables import participants
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
     from fairwise.store.store import Store
     from fairwise.study.folder import StudyFolder
 
@@ -55,7 +42,7 @@ _log = logging.getLogger("fairwise")
 
 def tidy_fits(study: Path, store: Store) -> None:
     """Delete files of fits that nobody will use; none of them ends meanwhile."""
-    store.change_now(lambda connection: remove_leftovers(study, all_jobs(connection, locked=True)))
+    store.change_now(lambda connection: fit_files.remove_leftovers(study, all_jobs(connection, locked=True)))
 
 
 class Housekeeper:
@@ -121,7 +108,7 @@ class Housekeeper:
 
 def move_prices_out(study: Path, store: Store) -> None:
     """Rewrite every model file of a study that holds prices; they are kept if everyone in them still takes part."""
-    files = sorted((study / JOBS).glob(f"*/{MODEL}"))
+    files = sorted((study / fit_files.JOBS).glob(f"*/{fit_files.MODEL}"))
     if not files:
         return
     everyone = store.read_now(_judges)
@@ -137,33 +124,37 @@ def move_prices_out(study: Path, store: Store) -> None:
             )
 
 
-def _judges(connection: Connection) -> set[str]:
+def _judges(connection: sa.Connection) -> set[str]:
     return set(map(judge_name, connection.execute(sa.select(participants.c.number)).scalars()))
 
 
 def _move(file: Path, everyone: set[str]) -> None:
     with zipfile.ZipFile(file) as archive:
-        schema = json.loads(archive.read(MODEL_SCHEMA))
-        node = schema["content"].get(MODEL_PRICES)
+        schema = json.loads(archive.read(fit_files.MODEL_SCHEMA))
+        node = schema["content"].get(fit_files.MODEL_PRICES)
         if not node or not node["content"]:
             return
-        others = {name: archive.read(name) for name in archive.namelist() if name != MODEL_SCHEMA}
+        members = {name: archive.read(name) for name in archive.namelist()}
     prices = {
         name: [json.loads(cell["content"]) for cell in column["content"]] for name, column in node["content"].items()
     }
     # Without the report somebody was erased since, and with them all that names single answers.
     if not everyone.issuperset(prices["judge"]):
-        for name in WITH_ANSWERS:
+        for name in fit_files.WITH_ANSWERS:
             file.with_name(name).unlink(missing_ok=True)
-    elif (file.parent / REPORT).exists():
+    elif (file.parent / fit_files.REPORT).exists():
         write_whole(
-            file.with_name(PRICES), lambda draft: pq.write_table(pa.table(prices), draft), private=True, lasting=True
+            file.with_name(fit_files.PRICES),
+            lambda draft: pq.write_table(pa.table(prices), draft),
+            private=True,
+            lasting=True,
         )
     node["content"], node["key_types"]["content"] = {}, []
-    write_whole(file, lambda draft: _write(draft, schema, others), private=True, lasting=True)
+    members[fit_files.MODEL_SCHEMA] = json.dumps(schema, indent=2).encode()
+    write_whole(file, lambda draft: _write(draft, members), private=True, lasting=True)
 
 
-def _write(draft: Path, schema: Any, others: dict[str, bytes]) -> None:
+def _write(draft: Path, members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(draft, "w") as archive:
-        for name, content in {**others, MODEL_SCHEMA: json.dumps(schema, indent=2).encode()}.items():
+        for name, content in members.items():
             archive.writestr(name, content)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -16,9 +17,7 @@ from fairwise.store.errors import NotUnderWay
 from fairwise.store.tables import job_participants, jobs, participants
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import Connection, Row
+    from fairwise.store.tables import AnyRow, Query
 
 MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""
@@ -57,7 +56,7 @@ class Job:
     """How often it was begun anew, as somebody whose answers it has withdrew or was erased."""
 
 
-def submit(connection: Connection, settings: dict[str, Any], operator_name: str, at: datetime) -> int:
+def submit(connection: sa.Connection, settings: dict[str, Any], operator_name: str, at: datetime) -> int:
     """Put a job in the queue; returns its id."""
     values = {
         "made_at": at,
@@ -69,19 +68,19 @@ def submit(connection: Connection, settings: dict[str, Any], operator_name: str,
     return int(connection.execute(sa.insert(jobs).returning(jobs.c.id), values).scalar_one())
 
 
-def find_job(connection: Connection, job_id: int) -> Job | None:
+def find_job(connection: sa.Connection, job_id: int) -> Job | None:
     """The job of an id."""
     row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).one_or_none()
     return None if row is None else _job(row)
 
 
-def all_jobs(connection: Connection, *, locked: bool = False) -> list[Job]:
+def all_jobs(connection: sa.Connection, *, locked: bool = False) -> list[Job]:
     """Every job, the newest first; none of them changes before the transaction ends, if they are ``locked``."""
     query = sa.select(jobs).order_by(jobs.c.id.desc())
     return [_job(row) for row in connection.execute(query.with_for_update() if locked else query)]
 
 
-def want_cancel(connection: Connection, job_id: int) -> None:
+def want_cancel(connection: sa.Connection, job_id: int) -> None:
     """End a job that waits; ask whoever does one that runs to stop. One that has ended stays as it is."""
     mine = jobs.c.id == job_id
     ended = {"state": "cancelled", "message": "", "cancel_wanted": True, "ended_at": sa.func.current_timestamp()}
@@ -89,7 +88,7 @@ def want_cancel(connection: Connection, job_id: int) -> None:
     connection.execute(sa.update(jobs).where(mine, jobs.c.state == "running").values(cancel_wanted=True))
 
 
-def take(connection: Connection, at: datetime, stale: timedelta) -> Job | None:
+def take(connection: sa.Connection, at: datetime, stale: timedelta) -> Job | None:
     """Take the oldest job that waits, or that nobody has been alive for since longer than `stale`.
 
     Of several who ask at once, each gets another: SQLite's writers come one after the other, and PostgreSQL passes over
@@ -109,16 +108,16 @@ def take(connection: Connection, at: datetime, stale: timedelta) -> Job | None:
     return None
 
 
-def tell(connection: Connection, job: Job, progress: float, message: str, at: datetime) -> bool:
+def report_progress(connection: sa.Connection, job: Job, progress: float, message: str, at: datetime) -> bool:
     """Say that the job is being done and how far it is; returns whether to stop."""
     attempts = sa.case((jobs.c.progress < progress, 1), else_=jobs.c.attempts)
     values = {"progress": progress, "message": message, "alive_at": at, "attempts": attempts}
     connection.execute(sa.update(jobs).where(_under_way(job)).values(values))
-    wanted = connection.execute(sa.select(jobs.c.cancel_wanted).where(_under_way(job))).scalar_one_or_none()
-    return wanted is None or bool(wanted)
+    cancel = connection.execute(sa.select(jobs.c.cancel_wanted).where(_under_way(job))).scalar_one_or_none()
+    return cancel is None or bool(cancel)
 
 
-def end(connection: Connection, job: Job, state: str, message: str, at: datetime) -> bool:
+def end(connection: sa.Connection, job: Job, state: str, message: str, at: datetime) -> bool:
     """The job is over: done, failed or cancelled. Returns False if this run of it is void, or to be stopped."""
     values = {"state": state, "message": message, "alive_at": at, "ended_at": at}
     mine = _under_way(job)
@@ -128,13 +127,13 @@ def end(connection: Connection, job: Job, state: str, message: str, at: datetime
     return bool(connection.execute(sa.update(jobs).where(mine).values(values)).rowcount)
 
 
-def put_back(connection: Connection, job: Job, *, counted: bool = False) -> None:
+def put_back(connection: sa.Connection, job: Job, *, counted: bool = False) -> None:
     """Let another take it at once: whoever did it must stop. How far it was is kept, and an attempt only if counted."""
     waiting = {"state": "waiting", "attempts": jobs.c.attempts - (0 if counted else 1)}
     connection.execute(sa.update(jobs).where(_under_way(job)).values(waiting))
 
 
-def is_under_way(connection: Connection, job: Job) -> bool:
+def is_under_way(connection: sa.Connection, job: Job) -> bool:
     """Whether this run of it is neither over nor void."""
     return connection.execute(sa.select(jobs.c.id).where(_under_way(job))).one_or_none() is not None
 
@@ -142,7 +141,7 @@ def is_under_way(connection: Connection, job: Job) -> bool:
 # Whose answers it has
 
 
-def note_participants(connection: Connection, job: Job, who: sa.Select[Any]) -> list[int]:
+def note_participants(connection: sa.Connection, job: Job, who: Query) -> list[int]:
     """Write down whose answers a job is made from; returns their numbers.
 
     `who` selects id and number of participants. One that is made again takes no answers of others than before: else
@@ -161,7 +160,7 @@ def note_participants(connection: Connection, job: Job, who: sa.Select[Any]) -> 
     return [one.number for one in found]
 
 
-def restart_without(connection: Connection, participant_id: int) -> bool:
+def restart_without(connection: sa.Connection, participant_id: int) -> bool:
     """Have every job that has someone's answers made again; returns whether there was one.
 
     Their row must be locked, so that no job takes their answers meanwhile. One that is being stopped stays so.
@@ -183,7 +182,7 @@ def _under_way(job: Job) -> sa.ColumnElement[bool]:
     return (jobs.c.id == job.id) & (jobs.c.state == "running") & (jobs.c.restarts == job.restarts)
 
 
-def _job(row: Row[Any]) -> Job:
+def _job(row: AnyRow) -> Job:
     values = dict(row._mapping)  # noqa: SLF001 - its public name, as SQLAlchemy says
     values["settings"] = json.loads(values["settings"])
     values["cancel_wanted"] = bool(values["cancel_wanted"])

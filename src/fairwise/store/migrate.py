@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from alembic.util import CommandError
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlalchemy import Connection, Engine
 
 _LOCK = 0x66616972  # any number will do, as long as it is always the same

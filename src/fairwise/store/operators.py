@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import LastOwner, NameTaken, NotAllowed, NotLoggedIn
 from fairwise.store.tables import events, operators, sessions
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 LONGEST = timedelta(hours=12)
 """After so long one must log in again, whatever one does."""
@@ -48,7 +42,7 @@ CLOCK_BELIEVED = "clock said to be right"
 """What the command line does beside making accounts."""
 
 
-def authorised(connection: Connection, token_hash: bytes, role: str, at: datetime) -> Operator:
+def authorised(connection: sa.Connection, token_hash: bytes, role: str, at: datetime) -> Operator:
     """Who has this token, if they may do at this moment what needs this role; until the commit that stays so.
 
     Every change that an operator makes begins with this, in the same transaction: what was true when the request began
@@ -67,7 +61,7 @@ def check_role(operator: Operator | None, role: str) -> Operator:
     return operator
 
 
-def take_turns(connection: Connection) -> None:
+def take_turns(connection: sa.Connection) -> None:
     """Let changes of accounts and changes by operators be made one after the other, also by several processes.
 
     On SQLite every transaction that writes does so anyway.
@@ -76,7 +70,7 @@ def take_turns(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURNS})")
 
 
-def add_operator(connection: Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
+def add_operator(connection: sa.Connection, name: str, password_hash: str, role: str, at: datetime) -> int:
     """Make an account and return its id; a name that is there already, in whatever letters, is refused."""
     if credentials(connection, name) is not None or same_letters(name) == COMMAND_LINE.name:
         raise NameTaken
@@ -86,7 +80,7 @@ def add_operator(connection: Connection, name: str, password_hash: str, role: st
     return int(made[0])
 
 
-def add_first_owner(connection: Connection, name: str, password_hash: str, at: datetime) -> int | None:
+def add_first_owner(connection: sa.Connection, name: str, password_hash: str, at: datetime) -> int | None:
     """Make the account of the first owner and write it down, unless there was one before, whatever became of it."""
     take_turns(connection)
     if was_set_up(connection):
@@ -96,24 +90,24 @@ def add_first_owner(connection: Connection, name: str, password_hash: str, at: d
     return made
 
 
-def was_set_up(connection: Connection) -> bool:
+def was_set_up(connection: sa.Connection) -> bool:
     """Whether there is or ever was an account: before that operators have done nothing."""
     done = sa.select(events.c.id).where(events.c.action != CLOCK_BELIEVED)  # which needs no account
     return any(connection.execute(query.limit(1)).first() for query in (sa.select(operators.c.id), done))
 
 
-def all_operators(connection: Connection) -> list[Operator]:
+def all_operators(connection: sa.Connection) -> list[Operator]:
     """Every account."""
     rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.role).order_by(operators.c.id))
     return [Operator(*row) for row in rows]
 
 
-def has_owner(connection: Connection) -> bool:
+def has_owner(connection: sa.Connection) -> bool:
     """Whether anyone could log in and change something."""
     return connection.execute(sa.select(operators.c.id).where(operators.c.role == "owner")).first() is not None
 
 
-def remove_operator(connection: Connection, operator_id: int) -> None:
+def remove_operator(connection: sa.Connection, operator_id: int) -> None:
     """Delete an account and end its sessions, unless nobody could change anything after that."""
     take_turns(connection)
     had_owner = has_owner(connection)
@@ -122,7 +116,7 @@ def remove_operator(connection: Connection, operator_id: int) -> None:
         raise LastOwner
 
 
-def change_password(connection: Connection, operator_id: int, before: str, after: str) -> bool:
+def change_password(connection: sa.Connection, operator_id: int, before: str, after: str) -> bool:
     """Keep another password and end every session of this account, if its password is still the one before."""
     take_turns(connection)
     same = (operators.c.id == operator_id) & (operators.c.password_hash == before)
@@ -132,14 +126,14 @@ def change_password(connection: Connection, operator_id: int, before: str, after
     return True
 
 
-def credentials(connection: Connection, name: str) -> tuple[int, str] | None:
+def credentials(connection: sa.Connection, name: str) -> tuple[int, str] | None:
     """Id and hash of the password of the account of this name."""
     rows = connection.execute(sa.select(operators.c.id, operators.c.name, operators.c.password_hash).order_by("id"))
-    wanted = same_letters(name)
-    return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == wanted), None)
+    letters = same_letters(name)
+    return next(((row.id, row.password_hash) for row in rows if same_letters(row.name) == letters), None)
 
 
-def password_hash_of(connection: Connection, operator_id: int) -> str | None:
+def password_hash_of(connection: sa.Connection, operator_id: int) -> str | None:
     """Hash of the password of an account; None if there is no such account."""
     query = sa.select(operators.c.password_hash).where(operators.c.id == operator_id)
     return connection.execute(query).scalar_one_or_none()
@@ -157,7 +151,7 @@ def same_letters(name: str) -> str:
 
 
 def begin_session(
-    connection: Connection, operator_id: int, password_hash: str, token_hash: bytes, at: datetime
+    connection: sa.Connection, operator_id: int, password_hash: str, token_hash: bytes, at: datetime
 ) -> bool:
     """Know whoever has this token from now on, if the password that they gave is still that of the account.
 
@@ -172,7 +166,7 @@ def begin_session(
     return True
 
 
-def operator_of(connection: Connection, token_hash: bytes, at: datetime) -> Operator | None:
+def operator_of(connection: sa.Connection, token_hash: bytes, at: datetime) -> Operator | None:
     """Who has this token, if their session has not ended."""
     row = connection.execute(
         sa.select(operators.c.id, operators.c.name, operators.c.role)
@@ -182,16 +176,16 @@ def operator_of(connection: Connection, token_hash: bytes, at: datetime) -> Oper
     return None if row is None else Operator(*row)
 
 
-def use_session(connection: Connection, token_hash: bytes, at: datetime) -> None:
+def use_session(connection: sa.Connection, token_hash: bytes, at: datetime) -> None:
     """The operator is still there."""
     connection.execute(sa.update(sessions).where(sessions.c.token_hash == token_hash).values(used_at=at))
 
 
-def end_session(connection: Connection, token_hash: bytes) -> None:
+def end_session(connection: sa.Connection, token_hash: bytes) -> None:
     connection.execute(sa.delete(sessions).where(sessions.c.token_hash == token_hash))
 
 
-def note(connection: Connection, operator: Operator, action: str, about: str, at: datetime) -> None:
+def note(connection: sa.Connection, operator: Operator, action: str, about: str, at: datetime) -> None:
     """Write down what an operator did."""
     connection.execute(sa.insert(events), {"at": at, "operator": operator.name, "action": action, "about": about})
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
@@ -25,17 +27,11 @@ from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arriva
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import Connection
-
     from fairwise.study.designs import ShownPair
 
 
-@dataclass(frozen=True)
-class Participant:
-    """Where someone is."""
+class Participant(NamedTuple):
+    """Where someone is, and how they came."""
 
     id: int
     number: int
@@ -43,6 +39,12 @@ class Participant:
     stage: str
     check_tries: int
     finished_at: datetime | None
+    came_by: str
+    panel_id: str
+    """Empty, as their session, for those whom no panel sent."""
+
+    panel_session: str
+    panel_signed: bool
 
 
 _FIND = sa.select(
@@ -52,15 +54,19 @@ _FIND = sa.select(
     participants.c.stage,
     participants.c.check_tries,
     participants.c.finished_at,
+    participants.c.came_by,
+    sa.func.coalesce(participants.c.panel_id, ""),
+    sa.func.coalesce(participants.c.panel_session, ""),
+    participants.c.panel_signed,
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
-def find(connection: Connection, token_hash: bytes) -> Participant:
+def find(connection: sa.Connection, token_hash: bytes) -> Participant:
     """The participant of this token."""
     row = connection.execute(_FIND, {"token_hash": token_hash}).one_or_none()
     if row is None:
         raise Unknown
-    return Participant(*row)
+    return Participant._make(row)
 
 
 class ConsentText(NamedTuple):
@@ -103,19 +109,19 @@ class Consent:
 
     @property
     def since(self) -> dict[str, datetime]:
-        """Who else counts as taking part: see slots.py."""
+        """Who else counts as taking part: see quotas.py."""
         return Quotas(self.most, self.lease, self.hold or self.lease).since(self.at)
 
 
 def start(
-    connection: Connection,
+    connection: sa.Connection,
     consent: Consent,
     schedule: Callable[[int, int], Sequence[ShownPair | None]],
     new_key: Callable[[], str],
 ) -> Participant:
     """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
 
-    Where the schedule has None, a pair is laid out later: see laying_out.py.
+    Where the schedule has None, a pair is laid out later: see active_assignment.py.
     """
     try:
         return find(connection, consent.token_hash)
@@ -144,22 +150,19 @@ def start(
                 "participant_id": participant_id,
                 "position": position,
                 "key": new_key(),
-                "a": pair.a,
-                "b": pair.b,
-                "design": pair.design,
-                "selection_probability": pair.selection_probability,
+                **asdict(pair),
             }
             for position, pair in enumerate(schedule(number, slot), start=1)
             if pair is not None
         ],
     )
-    return Participant(participant_id, number, slot, consent.first_stage, 0, None)
+    return find(connection, consent.token_hash)
 
 
-def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
+def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
     """Refuse whoever may not begin; returns what is kept of how they came."""
     arrival = consent.arrival
-    came: dict[str, Any] = {"came_by": arrival.came_by}
+    came: dict[str, object] = {"came_by": arrival.came_by}
     if is_full(connection, consent.most, **consent.since):
         raise Full
     if arrival.came_by == PERSONAL and invitation(connection, consent.token_hash) != "invited":
@@ -171,16 +174,15 @@ def _let_in(connection: Connection, consent: Consent) -> dict[str, Any]:
         came["room_id"] = room.id
     if arrival.came_by in PANELS:
         contests = consent.contests and not consent.signed
-        if (
-            problem := panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
-        ) is not None:
+        problem = panel_state(connection, arrival, consent.mark, contests=contests, signed=consent.signed)
+        if problem is not None:
             raise problem
         came |= {"panel_id": arrival.who, "panel_session": arrival.session or None, "panel_signed": consent.signed}
     return came
 
 
 def panel_state(
-    connection: Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
+    connection: sa.Connection, arrival: Arrival, mark: bytes | None, *, contests: bool = False, signed: bool = False
 ) -> StoreProblem | None:
     """Why someone from a panel cannot begin: they are not on its list, take part already, or withdrew.
 
@@ -198,34 +200,7 @@ def panel_state(
     return Withdrew() if mark is not None and withdrew(connection, mark, signed=signed) else None
 
 
-@dataclass(frozen=True)
-class Came:
-    """How someone came, to whom a panel may owe something."""
-
-    by: str
-    panel_id: str
-    panel_session: str
-    stage: str
-    panel_signed: bool
-
-
-def came(connection: Connection, token_hash: bytes) -> Came:
-    """How the participant of this token came."""
-    row = connection.execute(
-        sa.select(
-            participants.c.came_by,
-            participants.c.panel_id,
-            participants.c.panel_session,
-            participants.c.stage,
-            participants.c.panel_signed,
-        ).where(participants.c.token_hash == token_hash)
-    ).one_or_none()
-    if row is None:
-        raise Unknown
-    return Came(row.came_by, row.panel_id or "", row.panel_session or "", row.stage, row.panel_signed)
-
-
-def _keep_text(connection: Connection, consent: Consent) -> None:
+def _keep_text(connection: sa.Connection, consent: Consent) -> None:
     """Nobody else does so meanwhile, as only one at a time has the next number."""
     same = consent_texts.c.version == consent.version
     if consent.text is None or connection.execute(sa.select(consent_texts.c.version).where(same)).first() is not None:
@@ -233,7 +208,7 @@ def _keep_text(connection: Connection, consent: Consent) -> None:
     connection.execute(sa.insert(consent_texts), {"version": consent.version, **consent.text._asdict()})
 
 
-def _next_number(connection: Connection) -> int:
+def _next_number(connection: sa.Connection) -> int:
     """A number that nobody had before, also nobody who withdrew; the row's lock orders several processes."""
     taken = connection.execute(
         sa.update(counters)
@@ -244,7 +219,7 @@ def _next_number(connection: Connection) -> int:
     return int(taken)
 
 
-def move_on(connection: Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
+def move_on(connection: sa.Connection, token_hash: bytes, leaving: Stage, to: Stage) -> None:
     """Go from one stage to the next; sent again, or from a page left long ago, it changes nothing."""
     connection.execute(
         sa.update(participants)
@@ -253,7 +228,7 @@ def move_on(connection: Connection, token_hash: bytes, leaving: Stage, to: Stage
     )
 
 
-def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
+def count_try(connection: sa.Connection, token_hash: bytes, before: int) -> bool:
     """One more try at the comprehension check, after so many `before`; returns whether it is one.
 
     A form sent again, or by another tab, was counted already and is none: else one could try until all is right.
@@ -271,7 +246,7 @@ def count_try(connection: Connection, token_hash: bytes, before: int) -> bool:
 
 
 def finish(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     *,
     rules: str,
@@ -299,7 +274,7 @@ def finish(
     connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended))
 
 
-def _open_pairs(connection: Connection, participant_id: int, places: int) -> int:
+def _open_pairs(connection: sa.Connection, participant_id: int, places: int) -> int:
     laid_out, answered = connection.execute(
         sa.select(sa.func.count(appearances.c.id), sa.func.count(answers.c.id))
         .select_from(appearances)
@@ -309,7 +284,7 @@ def _open_pairs(connection: Connection, participant_id: int, places: int) -> int
     return max(int(laid_out), places) - int(answered)
 
 
-def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
+def withdraw(connection: sa.Connection, token_hash: bytes, at: datetime, mark: bytes | None = None) -> bool:
     """Delete everything about someone. What remains is that on this day somebody withdrew.
 
     Of a personal link it remains that it was this one, but no name; of someone from a panel, the `mark` of their id and
@@ -317,7 +292,7 @@ def withdraw(connection: Connection, token_hash: bytes, at: datetime, mark: byte
     Returns whether a fit has their answers, see :func:`~fairwise.store.erasure.delete_participant`.
     """
     if mark is not None:
-        mark = withdrawal_mark(mark, signed=came(connection, token_hash).panel_signed)
+        mark = withdrawal_mark(mark, signed=find(connection, token_hash).panel_signed)
     _, in_fits = delete_participant(connection, participants.c.token_hash == token_hash)
     connection.execute(sa.insert(withdrawals), {"day": at.date(), "mark": mark})
     connection.execute(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 
+from fairwise.store.answers import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants
 from fairwise.study.stages import ENDS, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import ColumnElement, Connection
-
     from fairwise.study.settings import StudySettings
 
 
@@ -62,7 +60,7 @@ _ANCHORS = (
 
 
 def taking_part(
-    connection: Connection, since: datetime, *those: ColumnElement[bool], begun: datetime | None = None
+    connection: sa.Connection, since: datetime, *those: sa.ColumnElement[bool], begun: datetime | None = None
 ) -> int:
     """How many finished, or are at it; all who say that they have one id of a panel count as one."""
     one_id = participants.c.came_by + "|" + participants.c.panel_id
@@ -71,7 +69,7 @@ def taking_part(
     return connection.execute(query, {"since": since, "begun": begun or since}).scalar_one()
 
 
-def lowest_free(connection: Connection, since: datetime, begun: datetime | None = None) -> int:
+def lowest_free(connection: sa.Connection, since: datetime, begun: datetime | None = None) -> int:
     """The first slot that nobody holds: neither someone who finished, nor someone who is at it.
 
     Whoever asks must keep others from asking until their participant is there.
@@ -96,7 +94,7 @@ class AnchorCoverage:
 
 
 def anchor_coverage(
-    connection: Connection, anchor_pool: Sequence[tuple[str, str]], since: datetime, begun: datetime | None = None
+    connection: sa.Connection, anchor_pool: Sequence[tuple[str, str]], since: datetime, begun: datetime | None = None
 ) -> list[AnchorCoverage]:
     """How many participants each anchor pair has, in the order of the pool, on whichever sides it was shown."""
     counts = {frozenset(pair): [0, 0] for pair in anchor_pool}
@@ -136,10 +134,10 @@ class Quotas:
         return cls(recruitment.most, settings.design.lease, recruitment.hold, of_relations)
 
     def since(self, at: datetime) -> dict[str, datetime]:
-        """Who counts as taking part at a moment: see slots.py."""
+        """Who counts as taking part at a moment: see slots above."""
         return {"since": at - self.lease, "begun": at - min(self.hold, self.lease)}
 
-    def are_full(self, connection: Connection, at: datetime, relation: str | None = None) -> bool:
+    def are_full(self, connection: sa.Connection, at: datetime, relation: str | None = None) -> bool:
         """Whether as many take part as may, in all or of a relation."""
         since = self.since(at)
         if is_full(connection, self.most, **since):
@@ -148,13 +146,13 @@ class Quotas:
         return most is not None and taking_part(connection, since["since"], _of(relation), begun=since["begun"]) >= most
 
 
-def is_full(connection: Connection, most: int, since: datetime, begun: datetime | None = None) -> bool:
+def is_full(connection: sa.Connection, most: int, since: datetime, begun: datetime | None = None) -> bool:
     """Whether as many take part as may: those who finished, and those at it who answered `since` or began then."""
     return bool(most) and taking_part(connection, since, begun=begun) >= most
 
 
 def choose_relation(
-    connection: Connection,
+    connection: sa.Connection,
     token_hash: bytes,
     *,
     relation: str,
@@ -187,18 +185,11 @@ def _of(relation: str | None) -> sa.ColumnElement[bool]:
     return participants.c.relation == relation
 
 
-def _one_at_a_time(connection: Connection) -> None:
+def _one_at_a_time(connection: sa.Connection) -> None:
     """So that two who come together do not both take the last place."""
     connection.execute(sa.update(counters).where(counters.c.name == "participants").values(value=counters.c.value))
 
 
-_HAS_ANSWERED = (
-    sa.select(answers.c.id)
-    .join(appearances, answers.c.appearance_id == appearances.c.id)
-    .where(appearances.c.participant_id == participants.c.id, answers.c.version == 1)
-    .correlate(participants)
-    .exists()
-)
 _WHO = sa.select(
     participants.c.id,
     participants.c.number,
@@ -207,11 +198,11 @@ _WHO = sa.select(
     participants.c.came_by,
     participants.c.panel_id,
     participants.c.panel_signed,
-    _HAS_ANSWERED.label("has_answered"),
+    HAS_ANSWERED.label("has_answered"),
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
-def lost_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: datetime) -> bool:
+def lost_place(connection: sa.Connection, token_hash: bytes, quotas: Quotas, at: datetime) -> bool:
     """Whether someone agreed too long ago without an answer, and there is no place any more."""
     who = connection.execute(_WHO, {"token_hash": token_hash}).one_or_none()
     if who is None:
@@ -220,7 +211,7 @@ def lost_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: da
     return lapsed and quotas.are_full(connection, at, who.relation)
 
 
-def take_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: datetime) -> None:
+def take_place(connection: sa.Connection, token_hash: bytes, quotas: Quotas, at: datetime) -> None:
     """Before someone's first answer: refuse them if their place went to others, and count a panel's id once.
 
     Of several who say that they have one id, the first to answer counts; the others are left out until an operator
@@ -232,6 +223,6 @@ def take_place(connection: Connection, token_hash: bytes, quotas: Quotas, at: da
     who = connection.execute(_WHO, {"token_hash": token_hash}).one()
     same = (participants.c.came_by == who.came_by) & (participants.c.panel_id == who.panel_id)
     same &= participants.c.panel_signed | sa.literal(not who.panel_signed)
-    others = sa.select(participants.c.id).where(same, participants.c.id != who.id, _HAS_ANSWERED).limit(1)
+    others = sa.select(participants.c.id).where(same, participants.c.id != who.id, HAS_ANSWERED).limit(1)
     if who.panel_id is not None and connection.execute(others).first() is not None:
         exclude(connection, who.number, reason=SAME_ID, by=BY_ITSELF, at=at)

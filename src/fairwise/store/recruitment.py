@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from datetime import datetime
+from typing import Literal, NamedTuple, cast
 
 import sqlalchemy as sa
 
 from fairwise.store.erasure import note_deletion
 from fairwise.store.tables import invitations, panel_ids, participants, rooms, withdrawals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
 
 # Personal links: one for each person, which leads them to the consent page first and later to where they were.
 
@@ -37,64 +32,58 @@ class Invited(NamedTuple):
     """Of the participant who began by it."""
 
 
+INVITATION_STATE = sa.case(
+    (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
+    (invitations.c.revoked_at.is_not(None), "revoked"),
+    else_="invited",
+)
 _INVITED = sa.select(
     invitations.c.id,
     invitations.c.name,
     invitations.c.made_at,
-    sa.case(
-        (participants.c.id.is_not(None), "used"),
-        (invitations.c.withdrawn_on.is_not(None), "withdrawn"),
-        (invitations.c.revoked_at.is_not(None), "revoked"),
-        else_="invited",
-    ),
+    sa.case((participants.c.id.is_not(None), "used"), else_=INVITATION_STATE),
     participants.c.number,
 ).outerjoin(participants, participants.c.token_hash == invitations.c.token_hash)
 
 
-def invite(connection: Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> None:
+def invite(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> None:
     """Keep the links of these people: the hash of each one's token, and what the operator calls them."""
     rows = [{"token_hash": token_hash, "name": name, "made_at": at} for token_hash, name in people]
     connection.execute(sa.insert(invitations), rows)
 
 
-def invitation(connection: Connection, token_hash: bytes) -> InvitationState | None:
+def invitation(connection: sa.Connection, token_hash: bytes) -> InvitationState | None:
     """What became of a link that nobody takes part by; None if there never was one."""
-    row = connection.execute(
-        sa.select(invitations.c.revoked_at, invitations.c.withdrawn_on).where(invitations.c.token_hash == token_hash)
-    ).one_or_none()
-    if row is None:
-        return None
-    if row.withdrawn_on is not None:
-        return "withdrawn"
-    return "invited" if row.revoked_at is None else "revoked"
+    state = sa.select(INVITATION_STATE).where(invitations.c.token_hash == token_hash)
+    return cast("InvitationState | None", connection.execute(state).scalar_one_or_none())
 
 
-def all_invited(connection: Connection) -> list[Invited]:
+def all_invited(connection: sa.Connection) -> list[Invited]:
     """Every personal link, the last one first."""
     return [Invited(*row) for row in connection.execute(_INVITED.order_by(invitations.c.id.desc()))]
 
 
-def invite_once(connection: Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> int:
+def invite_once(connection: sa.Connection, people: Iterable[tuple[bytes, str]], at: datetime) -> int:
     """The same for a form that may be sent again: links that are there already are left alone; returns how many not."""
-    wanted = dict(people)
+    names = dict(people)
     there = set(connection.execute(sa.select(invitations.c.token_hash)).scalars())
-    new = [(token_hash, name) for token_hash, name in wanted.items() if token_hash not in there]
+    new = [(token_hash, name) for token_hash, name in names.items() if token_hash not in there]
     if new:
         invite(connection, new, at)
     return len(new)
 
 
-def revoke_one(connection: Connection, invitation_id: int, at: datetime) -> bool:
+def revoke_one(connection: sa.Connection, invitation_id: int, at: datetime) -> bool:
     """Let nobody begin by this link; returns whether there is such a link. Who began by it goes on."""
     return _revoke(connection, invitations.c.id == invitation_id, at)
 
 
-def revoke(connection: Connection, token_hash: bytes, at: datetime) -> bool:
+def revoke(connection: sa.Connection, token_hash: bytes, at: datetime) -> bool:
     """The same by the hash of the link's token."""
     return _revoke(connection, invitations.c.token_hash == token_hash, at)
 
 
-def _revoke(connection: Connection, which: sa.ColumnElement[bool], at: datetime) -> bool:
+def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool], at: datetime) -> bool:
     revoked = connection.execute(
         sa.update(invitations).where(which).values(revoked_at=sa.func.coalesce(invitations.c.revoked_at, at))
     )
@@ -135,14 +124,14 @@ _LISTED = (
 )
 
 
-def open_room(connection: Connection, name: str, at: datetime) -> str:
+def open_room(connection: sa.Connection, name: str, at: datetime) -> str:
     """Make a room; returns its code."""
     code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
     connection.execute(sa.insert(rooms), {"name": name, "code": code, "made_at": at})
     return code
 
 
-def close_room(connection: Connection, code: str, at: datetime) -> bool:
+def close_room(connection: sa.Connection, code: str, at: datetime) -> bool:
     """Let nobody else in by this code; returns whether there is such a room. Who is in goes on."""
     closed = connection.execute(
         sa.update(rooms).where(rooms.c.code == code).values(closed_at=sa.func.coalesce(rooms.c.closed_at, at))
@@ -150,15 +139,15 @@ def close_room(connection: Connection, code: str, at: datetime) -> bool:
     return bool(closed.rowcount)
 
 
-def all_rooms(connection: Connection) -> list[Room]:
+def all_rooms(connection: sa.Connection) -> list[Room]:
     """Every room in the order in which they were made."""
-    return [Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in connection.execute(_LISTED)]
+    return [Room(*row) for row in connection.execute(_LISTED)]
 
 
-def find_room(connection: Connection, code: str) -> Room | None:
+def find_room(connection: sa.Connection, code: str) -> Room | None:
     """The room of a code."""
     row = connection.execute(_LISTED.where(rooms.c.code == code)).one_or_none()
-    return None if row is None else Room(row[0], row[1], row[2], bool(row[3]), row[4], row[5])
+    return None if row is None else Room(*row)
 
 
 def read_code(typed: str) -> str:
@@ -173,12 +162,12 @@ def read_code(typed: str) -> str:
 # Ids of a panel: those that may come or withdrew, kept as keyed hashes, and those that several say they have.
 
 
-def how_many_listed(connection: Connection) -> int:
+def how_many_listed(connection: sa.Connection) -> int:
     """How many ids may come; 0 for all of them."""
     return connection.execute(sa.select(sa.func.count()).select_from(panel_ids)).scalar_one()
 
 
-def may_come(connection: Connection, mark: bytes | None) -> bool:
+def may_come(connection: sa.Connection, mark: bytes | None) -> bool:
     """Whether there is no list, or this id is on it."""
     listed = sa.select(panel_ids.c.mark)
     if connection.execute(listed.where(panel_ids.c.mark == mark)).first() is not None:
@@ -186,7 +175,7 @@ def may_come(connection: Connection, mark: bytes | None) -> bool:
     return connection.execute(listed.limit(1)).first() is None
 
 
-def list_ids(connection: Connection, marks: Iterable[bytes], at: datetime) -> int:
+def list_ids(connection: sa.Connection, marks: Iterable[bytes], at: datetime) -> int:
     """Put ids on the list; returns how many were not on it yet."""
     there = set(connection.execute(sa.select(panel_ids.c.mark)).scalars())
     new = [{"mark": mark, "added_at": at} for mark in dict.fromkeys(marks) if mark not in there]
@@ -195,7 +184,7 @@ def list_ids(connection: Connection, marks: Iterable[bytes], at: datetime) -> in
     return len(new)
 
 
-def delete_list(connection: Connection) -> int:
+def delete_list(connection: sa.Connection) -> int:
     """From now on any id may come; returns how many were on the list."""
     gone = connection.execute(sa.delete(panel_ids)).rowcount
     if gone:
@@ -208,22 +197,24 @@ def withdrawal_mark(mark: bytes, *, signed: bool) -> bytes:
     return hashlib.sha256(b"signed " + mark).digest() if signed else mark
 
 
-def withdrew(connection: Connection, mark: bytes, *, signed: bool) -> bool:
+def withdrew(connection: sa.Connection, mark: bytes, *, signed: bool) -> bool:
     """Whether someone with this id withdrew; to whoever the panel `signed` for, whether they did so themselves."""
     marks = [withdrawal_mark(mark, signed=vouched) for vouched in {True, signed}]
     gone = sa.select(withdrawals.c.id).where(withdrawals.c.mark.in_(marks))
     return connection.execute(gone).first() is not None
 
 
-def same_ids(connection: Connection) -> dict[int, list[int]]:
+def same_ids(connection: sa.Connection) -> dict[int, list[int]]:
     """By number of a participant, those of others who say that they have the same id."""
     which = participants.c.came_by, participants.c.panel_id
     several = sa.select(*which).where(which[1].is_not(None)).group_by(*which).having(sa.func.count() > 1).subquery()
     same = (several.c.came_by == which[0]) & (several.c.panel_id == which[1])
     rows = connection.execute(sa.select(participants.c.number, *which).join(several, same).order_by("number")).all()
-    together: dict[tuple[str, str], list[int]] = {}
+    numbers_by_id: dict[tuple[str, str], list[int]] = {}
     for number, *whose in rows:
-        together.setdefault(tuple(whose), []).append(number)
+        numbers_by_id.setdefault(tuple(whose), []).append(number)
     return {
-        number: [other for other in numbers if other != number] for numbers in together.values() for number in numbers
+        number: [other for other in numbers if other != number]
+        for numbers in numbers_by_id.values()
+        for number in numbers
     }

@@ -1,38 +1,33 @@
-"""The store as the web app uses it: changes through one writer, reads beside it."""
+"""The store as the web app uses it: changes through one writer, reads beside it; and a snapshot for who only looks."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, reading_engine, shown, writing_engine
+from fairwise.store.engine import database_url, public_address, reading_engine, snapshot_engine, writing_engine
+from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
-from fairwise.store.identity import check_identity, identity_in, record_identity
-from fairwise.store.migrate import migrate
-from fairwise.store.retention import keep_newest_time
+from fairwise.store.identity import check_identity, identity_in, record_identity, require_same
+from fairwise.store.migrate import migrate, newest_version
 from fairwise.store.tables import database_identity, participants, study
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from sqlalchemy import Connection, Engine
-    from sqlalchemy.engine import URL
-
-    Change = Callable[[Connection], Any]
-    Waiting = tuple[Change, Future[Any], float]
-
+Change = Callable[[sa.Connection], Any]
+Waiting = tuple[Change, Future[Any], float]
 _MOST_AT_ONCE = 256
 _TRIES = 3
 
@@ -44,7 +39,7 @@ class Writer:
     thread, which takes as many as are waiting, runs them in one transaction, and tells each only after the commit.
     """
 
-    def __init__(self, engine: Engine, seconds: float, make_sure: Callable[[], None]) -> None:
+    def __init__(self, engine: sa.Engine, seconds: float, make_sure: Callable[[], None]) -> None:
         """After so many `seconds` nothing is tried again; `make_sure` raises if what was written could not be found."""
         self._engine, self._seconds, self._make_sure = engine, seconds, make_sure
         self.failed = FailedWrites("The database")
@@ -158,14 +153,14 @@ def _begun(job: Waiting) -> bool:
 class SameFile:
     """The database's file and its log, as they were when they were opened."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: sa.URL) -> None:
         file = url.database or ""
         found = {Path(f"{file}{end}"): _identity(Path(f"{file}{end}")) for end in ("", "-wal")} if file else {}
-        self._known = {path: identity for path, identity in found.items() if identity is not None}
+        self._opened = {path: identity for path, identity in found.items() if identity is not None}
 
     def check(self) -> None:
         """Refuse to go on with a file that nobody else can find."""
-        for path, identity in self._known.items():
+        for path, identity in self._opened.items():
             if _identity(path) != identity:
                 raise StoreUnavailable(f"{path} was deleted or replaced while it was in use")
 
@@ -190,7 +185,7 @@ seconds for those who wait for it."""
 class Store:
     """Opened once per process; nothing happens before :meth:`open`."""
 
-    def __init__(self, writing: Engine, reading: Engine, identity: str | None) -> None:
+    def __init__(self, writing: sa.Engine, reading: sa.Engine, identity: str | None) -> None:
         self._writing, self._reading, self.identity = writing, reading, identity
         self._file = SameFile(writing.url) if writing.dialect.name == "sqlite" else None
         self._writer = Writer(writing, _SECONDS, self._make_sure)
@@ -224,7 +219,7 @@ class Store:
         except (DBAPIError, sqlite3.Error) as error:
             writing.dispose()
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise InputError(f"{shown(url)}: the database cannot be used: {reason}") from None
+            raise InputError(f"{public_address(url)}: the database cannot be used: {reason}") from None
         except InputError:
             writing.dispose()
             raise
@@ -237,7 +232,7 @@ class Store:
         """Check that the answers are this study's, or make them so while there are none."""
         self.change_now(lambda connection: claim(connection, fingerprint))
 
-    async def write(self, change: Callable[[Connection], T]) -> T:
+    async def write(self, change: Callable[[sa.Connection], T]) -> T:
         """Run a change; when this returns, it is on the disk.
 
         A change under way when nobody waits for it any more may still be made: a form that is sent again counts once.
@@ -260,18 +255,18 @@ class Store:
             self._check, self._checked_at = self._writer.submit(_written), monotonic()
         await _in_time(asyncio.shield(asyncio.wrap_future(self._check)), self.failed)
 
-    def change_now(self, change: Callable[[Connection], T]) -> T:
+    def change_now(self, change: Callable[[sa.Connection], T]) -> T:
         """The same for those who wait."""
         result: T = self._writer.submit(change).result()
         return result
 
-    async def read(self, question: Callable[[Connection], T]) -> T:
+    async def read(self, question: Callable[[sa.Connection], T]) -> T:
         if self._threads is None:
             return self.read_now(question)
         # A question that is still waiting for a thread when time is up is never asked.
         return await _in_time(asyncio.get_running_loop().run_in_executor(self._threads, self.read_now, question))
 
-    def read_now(self, question: Callable[[Connection], T]) -> T:
+    def read_now(self, question: Callable[[sa.Connection], T]) -> T:
         try:
             return self._ask(question)
         except DBAPIError as error:
@@ -282,7 +277,7 @@ class Store:
         except DBAPIError as error:
             raise StoreUnavailable(str(error.orig)) from error
 
-    def _ask(self, question: Callable[[Connection], T]) -> T:
+    def _ask(self, question: Callable[[sa.Connection], T]) -> T:
         with self._lock if self._at_once else nullcontext(), self._reading.connect() as connection:
             self._make_sure()
             return question(connection)
@@ -311,23 +306,57 @@ async def _in_time(asked: Awaitable[T], failed: FailedWrites | None = None) -> T
         raise error from None
 
 
-def _written(connection: Connection) -> None:
+def _written(connection: sa.Connection) -> None:
     """Change something that means nothing."""
     connection.execute(sa.update(database_identity).values(checks=(database_identity.c.checks + 1) % _MOST_CHECKS))
 
 
-def claim(connection: Connection, fingerprint: str) -> None:
+def claim(connection: sa.Connection, fingerprint: str) -> None:
     """Refuse a database with answers to another study, or to this one before its people were changed."""
-    known = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
-    if known == fingerprint:
+    stored = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
+    if stored == fingerprint:
         return
     someone = connection.execute(sa.select(sa.func.count()).select_from(participants)).scalar_one()
-    if known is not None and someone:
+    if stored is not None and someone:
         raise InputError(
             "The database holds answers to another study, or to this one before its people, columns or pairs were "
             "changed. Give each study a database of its own."
         )
-    if known is None:
+    if stored is None:
         connection.execute(sa.insert(study), {"id": 1, "fingerprint": fingerprint})
     else:
         connection.execute(sa.update(study).values(fingerprint=fingerprint))
+
+
+# The store as it is at one moment, for someone who only looks: nothing is made, changed or brought up to date.
+
+
+@contextmanager
+def snapshot(address: str | Path, home: Path | None = None) -> Iterator[sa.Connection]:
+    """A connection whose questions are all answered about the same moment, also while the study is served.
+
+    With the study's folder, only of the database that is its own.
+    """
+    url = database_url(address)
+    engine = snapshot_engine(url)
+    try:
+        with engine.connect() as connection:
+            _check_version(connection, url)
+            if home is not None:
+                require_same(connection, url, home)
+            yield connection
+    except DBAPIError as error:
+        raise InputError(f"{public_address(url)}: the database cannot be read: {error.orig}") from None
+    finally:
+        engine.dispose()
+
+
+def _check_version(connection: sa.Connection, url: sa.URL) -> None:
+    found, needed = MigrationContext.configure(connection).get_current_revision(), newest_version()
+    if found is None:
+        raise InputError(f"{public_address(url)}: holds no study; nobody has been asked yet")
+    if found != needed:
+        raise InputError(
+            f"{public_address(url)}: tables of version {found!r}, and this Fairwise reads {needed!r}; "
+            "update the older of the two: Fairwise itself, or the tables by serving the study once"
+        )

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import NotOpen
 from fairwise.store.tables import study
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class Standing:
     """Whether participants see how the chosen model treats their pairs."""
 
 
-def standing(connection: Connection) -> Standing:
+def standing(connection: sa.Connection) -> Standing:
     """How the study stands now."""
     row = connection.execute(sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown)).one_or_none()
     return Standing() if row is None else Standing(row.state, row.chosen_job_id, bool(row.result_shown))
@@ -36,7 +32,7 @@ STATE = sa.select(study.c.state).scalar_subquery()
 """Open, paused or closed, to be asked along with something else; None where there is no study yet."""
 
 
-def require_open(connection: Connection) -> None:
+def require_open(connection: sa.Connection) -> None:
     """Refuse a change that participants may make only while the study is open; asked in the change's transaction."""
     refuse_unless_open(connection.execute(sa.select(STATE)).scalar_one())
 
@@ -46,11 +42,11 @@ def refuse_unless_open(state: str | None) -> None:
         raise NotOpen
 
 
-def set_state(connection: Connection, state: str) -> None:
+def set_state(connection: sa.Connection, state: str) -> None:
     """Open, pause or close the study."""
     connection.execute(sa.update(study).values(state=state))
 
 
-def choose(connection: Connection, job_id: int | None, *, shown: bool) -> None:
+def choose(connection: sa.Connection, job_id: int | None, *, shown: bool) -> None:
     """Choose a fit, and whether participants see what it does."""
     connection.execute(sa.update(study).values(chosen_job_id=job_id, result_shown=shown))

@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import (
     Boolean,
@@ -36,6 +36,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Row,
+    Select,
     String,
     Table,
     Text,
@@ -50,6 +52,11 @@ from fairwise.study.stages import Stage
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
+
+AnyColumn: TypeAlias = Column[Any]
+Query: TypeAlias = Select[*tuple[Any, ...]]
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""What a query of several tables returns: the types of its columns are not known."""
 
 # Moments, always in UTC.
 
@@ -96,7 +103,7 @@ participants = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("number", Integer, nullable=False, unique=True),  # decides which pairs they are shown; never used again
-    Column("slot", Integer, nullable=False, server_default="0"),  # decides which anchors; given again, see slots.py
+    Column("slot", Integer, nullable=False, server_default="0"),  # decides which anchors; given again, see quotas.py
     Column("token_hash", LargeBinary(32), nullable=False, unique=True),
     Column("consent_version", String(16), nullable=False),
     Column("consented_at", Moment, nullable=False),

@@ -25,19 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from fairwise.judgments.answer import Answer
+    from fairwise.study.designs import PairAnswer
 
 MOST_SHOWN = 5
 LONGEST_CIRCLE = 4
 """More people than that are too many to keep in mind."""
-
-
-class PairAnswer(NamedTuple):
-    """An answer to a pair, `a` on the left."""
-
-    position: int
-    a: str
-    b: str
-    answer: Answer
 
 
 class Kind(StrEnum):

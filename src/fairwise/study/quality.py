@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from fairwise.study.designs import PairAnswer
 
 FAST_SECONDS = 2.0
 """Nobody reads two people's details in less."""
@@ -50,19 +52,6 @@ EXPLAINED = {
 """What participants' pages and documents say each flag means."""
 
 _REPEAT, _CHECK = "repeat", "check"
-_SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
-_SAME = str(Answer.SAME)
-
-
-class Given(NamedTuple):
-    """An answer to a pair, with how long it took if that is known."""
-
-    position: int
-    a: str
-    b: str
-    design: str
-    answer: str
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -79,14 +68,14 @@ class Flag:
         return NAMES[self.kind]
 
 
-def flags(answers: Sequence[Given]) -> tuple[Flag, ...]:
+def flags(answers: Sequence[PairAnswer]) -> tuple[Flag, ...]:
     """Every flag of one person, from their answers in any order."""
     found = (_too_fast(answers), _one_key(answers), _failed_checks(answers), _unsteady(answers))
     return tuple(flag for flag in found if flag is not None)
 
 
-def _too_fast(answers: Iterable[Given]) -> Flag | None:
-    times = [given.seconds for given in answers if given.seconds is not None]
+def _too_fast(answers: Iterable[PairAnswer]) -> Flag | None:
+    times = [one.seconds for one in answers if one.seconds is not None]
     fast = sum(seconds < FAST_SECONDS for seconds in times)
     if len(times) < FEWEST_TIMED or 2 * fast < len(times):
         return None
@@ -97,8 +86,8 @@ def _too_fast(answers: Iterable[Given]) -> Flag | None:
     )
 
 
-def _one_key(answers: Iterable[Given]) -> Flag | None:
-    said = Counter(given.answer for given in answers if given.design != _CHECK)
+def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
+    said = Counter(one.answer for one in answers if one.design != _CHECK)
     if said.total() < FEWEST_ALIKE:
         return None
     answer, times = said.most_common(1)[0]
@@ -107,24 +96,24 @@ def _one_key(answers: Iterable[Given]) -> Flag | None:
     return Flag(ONE_KEY, f"{times} of {said.total()} answers are “{WORDS[answer]}”.")
 
 
-def _failed_checks(answers: Iterable[Given]) -> Flag | None:
-    checks = [given for given in answers if given.design == _CHECK]
-    failed = sorted(given.position for given in checks if given.answer != _SAME)
+def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
+    checks = [one for one in answers if one.design == _CHECK]
+    failed = sorted(one.position for one in checks if one.answer != Answer.SAME)
     if not failed:
         return None
     return Flag(
-        FAILED_CHECK, f"{len(failed)} of {len(checks)} checks were not answered “{WORDS[_SAME]}”.", tuple(failed)
+        FAILED_CHECK, f"{len(failed)} of {len(checks)} checks were not answered “{WORDS[Answer.SAME]}”.", tuple(failed)
     )
 
 
-def _unsteady(answers: Iterable[Given]) -> Flag | None:
-    repeats = [given for given in answers if given.design == _REPEAT]
+def _unsteady(answers: Iterable[PairAnswer]) -> Flag | None:
+    repeats = [one for one in answers if one.design == _REPEAT]
     if not repeats:
         return None
-    first = {(given.a, given.b): given.answer for given in answers if given.design not in (_REPEAT, _CHECK)}
-    first |= {(b, a): _SWAPPED[answer] for (a, b), answer in first.items() if (b, a) not in first}
-    known = [(given, first[given.a, given.b]) for given in repeats if (given.a, given.b) in first]
-    differing = sorted(given.position for given, before in known if given.answer != before)
+    first = {(one.a, one.b): one.answer for one in answers if one.design not in (_REPEAT, _CHECK)}
+    first |= {(b, a): answer.swapped() for (a, b), answer in first.items() if (b, a) not in first}
+    known = [(one, first[one.a, one.b]) for one in repeats if (one.a, one.b) in first]
+    differing = sorted(one.position for one, before in known if one.answer != before)
     if len(differing) < FEWEST_DIFFERING or len(differing) < DIFFERING_SHARE * len(known):
         return None
     return Flag(UNSTEADY, f"{len(differing)} of {len(known)} repeats got another answer.", tuple(differing))

@@ -14,7 +14,7 @@ from tests.support.changed_bundles import changed
 from tests.support.visits import hidden, visiting
 
 from fairwise.archive.bundle import CONSENTS, PARTICIPANTS, read_bundle, tables, write_bundle
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.errors import InputError
 from fairwise.store.erasure import counter

@@ -20,7 +20,7 @@ from fairwise.archive.bundle import (
     SCHEDULE,
     read_bundle,
 )
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.cli.app import app
 from fairwise.errors import InputError

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.pairs import PairRows
-from fairwise.learning.model.certificate import Certificate, certify
+from fairwise.learning.model.certificate import certify
 from fairwise.learning.oracles.finite import ListedClassifiers
 from fairwise.learning.solvers.solution import Multipliers, Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
 
 

@@ -20,12 +20,10 @@ from tests.support.watching import take_part
 from fairwise.archive.bundle import PARTICIPANTS, read_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.store import erasure, recruitment
-from fairwise.store.erasure import clean_files, needs_cleaning, note_deletion
+from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning, note_deletion
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
-from fairwise.store.retention import forget_in_time
-from fairwise.store.snapshot import snapshot
-from fairwise.store.store import Store
+from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import answers, appearances, events, metadata, participants
 from fairwise.study.signing import Keys
 
@@ -191,7 +189,7 @@ def test_strangers_who_come_and_go_do_not_each_have_the_database_written_anew(
         cleaned.append(address)
         return False
 
-    monkeypatch.setattr("fairwise.store.retention.clean_files", clean)
+    monkeypatch.setattr("fairwise.store.erasure.clean_files", clean)
     monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 600.0)
     for _ in range(8):
         leave(console, "participant", take_part(console, 0))

@@ -11,7 +11,7 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.constraints.violations import Treatment
-from fairwise.store.answers import judged
+from fairwise.store.answers import current_answers
 from fairwise.store.fit_files import job_folder
 from fairwise.store.study_state import choose, set_state
 from fairwise.study.folder import OUTCOME
@@ -77,7 +77,7 @@ def test_each_pair_is_shown_with_what_the_model_does(site: Operating) -> None:
     fitted(site, shown=True)
     page = site.client.get(f"{mine}/result")
     assert page.url.path == f"{mine}/result"
-    pairs = site.site.host.store.read_now(lambda c: judged(c, 1))
+    pairs = site.site.host.store.read_now(lambda c: current_answers(c, 1))
     assert [str(one.answer) for one in pairs] == list(said)
     for one in pairs:
         treated = Treatment(one.answer, GOOD[one.a], GOOD[one.b], 0.1)
@@ -160,7 +160,7 @@ def test_repeats_set_no_rule_and_are_told_apart(make_study: Callable[..., StudyF
         fitted(site, shown=True, settings=wanted(gamma=0.3))
         page = site.client.get(f"{mine}/result").text
         assert "Pairs that set no rule" in page
-        kinds = [one.design for one in site.site.host.store.read_now(lambda c: judged(c, 1))]
+        kinds = [one.design for one in site.site.host.store.read_now(lambda c: current_answers(c, 1))]
         assert kinds.count("repeat") == 2
         measured = page[page.index("Pairs that set no rule") :]
         assert measured.count('<article class="treated"') == 2

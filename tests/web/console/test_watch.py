@@ -16,7 +16,7 @@ from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
 from fairwise.store import recruitment
-from fairwise.store.progress import Answers, Identity, answers_of
+from fairwise.store.roster import Answers, PersonalDetails, answers_of
 from fairwise.store.tables import answers, events, participants
 from fairwise.study.quality import Flag
 from fairwise.study.signing import Keys
@@ -246,7 +246,7 @@ def test_filters_find_those_and_only_those() -> None:
         "find=Zoe",
         "find=200",
     ):
-        assert wanted(query).among(people, {200: Identity("Zoe", "", "")}) == [flagged], query
+        assert wanted(query).among(people, {200: PersonalDetails("Zoe", "", "")}) == [flagged], query
     assert flagged not in wanted("flag=none").among(people, {})
     nonsense = "state=x&flag=y&came_by=z&sort=w&order=v&page=-3"
     assert wanted(nonsense) == Wanted()

@@ -9,8 +9,8 @@ from tests.support.arriving import NOW, agree, mine, states, to_the_end
 from tests.support.visits import hidden, visiting
 
 from fairwise.store import export
-from fairwise.store.one_participant import roster
 from fairwise.store.recruitment import all_rooms, close_room, invitation, invite, open_room, revoke
+from fairwise.store.roster import roster
 from fairwise.store.tables import participants as table
 from fairwise.study.signing import Keys
 

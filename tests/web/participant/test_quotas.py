@@ -12,7 +12,7 @@ from tests.support.visits import Visit, hidden, visiting
 
 from fairwise.store import export, participants
 from fairwise.store.errors import Full
-from fairwise.store.one_participant import roster
+from fairwise.store.roster import roster
 from fairwise.store.store import Store
 from fairwise.store.tables import participants as table
 from fairwise.study.designs import ShownPair

@@ -3,96 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import excess
-from fairwise.equal_nan import EqualNan
 from fairwise.learning.oracles.base import FloatArray
-from fairwise.learning.solvers.solution import Solution, Stopped  # noqa: TC001 - a field's type, read when running
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import PairRows, Weighting
+    from fairwise.learning.solvers.solution import Solution
 
 
-_ROUNDING = 1e-9
 _MOST = 0.5  # of the time
 _ENDED = {
     "iterations": ("at its limit of iterations", "A larger max_iter lets it go on."),
     "time": ("at its time limit", "A larger time_limit lets it go on."),
     "oracle": ("because its oracle found nothing more", "Another estimator may."),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Certificate(EqualNan):
-    """How good the model is on the training people, and what is known about the best possible one.
-
-    ``kind="exact"``: every oracle call was a proven minimum over ``hypothesis_class``, so no mixture of classifiers of
-    that class that keeps the rules has an error below ``lower_bound``; ``gap = error - lower_bound``. Where the model
-    itself breaks a rule a little, as no-regret averages do, the gap can be negative.
-
-    ``kind="heuristic"``: no such proof; ``lower_bound`` and ``gap`` are NaN, and ``oracle_bound`` says only below which
-    error the oracle used could find nothing.
-
-    ``stopped`` says why the search ended: at its ``gap``, after the ``rounds`` asked for, because its ``oracle`` found
-    nothing more, or at a limit of ``iterations`` or ``time``. ``plain_error`` is the least found without any rule,
-    ``constant_error`` that of giving everyone the same label; ``warnings`` are what to know before using the model.
-
-    Either way it is about these people and this class: not about other people, other classifiers, or justice.
-    """
-
-    kind: Literal["exact", "heuristic"]
-    error: float
-    lower_bound: float
-    gap: float
-    oracle_bound: float
-    max_violation: float
-    mean_violation: float
-    mean_excess: float
-    oracle_calls: int
-    hypothesis_class: str
-    gamma: float
-    eta: float | None
-    plain_error: float = np.nan
-    constant_error: float = np.nan
-    n_judgments: int | None = None
-    stopped: Stopped = "gap"
-    warnings: tuple[str, ...] = ()
-    below_because: str | None = None
-    """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
-
-    def __str__(self) -> str:
-        lines = [f"Error on the training people   {self.error:.4f}"]
-        if np.isfinite(self.plain_error):
-            constant = f"one label for everyone {self.constant_error:.4f}"
-            lines.append(f"  Least found without any rule {self.plain_error:.4f}; {constant}")
-        if self.kind == "exact":
-            lines += [
-                f"Proven lower bound             {self.lower_bound:.4f}   ({self._gap_in_words()})",
-                f"  No mixture of {self.hypothesis_class} that keeps the rules can have a lower error.",
-            ]
-        else:
-            lines += [
-                f"No proof of optimality: heuristic search over {self.hypothesis_class}.",
-                f"  Its search found nothing below {self.oracle_bound:.4f}; something better may exist.",
-            ]
-        if self.n_judgments != 0:
-            asked = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
-            lines += [
-                f"Largest violation of a pair    {self.max_violation:.4f}   (asked: gamma = {self.gamma:g})",
-                f"Mean violation of 'same'       {self.mean_violation:.4f}",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {asked})",
-            ]
-        lines.append(f"Oracle calls                   {self.oracle_calls}")
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
-
-    def _gap_in_words(self) -> str:
-        if self.gap < -_ROUNDING:
-            return f"this model is below it because {self.below_because or 'it breaks the rules'}"
-        return f"gap {max(self.gap, 0.0):.1e}"
 
 
 def certify(

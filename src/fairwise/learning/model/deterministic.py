@@ -17,8 +17,8 @@ from fairwise.learning.solvers.solution import FEASIBLE
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.model.certificate import Certificate
     from fairwise.learning.problem import Problem
 
 

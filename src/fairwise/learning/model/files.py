@@ -21,10 +21,10 @@ import pandas as pd
 import skops.io
 from sklearn.base import BaseEstimator
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUS, WORDS_OF_0_1
 from fairwise.errors import ModelFileError
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
-from fairwise.learning.model.certificate import Certificate
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.file_checks import check_members, parts_of, require, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture

@@ -27,8 +27,8 @@ from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, 
 from fairwise.learning.settings import LabelValues, share
 
 if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Certificate
     from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.model.certificate import Certificate
     from fairwise.learning.preparation import Rules
     from fairwise.learning.problem import Problem
     from fairwise.learning.solvers.solution import Solution

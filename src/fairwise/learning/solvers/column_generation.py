@@ -21,9 +21,10 @@ import numpy as np
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
 from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
-from fairwise.learning.solvers.solution import Multipliers, Solution, Stopped, budget_limits, lagrangian_bound
+from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
 
 if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Stopped
     from fairwise.learning.problem import Problem
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 
 if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Stopped
     from fairwise.learning.problem import Problem
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
-
-Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time"]
-"""Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
-the gap is open, or a limit was reached."""
 
 
 @dataclass(frozen=True, eq=False)

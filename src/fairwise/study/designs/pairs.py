@@ -7,12 +7,15 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from fairwise.judgments.answer import Answer
 
 
 TwoPeople = tuple[str, str]
@@ -31,6 +34,28 @@ class ShownPair:
     Of an active pair it is the chance of the one draw that chose it, given all that came before; not, as of all others,
     that of being among all of the participant's pairs, which nobody can compute there. See docs/active.md.
     """
+
+
+class PairAnswer(NamedTuple):
+    """An answer to a pair as it is kept, `a` on the left."""
+
+    position: int
+    a: str
+    b: str
+    answer: Answer
+    design: str = ""
+    seconds: float | None = None
+    """How long it took, if that is known."""
+
+    version: int = 1
+    """The largest of a pair is current."""
+
+    round: int = 1
+    """2 after the participant's second look."""
+
+    why: str = ""
+    confidence: int | None = None
+    answered_at: datetime | None = None
 
 
 class NumberedPairs(ABC):

@@ -16,8 +16,8 @@ from starlette.responses import Response, StreamingResponse
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
-from fairwise.store.one_participant import Entry, roster
-from fairwise.store.snapshot import snapshot
+from fairwise.store.roster import Entry, roster
+from fairwise.store.store import snapshot
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class DownloadPages(ConsolePages):
     async def downloads(self, request: Request) -> Response:
         if self._host.study is None:
             return self._to("")
-        return self._page(request, "downloads", people=await self._read(export.taken))
+        return self._page(request, "downloads", people=await self._read(export.participant_counts))
 
     async def download(self, request: Request) -> Response:
         study, name = self._host.study, str(request.path_params["file"])

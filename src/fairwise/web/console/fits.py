@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -15,7 +16,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.rounding import difference, share_difference
 from fairwise.store.answers import anyone_answered
-from fairwise.store.export import taken
+from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
@@ -57,16 +58,17 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
     """Return settings in words, then numbers; a difference is what the right one has more."""
     lines = [Line(name, words, right[0][name], "") for name, words in left[0].items()]
     one, other = left[1], right[1]
+    proved, other_proved = one.certificate, other.certificate
     lines += [
-        _shares("Wrong with the judgments", one.error, other.error),
+        _shares("Wrong with the judgments", proved.error, other_proved.error),
         _shares("Wrong about people left out", one.held_out, other.held_out),
         _shares("Wrong without the judgments", one.error_without, other.error_without),
         _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
         _counts("Judgments that ask for something", one.asked, other.asked),
         _counts("Followed", one.followed, other.followed),
         _counts("Not followed", one.not_followed, other.not_followed),
-        _decimals("Furthest violation", one.max_violation, other.max_violation),
-        _decimals("Mean difference where “the same” was said", one.mean_violation, other.mean_violation),
+        _decimals("Furthest violation", proved.max_violation, other_proved.max_violation),
+        _decimals("Mean difference where “the same” was said", proved.mean_violation, other_proved.mean_violation),
         Line("Proved to be the best of its kind", _proved(one), _proved(other), ""),
         _counts("Participants in it", one.judges, other.judges),
     ]
@@ -74,7 +76,7 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
 
 
 def _proved(fit: Summary) -> str:
-    return "yes" if fit.kind == "exact" else "no"
+    return "yes" if fit.certificate.kind == "exact" else "no"
 
 
 def _shares(name: str, one: float | None, other: float | None) -> Line:
@@ -93,9 +95,9 @@ def _counts(name: str, one: int, other: int) -> Line:
     return Line(name, str(one), str(other), _signed(Decimal(other - one)))
 
 
-def _decimals(name: str, one: float | None, other: float | None) -> Line:
-    if one is None or other is None:
-        left, right = ("–" if value is None else f"{value:.3f}" for value in (one, other))
+def _decimals(name: str, one: float, other: float) -> Line:
+    if isnan(one) or isnan(other):
+        left, right = ("–" if isnan(value) else f"{value:.3f}" for value in (one, other))
         return Line(name, left, right, "")
     return Line(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
 
@@ -185,7 +187,7 @@ class FitPages(ConsolePages):
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
-            people=await self._read(taken),
+            people=await self._read(participant_counts),
         )
 
     async def start(self, request: Request) -> Response:

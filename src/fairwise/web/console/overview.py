@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse, Response
 
-from fairwise.store.retention import days_off
+from fairwise.store.erasure import days_off
 from fairwise.study.quality import NAMES
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.charts import last_hour, whole_study

@@ -17,9 +17,8 @@ from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
 from fairwise.store.errors import StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
-from fairwise.store.one_participant import claims, one_participant
-from fairwise.store.progress import answers_of, identities
 from fairwise.store.recruitment import same_ids
+from fairwise.store.roster import answers_of, claims, one_participant, personal_details
 from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.stages import Stage
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from fairwise.store.one_participant import OneParticipant
-    from fairwise.store.progress import Identity
+    from fairwise.store.roster import OneParticipant, PersonalDetails
     from fairwise.web.shared.watch import Person
 
 
@@ -86,7 +84,7 @@ class Wanted:
         )
 
     def among(
-        self, people: Sequence[Person], who: Mapping[int, Identity], same_id: Container[int] = ()
+        self, people: Sequence[Person], who: Mapping[int, PersonalDetails], same_id: Container[int] = ()
     ) -> list[Person]:
         """Those who are wanted, in the order that is wanted; `same_id` are those whose id others say they have."""
         if self.flag == SAME_ID:
@@ -95,7 +93,7 @@ class Wanted:
         # By number where nothing else tells two apart, whichever way the rest goes.
         return sorted(found, key=_SORTED_BY[self.sort], reverse=self.down)
 
-    def _takes(self, person: Person, who: Mapping[int, Identity]) -> bool:
+    def _takes(self, person: Person, who: Mapping[int, PersonalDetails]) -> bool:
         return (
             self.state in ("", person.state)
             and self.came_by in ("", person.came_by)
@@ -103,7 +101,7 @@ class Wanted:
             and self._finds(person, who)
         )
 
-    def _finds(self, person: Person, who: Mapping[int, Identity]) -> bool:
+    def _finds(self, person: Person, who: Mapping[int, PersonalDetails]) -> bool:
         if not self.find or self.find == str(person.number):
             return True
         known = who.get(person.number)
@@ -135,7 +133,7 @@ class ParticipantsPages(ConsolePages):
             return self._to("")
         wanted = Wanted.read(request.query_params, is_owner=is_owner)
         picture = await self._beside(self._host.watch.now, study)
-        who = await self._read(identities) if is_owner else {}
+        who = await self._read(personal_details) if is_owner else {}
         same_id = await self._read(same_ids) if is_owner else {}
         found = wanted.among(picture.people, who, same_id)
         pages = max(1, ceil(len(found) / PAGE_SIZE))
@@ -194,9 +192,9 @@ class OneParticipantPages(ConsolePages):
 
         def look(connection: Connection) -> tuple[Any, ...]:
             found = one_participant(connection, number)
-            given = [each.given for each in answers_of(connection, [found.way.id])]
-            same_id = claims(connection, found.way)
-            return found, flags(given[0] if given else []), exclusions.history(connection, number), same_id
+            signs = [flags(each.answers) for each in answers_of(connection, [number])]
+            same_id = claims(connection, found)
+            return found, signs[0] if signs else (), exclusions.history(connection, number), same_id
 
         try:
             found, signs, history, same_id = await self._read(look)
@@ -216,8 +214,8 @@ class OneParticipantPages(ConsolePages):
             cards=study.cards,
             pairs=study.settings.pairs,
             steps=_steps(found),
-            way=CAME_BY[found.way.came_by],
-            stage=_STAGES[found.way.stage],
+            way=CAME_BY[found.came_by],
+            stage=_STAGES[found.stage],
             words=WORDS,
             explained=EXPLAINED,
             designs=_DESIGNS,
@@ -262,7 +260,7 @@ class OneParticipantPages(ConsolePages):
             "erase",
             422 if problem else 200,
             problem=problem,
-            way=found.way,
+            way=found,
             answered=answered,
             backend=backend,
         )
@@ -294,15 +292,14 @@ class OneParticipantPages(ConsolePages):
 
 def _steps(found: OneParticipant) -> list[tuple[datetime, str]]:
     """What happened when, as far as it was kept."""
-    way = found.way
-    said = sorted(version.answered_at for pair in found.pairs for version in pair.versions)
-    second = sorted(v.answered_at for pair in found.pairs for v in pair.versions if v.round > 1)
-    steps = [(way.started_at, f"agreed to take part (consent text {way.consent_version})")]
+    answers = [(at, one.round) for pair in found.pairs for one in pair.versions if (at := one.answered_at)]
+    said, second = sorted(at for at, _ in answers), sorted(at for at, turn in answers if turn > 1)
+    steps = [(found.started_at, f"agreed to take part (consent text {found.consent_version})")]
     if said:
         steps.append((said[0], "gave the first answer"))
-        steps.append((said[-1], "gave the last answer so far" if way.finished_at is None else "gave the last answer"))
+        steps.append((said[-1], "gave the last answer so far" if found.finished_at is None else "gave the last answer"))
     if second:
         steps.append((second[0], "changed an answer in the second look"))
-    if way.finished_at is not None:
-        steps.append((way.finished_at, "finished"))
+    if found.finished_at is not None:
+        steps.append((found.finished_at, "finished"))
     return sorted(steps, key=lambda step: step[0])

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from fairwise.judgments import Answer
 from fairwise.store import active_assignment, answers
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import GivenAnswer, written
+from fairwise.study.active.model import Judgment, written
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -95,13 +94,12 @@ class ActiveAnswering(Answering):
 
 def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     """What is known once the new answer is kept."""
-    answers_by_place = {laid.position: laid.answer for laid in upcoming.laid_out} | {upcoming.after: new.answer}
+    answered = {pair.position: pair.answer.answer for pair in upcoming.laid_out if pair.answer is not None}
+    answered[upcoming.after] = new.answer
     own = [
-        GivenAnswer("", laid.a, laid.b, answer)
-        for laid in upcoming.laid_out
-        if (answer := answers_by_place[laid.position]) is not None
+        Judgment("", pair.a, pair.b, answered[pair.position]) for pair in upcoming.laid_out if pair.position in answered
     ]
-    shown = [(laid.a, laid.b) for laid in upcoming.laid_out]
+    shown = [(pair.a, pair.b) for pair in upcoming.laid_out]
     return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
 
 
@@ -162,18 +160,17 @@ class CommonModel:
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
             if now.learned_from <= answered < (1 + _GROWTH) * now.learned_from:
                 return now
-            rows = active_assignment.everything_said(connection)
-        if len({number for number, *_ in rows}) < FEWEST_PARTICIPANTS:
+            judgments = active_assignment.everyones_judgments(connection)
+        if len({one.participant for one in judgments}) < FEWEST_PARTICIPANTS:
             return now
-        everyones = [GivenAnswer(str(number), a, b, Answer(answer)) for number, a, b, answer in rows]
-        chooser = self._nobody.learned(everyones)
+        chooser = self._nobody.learned(judgments)
         keep = partial(
             active_assignment.keep,
-            learned_from=len(everyones),
+            learned_from=len(judgments),
             parameters=written(chooser.chooser.model),
             at=datetime.now(UTC),
         )
-        return ChooserState(chooser, self._store.change_now(keep), len(everyones))
+        return ChooserState(chooser, self._store.change_now(keep), len(judgments))
 
     def _stored(self, stored: active_assignment.StoredModel | None) -> ChooserState:
         if stored is None:

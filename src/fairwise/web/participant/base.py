@@ -105,9 +105,9 @@ class ParticipantPages(ABC):
         if "token" in request.path_params:
             with suppress(Unknown):  # a personal link that nobody has used
                 await self._participant(request)
-                own, own_answers = self._own(request), await self._read(request, answers.listed)
+                own, own_answers = self._own(request), await self._read(request, answers.appearances_of)
         closed = stands.state == "closed"
-        result = closed and stands.result_shown and any(answer is not None for _, answer in own_answers)
+        result = closed and stands.result_shown and any(pair.answer for pair in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._pages(request).not_open(
             own, closed=closed, here=here, resume=resume, sent=sent, result=result, way_here=way_here

@@ -224,15 +224,15 @@ class ConsentPages(ParticipantPages):
             if token is None:
                 continue
             try:
-                came = await self._store.read(partial(participants.came, token_hash=self._keys.hashed(token)))
+                who = await self._store.read(partial(participants.find, token_hash=self._keys.hashed(token)))
             except Unknown:
                 continue
             if token == own:
                 return views.Resume(f"{self._prefix}/p/{token}")
             # On a shared machine the last one to come may have been somebody else.
-            same = arrival.came_by not in PANELS or arrival.who == came.panel_id
-            if same and came.stage not in ENDS:
-                if visitor.signed and came.panel_signed:  # the panel vouched both times; else a device is whoever's
+            same = arrival.came_by not in PANELS or arrival.who == who.panel_id
+            if same and who.stage not in ENDS:
+                if visitor.signed and who.panel_signed:  # the panel vouched both times; else a device is whoever's
                     return views.Resume(f"{self._prefix}/p/{token}")
                 csrf = self._keys.form(form_subject(_NOT_ME, visitor))
                 return views.Resume(f"{self._prefix}/p/{token}", csrf, arrival.start_key)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from fairwise.judgments import Answer
     from fairwise.web.participant.base import Handler, Services
     from fairwise.web.participant.second_look import SecondLookPages
 
@@ -72,25 +73,23 @@ class PairPages(ParticipantPages):
         return HTMLResponse(self._pages(request).withdrawn())
 
     async def screened_out(self, request: Request) -> Response:
-        await self._participant_at(request, Stage.SCREENED_OUT)
-        came = await self._read(request, participants.came)
+        who = await self._participant_at(request, Stage.SCREENED_OUT)
         back = f"{self._own(request).path}/back" if self._settings.recruitment.screened_out_url else None
-        page = self._pages(request).screened_out(self._own(request), back=views.WayBack.to(came.by, back))
+        page = self._pages(request).screened_out(self._own(request), back=views.WayBack.to(who.came_by, back))
         return HTMLResponse(page)
 
     async def back(self, request: Request) -> Response:
         """To the panel that sent them, once nothing is left to be saved; until then, to where they are."""
-        who, came = await self._participant(request), await self._read(request, participants.came)
-        recruitment = self._settings.recruitment
+        who, recruitment = await self._participant(request), self._settings.recruitment
         ways: dict[str, str] = {
             Stage.FINISHED: recruitment.completion_url,
             Stage.SCREENED_OUT: recruitment.screened_out_url,
         }
         address = ways.get(who.stage, "")
-        if not address or came.by not in PANELS:
+        if not address or who.came_by not in PANELS:
             return self._to_own(request, "")
         code = await self._completion_code(request, who) if who.stage == Stage.FINISHED else ""
-        return RedirectResponse(filled(address, panel_id=came.panel_id, session=came.panel_session, code=code), 303)
+        return RedirectResponse(filled(address, panel_id=who.panel_id, session=who.panel_session, code=code), 303)
 
     async def resume(self, request: Request) -> Response:
         """To where they were; or, by a personal link that nobody has used, to where everyone begins."""
@@ -104,8 +103,7 @@ class PairPages(ParticipantPages):
             return await self._no_place(request)
         if who.stage != Stage.PAIRS:
             return self._to_own(request, f"/{who.stage.replace('_', '-')}")
-        given = await self._read(request, answers.listed)
-        open_pairs = [position for position, answer in given if answer is None]
+        open_pairs = [position for position, answer in (await self._own_answers(request)).items() if answer is None]
         return self._to_own(request, f"/pair/{open_pairs[0]}" if open_pairs else "/review")
 
     # The pairs
@@ -124,21 +122,23 @@ class PairPages(ParticipantPages):
     ) -> Response:
         """The page of a pair, with a problem and what was written beside it if that could not be saved."""
         position = request.path_params["position"]
-        shown = await self._read(request, answers.shown, position=position, places=self._settings.pairs)
-        if shown.answered == 0 and await self._lost_place(request):
+        places = self._settings.pairs
+        shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
+        if answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
         if shown.stage != Stage.PAIRS and not again:
             raise NotYet
+        kept = shown.answer
         view = views.Pair(
             number=shown.position,
-            total=self._settings.pairs,
-            answered=shown.answered,
+            total=places,
+            answered=answered,
             a=self._edition(request).cards[shown.a],
             b=self._edition(request).cards[shown.b],
-            answer=shown.answer,
-            why=why if problem else shown.why,
-            confidence=confidence or shown.confidence,
+            answer=kept and kept.answer,
+            why=why if problem or kept is None else kept.why,
+            confidence=confidence or (kept and kept.confidence),
             key=shown.key,
             nonce=self._keys.new(),
             stamp=self._keys.time(shown.key),
@@ -183,10 +183,10 @@ class PairPages(ParticipantPages):
         return self._limited and await self._read(request, lost_place, quotas=self._quotas, at=datetime.now(UTC))
 
     async def _no_place(self, request: Request) -> Response:
-        came = await self._read(request, participants.came)
+        who = await self._participant(request)
         address = self._settings.recruitment.screened_out_url
-        back = filled(address, panel_id=came.panel_id, session=came.panel_session, code="") if address else None
-        way_back = views.WayBack.to(came.by, back)
+        back = filled(address, panel_id=who.panel_id, session=who.panel_session, code="") if address else None
+        way_back = views.WayBack.to(who.came_by, back)
         page = self._pages(request).screened_out(
             self._own(request), full=True, back=way_back, way_here=self._own(request).path
         )
@@ -199,14 +199,19 @@ class PairPages(ParticipantPages):
 
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
-        own_answers, saved = dict(await self._read(request, answers.listed)), "saved" in request.query_params
+        own_answers, saved = await self._own_answers(request), "saved" in request.query_params
         return HTMLResponse(self._pages(request).review(self._own(request), own_answers, saved=saved))
+
+    async def _own_answers(self, request: Request) -> dict[int, Answer | None]:
+        """The current ones to the pairs that are laid out, by position."""
+        pairs = await self._read(request, answers.appearances_of)
+        return {pair.position: pair.answer and pair.answer.answer for pair in pairs}
 
     # The end
 
     async def closing(self, request: Request) -> Response:
         who = await self._participant_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
-        own_answers = dict(await self._read(request, answers.listed))
+        own_answers = await self._own_answers(request)
         if any(own_answers.get(place) is None for place in range(1, self._settings.pairs + 1)):
             problem = self._pages(request).translate(marked("Some pairs are still open. Answer them first"))
             return HTMLResponse(self._pages(request).review(self._own(request), own_answers, problem=problem), 422)
@@ -228,17 +233,17 @@ class PairPages(ParticipantPages):
         answered, code = await self._receipt(request, who)
         finished_at = who.finished_at or datetime.now(UTC)
         receipt = views.Receipt(code, answered, finished_at)
-        came, recruitment = await self._read(request, participants.came), self._settings.recruitment
+        recruitment = self._settings.recruitment
         back = f"{self._own(request).path}/back" if recruitment.completion_url else None
-        way_back = views.WayBack.to(came.by, back, recruitment.completion_code or code)
+        way_back = views.WayBack.to(who.came_by, back, recruitment.completion_code or code)
         result = announced(await self._store.read(standing), self._folder.path)
         return HTMLResponse(self._pages(request).thanks(self._own(request), receipt, way_back, result))
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
-        given = await self._read(request, answers.listed)
-        said = [f"{position} {answer}" for position, answer in given]
-        return len(given), self._keys.receipt([self._folder.fingerprint, who.number, *said])
+        own_answers = await self._own_answers(request)
+        said = [f"{position} {answer}" for position, answer in own_answers.items()]
+        return len(own_answers), self._keys.receipt([self._folder.fingerprint, who.number, *said])
 
     async def _completion_code(self, request: Request, who: participants.Participant) -> str:
         return self._settings.recruitment.completion_code or (await self._receipt(request, who))[1]
@@ -249,8 +254,8 @@ class PairPages(ParticipantPages):
 
     async def withdraw(self, request: Request) -> Response:
         await self._own_form(request)
-        came = await self._read(request, participants.came)
-        mark = self._keys.mark(came.by, came.panel_id) if came.by in PANELS else None
+        who = await self._participant(request)
+        mark = self._keys.mark(who.came_by, who.panel_id) if who.came_by in PANELS else None
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         if await self._store.write(forget):  # whether the study is open or not
             with suppress(StoreUnavailable, OSError):  # then the housekeeper does it

@@ -12,9 +12,8 @@ from starlette.responses import HTMLResponse, Response
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, participants
-from fairwise.store.answers import rounds
 from fairwise.store.errors import NotYet
-from fairwise.study.contradictions import PairAnswer, contradictions
+from fairwise.study.contradictions import contradictions
 from fairwise.study.stages import Stage
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared import views
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
-    from fairwise.store.answers import Rounds, Shown
+    from fairwise.store.answers import Appearance
     from fairwise.store.participants import Participant
     from fairwise.study.cards import Card
     from fairwise.study.contradictions import Compared, Contradiction
+    from fairwise.study.designs import PairAnswer
     from fairwise.web.participant.base import Services
 
 _REMEMBERED = 1000
@@ -54,19 +54,20 @@ class SecondLookPages(ParticipantPages):
         await self._own_form(request)
         who = await self._participant(request)
         if who.stage == Stage.PAIRS:
-            given = await self._read(request, answers.listed)
-            if any(answer is None for _, answer in given) or not await self._read(request, self.thoughts):
+            pairs = await self._read(request, answers.appearances_of)
+            if any(pair.answer is None for pair in pairs) or not await self._read(request, self.thoughts):
                 return self._to_own(request, "/closing")
             await self._write(request, participants.move_on, leaving=Stage.PAIRS, to=Stage.SECOND_LOOK)
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
         await self._participant_at(request, Stage.SECOND_LOOK)
-        given = {one.position: one for one in await self._read(request, rounds)}
-        thoughts = self._thoughts(list(given.values()))
+        both = await self._read(request, answers.first_and_current)
+        thoughts = self._thoughts(both)
         if not thoughts:  # the operator has switched it off in the meantime
             return self._to_own(request, "/closing")
-        groups = [_group(thought, given, self._edition(request).cards) for thought in thoughts]
+        answered = {current.position: (first.answer, current.answer) for first, current in both}
+        groups = [_group(thought, answered, self._edition(request).cards) for thought in thoughts]
         query = request.query_params
         page = self._pages(request).second_look(
             self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
@@ -75,13 +76,13 @@ class SecondLookPages(ParticipantPages):
 
     def thoughts(self, connection: Connection, token_hash: bytes) -> tuple[Contradiction, ...]:
         """What a participant is to be shown once more."""
-        return self._thoughts(rounds(connection, token_hash)) if self._settings.second_look else ()
+        return self._thoughts(answers.first_and_current(connection, token_hash)) if self._settings.second_look else ()
 
     def positions(self, connection: Connection, token_hash: bytes) -> set[int]:
         """Which pairs that are."""
         return {pair.position for thought in self.thoughts(connection, token_hash) for pair in thought.pairs}
 
-    async def shows(self, request: Request, pair: Shown) -> bool:
+    async def shows(self, request: Request, pair: Appearance) -> bool:
         """Whether someone is there, and this pair is among them."""
         return pair.stage == Stage.SECOND_LOOK and pair.position in await self._read(request, self.positions)
 
@@ -90,10 +91,10 @@ class SecondLookPages(ParticipantPages):
         if who.stage == Stage.PAIRS and len(await self._read(request, self.thoughts)):
             raise NotYet
 
-    def _thoughts(self, given: list[Rounds]) -> tuple[Contradiction, ...]:
+    def _thoughts(self, both: list[tuple[PairAnswer, PairAnswer]]) -> tuple[Contradiction, ...]:
         if not self._settings.second_look:
             return ()
-        return self._remembered(tuple(PairAnswer(one.position, one.a, one.b, one.first) for one in given))
+        return self._remembered(tuple(first for first, _ in both))
 
     def _find(self, first_answers: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
         # As people look in the study's first language, so that reading another one changes nothing.
@@ -101,12 +102,14 @@ class SecondLookPages(ParticipantPages):
         return contradictions(first_answers, looks)
 
 
-def _group(thought: Contradiction, given: Mapping[int, Rounds], cards: Mapping[str, Card]) -> views.SecondLookGroup:
+def _group(
+    thought: Contradiction, answered: Mapping[int, tuple[Answer, Answer]], cards: Mapping[str, Card]
+) -> views.SecondLookGroup:
     pairs = []
     for pair in thought.pairs:
-        both = given[pair.position]
-        before = None if both.current == both.first else _numbered(pair, both.first)
-        pairs.append(views.SecondLookPair(pair.position, _numbered(pair, both.current), before))
+        first, current = answered[pair.position]
+        before = None if current == first else _numbered(pair, first)
+        pairs.append(views.SecondLookPair(pair.position, _numbered(pair, current), before))
     return views.SecondLookGroup(thought.kind, tuple(cards[person] for person in thought.people), tuple(pairs))
 
 

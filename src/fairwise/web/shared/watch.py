@@ -21,8 +21,8 @@ from fairwise.judgments.agreement import krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
-from fairwise.store.progress import answers_of, outside, progress
 from fairwise.store.quotas import Quotas, anchor_coverage
+from fairwise.store.roster import answers_of, outside, progress
 from fairwise.study.quality import NAMES, Flag, flags
 from fairwise.study.stages import Stage
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from fairwise.judgments.agreement import Agreement
-    from fairwise.store.progress import Answers, Outside, Progress
     from fairwise.store.quotas import AnchorCoverage
+    from fairwise.store.roster import Answers, Outside, Progress
     from fairwise.study.folder import StudyFolder
 
 
@@ -175,11 +175,11 @@ class _Digest:
 
     @classmethod
     def of(cls, who: Progress, answers: Answers) -> _Digest:
-        seconds = np.array([given.seconds for given in answers.given if given.seconds is not None], dtype=np.float64)
+        seconds = np.array([one.seconds for one in answers.answers if one.seconds is not None], dtype=np.float64)
         middle = float(np.median(seconds)) if len(seconds) else None
         moments = np.array([at.timestamp() for at in answers.first_at])
         last_at = answers.last_at
-        return cls(who.versions, who.last_answer_id, flags(answers.given), seconds, middle, moments, last_at)
+        return cls(who.versions, who.last_answer_id, flags(answers.answers), seconds, middle, moments, last_at)
 
     def is_of(self, who: Progress) -> bool:
         return (self.versions, self.last_answer_id) == (who.versions, who.last_answer_id)
@@ -227,21 +227,21 @@ class Watch:
 
     def _look(self, connection: Connection, study: StudyFolder, now: datetime) -> Picture:
         everyone = progress(connection)
-        changed = {who.id: who for who in everyone if not self._digests.get(who.id, _NOTHING).is_of(who)}
-        kept = {who.id: self._digests[who.id] for who in everyone if who.id in self._digests}
-        read = {one.participant_id: one for one in answers_of(connection, list(changed))}
+        changed = {who.number: who for who in everyone if not self._digests.get(who.number, _NOTHING).is_of(who)}
+        kept = {who.number: self._digests[who.number] for who in everyone if who.number in self._digests}
+        read = {one.number: one for one in answers_of(connection, list(changed))}
         self._digests = kept | {key: _Digest.of(changed[key], one) for key, one in read.items()}
-        counted = [self._digests[who.id] for who in everyone if who.id in self._digests and not who.excluded]
+        counted = [self._digests[who.number] for who in everyone if who.number in self._digests and not who.excluded]
         quotas, pool = Quotas.of(study.settings), study.schedules.anchor_pool
         return Picture(
             at=now,
-            people=[_person(who, self._digests.get(who.id, _NOTHING), now) for who in everyone],
+            people=[_person(who, self._digests.get(who.number, _NOTHING), now) for who in everyone],
             outside=outside(connection),
             answered_at=np.sort(np.concatenate([_NO_NUMBERS, *(digest.answered_at for digest in counted)])),
             times=_times(np.concatenate([_NO_NUMBERS, *(digest.seconds for digest in counted)])),
             anchors=anchor_coverage(connection, pool, **quotas.since(now)) if pool else (),
             agreement=self._agreement.ask(
-                frozenset((who.id, who.versions, who.last_answer_id) for who in everyone if not who.excluded)
+                frozenset((who.number, who.versions, who.last_answer_id) for who in everyone if not who.excluded)
             ),
         )
 

@@ -15,7 +15,7 @@ from tests.web.participant.test_answering import DESIGN, PAIRS, SAID, take_part,
 from typer.testing import CliRunner
 
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, read_bundle, tables, write_bundle
-from fairwise.archive.reopen import reopen_bundle
+from fairwise.archive.restore import reopen_bundle
 from fairwise.archive.verify import verify_bundle
 from fairwise.cli.app import app
 from fairwise.errors import InputError

@@ -53,29 +53,6 @@ def test_another_studys_answers_are_not_mixed_in(new_database: Callable[[], str 
     Store.open(address, "another").close()
 
 
-@pytest.mark.parametrize("address", ["mysql://localhost/x", "what is this", "postgresql+asyncpg://x/y"])
-def test_other_databases_are_refused(address: str) -> None:
-    with pytest.raises(InputError, match="allowed: postgresql"):
-        database_url(address)
-
-
-def test_an_address_is_never_shown_with_its_password() -> None:
-    with pytest.raises(InputError) as refused:
-        database_url("post gres://me:hunter2@host/x")
-    assert "hunter2" not in str(refused.value)
-
-
-def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "study.sqlite", "study")
-    with store._writing.connect() as connection:
-        asked = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
-        }
-    assert asked == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
-    store.close()
-
-
 def test_what_was_withdrawn_is_gone_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     store = Store.open(path, "study")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 from alembic import command
+from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
@@ -50,15 +51,14 @@ class Visitor:
         return self.store._writer.submit(change).result(timeout=60)
 
     def answer(self, position: int, hour: float = 0, answer: Answer = Answer.SAME) -> None:
-        shown = self.store.read_now(partial(answers.shown, token_hash=self.token, position=position))
+        shown = self.store.read_now(partial(shown_pair, token_hash=self.token, position=position))
         new = answers.NewAnswer(shown.key, secrets.token_hex(8), answer, "", None, 1.0, hours(hour))
         self.write(partial(answers.record, token_hash=self.token, new=new))
 
     def finish(self, hour: float = 0) -> None:
-        listed = self.store.read_now(partial(answers.listed, token_hash=self.token))
-        for position, given in listed:
-            if given is None:
-                self.answer(position, hour)
+        for pair in self.store.read_now(partial(answers.appearances_of, token_hash=self.token)):
+            if pair.answer is None:
+                self.answer(pair.position, hour)
         finish = partial(participants.finish, rules="", expressible="", comments="", at=hours(hour))
         self.write(partial(finish, token_hash=self.token))
 
@@ -137,7 +137,7 @@ def test_the_pairs_are_those_of_number_and_slot(store: Store, study: StudyFolder
 
     someone = Visitor(store, schedule)
     assert asked == [(5, 1)]
-    shown = [store.read_now(partial(answers.shown, token_hash=someone.token, position=k)) for k in range(1, 6)]
+    shown = [store.read_now(partial(shown_pair, token_hash=someone.token, position=k)) for k in range(1, 6)]
     assert [(pair.a, pair.b) for pair in shown] == [(pair.a, pair.b) for pair in study.schedule(5, 1)]
 
 
