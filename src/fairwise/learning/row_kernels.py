@@ -120,7 +120,7 @@ def add_products(matrix, k, cell, gram, by_cell):
 
 @numba.njit(cache=True, nogil=True)
 def add_breakpoints(rows, cell, coef, intercept, edges, people):
-    """Count each row where its label changes along each coordinate; see ``large.counts.histogram``."""
+    """Count each row where its label changes along each coordinate; see ``large.problem.histogram``."""
     n, d = rows.shape
     n_edges = edges.shape[1]
     for p in range(n):

@@ -16,9 +16,9 @@ from fairwise.simulation.respondent import (
     FirstNoticeable,
     Floats,
     Merit,
-    Points,
     Respondent,
     Step,
+    Worth,
     gap,
     is_number,
     need,
@@ -252,9 +252,9 @@ def _threshold(distances: Floats, share: float) -> float:
     return reached + min(1.0, float(beyond.min() - reached) / 2 if beyond.size else 1.0)
 
 
-def _points(setting: Setting, weights: Mapping[str, float], rng: np.random.Generator) -> dict[str, Points]:
+def _points(setting: Setting, weights: Mapping[str, float], rng: np.random.Generator) -> dict[str, Worth]:
     """Return what each column that matters is worth: less of a record is better, of a trait either way."""
-    points: dict[str, Points] = {}
+    points: dict[str, Worth] = {}
     category_points = setting.roles.category_points or {}
     for name, weight in weights.items():
         if weight <= 0:

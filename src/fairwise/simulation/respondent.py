@@ -16,7 +16,7 @@ from fairwise.judgments import Answer
 Floats: TypeAlias = NDArray[np.float64]
 
 # What one unit of a number, or each value of a category, is worth.
-Points: TypeAlias = float | Mapping[str, float]
+Worth: TypeAlias = float | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def gap(left: pd.Series, right: pd.Series) -> Floats:
     return differ.astype(np.float64)
 
 
-def worth(column: pd.Series, points: Points) -> Floats:
+def worth(column: pd.Series, points: Worth) -> Floats:
     """Return what each value is worth; a missing or unlisted value is worth 0."""
     if isinstance(points, Mapping):
         return np.array([points.get(value, 0.0) for value in column], dtype=np.float64)
@@ -150,7 +150,7 @@ class Closeness:
 class Merit:
     """One score for everybody; an order is due where two scores differ by more than the margin."""
 
-    points: Mapping[str, Points]
+    points: Mapping[str, Worth]
     margin: float = 0.0
 
     def leaning(self, left: pd.DataFrame, right: pd.DataFrame) -> NDArray[np.int8]:
@@ -171,7 +171,7 @@ class Step:
     """One column, what it is worth, and the smallest difference in worth that goes unnoticed no more."""
 
     column: str
-    points: Points
+    points: Worth
     unnoticed: float
 
 
@@ -205,7 +205,7 @@ def _direction(ahead: NDArray[np.float64], unnoticed: float) -> NDArray[np.int8]
     return np.where(np.abs(ahead) > unnoticed + 1e-9, np.sign(ahead), 0).astype(np.int8)
 
 
-def _wish(column: str, points: Points) -> str:
+def _wish(column: str, points: Worth) -> str:
     if isinstance(points, Mapping):
         return f"{column} {max(points, key=lambda value: points[value])}"
     return f"{'more' if points > 0 else 'less'} {column}"

@@ -17,9 +17,8 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.large.counts import Counts, count
 from fairwise.learning.large.first_pass import TableSummary, read_summary
-from fairwise.learning.large.problem import large_oracle, large_problem
+from fairwise.learning.large.problem import Counts, count, large_oracle, large_problem
 from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem

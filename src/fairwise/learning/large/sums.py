@@ -7,6 +7,7 @@ these, so the encoded Gram matrix follows from the raw one (``first_pass``).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -104,13 +105,7 @@ class Sums:
         nothing = np.zeros(1 + len(keys))
         by_cell = {cell: mine.by_cell.get(cell, nothing) + theirs.by_cell.get(cell, nothing) for cell in cells}
         return Sums(
-            self.start,
-            self.n_rows + other.n_rows,
-            self.centres,
-            columns,
-            keys,
-            mine.gram + theirs.gram,
-            by_cell,
+            self.start, self.n_rows + other.n_rows, self.centres, columns, keys, mine.gram + theirs.gram, by_cell
         )
 
     def _widen(self, keys: list[Key]) -> Sums:
@@ -121,9 +116,8 @@ class Sums:
         at = np.array([0, *(place[key] for key in self.keys)], dtype=np.intp)
         gram = np.zeros((1 + len(keys), 1 + len(keys)))
         gram[np.ix_(at, at)] = self.gram
-        by_cell = {}
+        by_cell = {cell: np.zeros(1 + len(keys)) for cell in self.by_cell}
         for cell, values in self.by_cell.items():
-            by_cell[cell] = np.zeros(1 + len(keys))
             by_cell[cell][at] = values
         return Sums(self.start, self.n_rows, self.centres, self.columns, keys, gram, by_cell)
 
@@ -178,11 +172,8 @@ def _raw(read: list[ColumnRead], centres: Sequence[float], tile: slice, width: i
 
 def centres_of(table: pd.DataFrame) -> list[float]:
     """The least number of each column, 0 where there is none."""
-    centres = []
-    for position in range(table.shape[1]):
-        sums, _ = _read(table.iloc[:, position])
-        centres.append(sums.least if sums.is_number and np.isfinite(sums.least) else 0.0)
-    return centres
+    columns = [_read(table.iloc[:, position])[0] for position in range(table.shape[1])]
+    return [sums.least if sums.is_number and np.isfinite(sums.least) else 0.0 for sums in columns]
 
 
 def group_codes(groups: pd.Series, known: Sequence[str]) -> IntArray:
@@ -236,10 +227,7 @@ def _labels(outcome: pd.Series) -> tuple[IntArray, list[Label]]:
 
 
 def _refuse_many_categories(keys: list[Key], names: Sequence[object]) -> None:
-    count: dict[int, int] = {}
-    for position, kind, _ in keys:
-        count[position] = count.get(position, 0) + (kind == CATEGORY)
-    for position, number in count.items():
+    for position, number in Counter(position for position, kind, _ in keys if kind == CATEGORY).items():
         if number > MAX_CATEGORIES:
             raise InputError(
                 f"Column {names[position]!r} has more than {MAX_CATEGORIES} different values. Is it a name or a free "

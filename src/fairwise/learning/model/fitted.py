@@ -170,11 +170,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(
-        cls,
-        path: str | PathLike[str],
-        trusted: list[str] | None = None,
-        *,
-        prices: str | PathLike[str] | None = None,
+        cls, path: str | PathLike[str], trusted: list[str] | None = None, *, prices: str | PathLike[str] | None = None
     ) -> Self:
         """Read a model written by :meth:`save`; types that are neither plain nor scikit-learn's must be ``trusted``.
 

@@ -301,20 +301,13 @@ def run(lp: highspy.Highs) -> tuple[FloatArray, FloatArray]:
 
 
 def add_rows(
-    lp: highspy.Highs,
-    lower: FloatArray,
-    upper: FloatArray,
-    entries: Sequence[tuple[IntArray, FloatArray]],
+    lp: highspy.Highs, lower: FloatArray, upper: FloatArray, entries: Sequence[tuple[IntArray, FloatArray]]
 ) -> None:
     starts, indices, values = _pack(entries, len(lower))
     lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
 
 
-def add_columns(
-    lp: highspy.Highs,
-    costs: FloatArray,
-    entries: Sequence[tuple[IntArray, FloatArray]],
-) -> None:
+def add_columns(lp: highspy.Highs, costs: FloatArray, entries: Sequence[tuple[IntArray, FloatArray]]) -> None:
     starts, indices, values = _pack(entries, len(costs))
     none, open_end = np.zeros(len(costs)), np.full(len(costs), INFINITY)
     lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)

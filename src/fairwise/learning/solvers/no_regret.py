@@ -37,7 +37,7 @@ from fairwise.learning.solvers.solution import (
 if TYPE_CHECKING:
     from fairwise.learning.problem import Problem
 
-Kind = TypeVar("Kind", bound=Classifiers)
+Members = TypeVar("Members", bound=Classifiers)
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)  # of the games that column generation starts from
 _MAX_ROUNDS = 10**7
 
@@ -125,7 +125,7 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     return join([play_game(problem, terms, plan).classifiers for plan in plans])
 
 
-def join(members: Sequence[Kind]) -> Kind:
+def join(members: Sequence[Members]) -> Members:
     """All of them in one collection, joined in halves so that no array is copied more than a few times."""
     if len(members) == 1:
         return members[0]
@@ -242,10 +242,7 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
 
 
 def _play_regression(
-    problems: Sequence[Problem],
-    oracle: Oracle,
-    terms: RegressionTerms,
-    plans: Sequence[Promise],
+    problems: Sequence[Problem], oracle: Oracle, terms: RegressionTerms, plans: Sequence[Promise]
 ) -> list[Solution]:
     """The same games against the regression oracle, compiled; the full table is read only before and after."""
     points = problems[0].points
