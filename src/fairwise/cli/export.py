@@ -8,6 +8,7 @@ import typer
 
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
+from fairwise.rounding import counted
 
 
 def export(
@@ -47,7 +48,6 @@ def export(
     fairwise export my-study --out judgments.csv
     """
     from fairwise.archive.bundle import write_bundle
-    from fairwise.reporting.words import counted
     from fairwise.store.export import defused, judges, judgments, taken, texts
     from fairwise.store.snapshot import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder

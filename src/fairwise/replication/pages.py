@@ -19,6 +19,7 @@ from fairwise.replication.figures import draw_figures, draw_main_figures
 from fairwise.replication.study import AT_GAMMA, GAMMAS, LONG, METHODS, N_ETAS, PANEL_METHODS, PAPER_BOUND, REGRESSION
 from fairwise.reporting import words
 from fairwise.reporting.page import csv_text, render_page, write_files
+from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,7 +191,7 @@ def render_markdown(
 ) -> str:
     """The page to be written to ``path``; its figures are expected in a folder of its name beside it."""
     environment = templates.environment("fairwise.replication", html=False)
-    environment.filters |= {"decimal": words.decimal, "counted": words.counted, "cell": _cell}
+    environment.filters |= {"decimal": words.decimal, "counted": counted, "cell": _cell}
     by_rounds = tables["excess_by_rounds"]
     page = environment.get_template("replication.md").render(
         study=study,

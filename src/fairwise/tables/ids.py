@@ -72,11 +72,11 @@ class PeopleIds:
         """Return where each text's person is, -1 where there is none."""
         if not self._numbers:
             return np.asarray(self._texts.get_indexer(pd.Index(texts, dtype=object)))
-        found = np.full(len(texts), -1, dtype=np.intp)
+        result = np.full(len(texts), -1, dtype=np.intp)
         integers = is_integer(texts)
         numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
-        found[integers] = self._texts.get_indexer(numbers)
-        return found
+        result[integers] = self._texts.get_indexer(numbers)
+        return result
 
 
 def _all_short(integers: pd.Index) -> bool:
