@@ -84,7 +84,7 @@ def plan(
     n_simulations = checks.whole("n_simulations", n_simulations, 0)
     rng = np.random.default_rng(checks.whole("seed", seed, 0))
     study = simulate or _beta_binomial(rate, correlation)
-    z = _normal_quantile(confidence)
+    z = float(ndtri((1 + confidence) / 2))
     lines = []
     for n_pairs in _sizes(pairs, "pairs"):
         effect = design_effect(n_pairs, correlation)
@@ -159,10 +159,6 @@ def _simulated_half_width(
     averages = [study(judges, pairs, rng) for _ in range(n_simulations)]
     low, high = np.quantile(averages, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(high - low) / 2
-
-
-def _normal_quantile(confidence: float) -> float:
-    return float(ndtri((1 + confidence) / 2))
 
 
 def _judges_needed(variance: float, wanted: float) -> int:

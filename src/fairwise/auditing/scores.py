@@ -39,7 +39,7 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
     outside = checked[(checked < 0) | (checked > 1)]
     if len(outside):
         raise InputError(
-            f"scores: {float(outside.iloc[0])!r} for person {_plain(outside.index[0])!r} is not a probability"
+            f"scores: {float(outside.iloc[0])!r} for person {quote(outside.index[0])} is not a probability"
             f"{_more(len(outside))}; allowed: 0 to 1, the probability of label 1"
         )
     return checked
@@ -78,7 +78,7 @@ def checked_outcome(outcome: object, ids: pd.Index, classes: tuple[object, objec
     odd = ~(is_second | np.asarray(values == classes[0], dtype=bool))
     if odd.any():
         raise InputError(
-            f"outcome: {_plain(values[odd][0])!r} for person {_plain(ids[odd][0])!r} is not an outcome"
+            f"outcome: {quote(values[odd][0])} for person {quote(ids[odd][0])} is not an outcome"
             f"{_more(int(odd.sum()))}; allowed: {allowed}"
         )
     return is_second.astype(float)
@@ -123,10 +123,6 @@ def _numbers(values: pd.Series, what: str) -> FloatArray:
     if np.isnan(numbers).any():
         raise InputError(f"{what}: missing (NaN) for these people: {some(values.index[np.isnan(numbers)])}")
     return numbers
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _more(count: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError
+from fairwise.errors import JudgmentsError, quote
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def cell_text(value: object) -> str:
     missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
     if missing or value == "":
         return "empty"
-    return cut(repr(value.item() if isinstance(value, np.generic) else value))
+    return cut(quote(value))
 
 
 _LONGEST, _MOST = 60, 500
