@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fairwise.auditing.frontier_slice import Curve
 
 _KNOB = {
-    "gamma": ("Allowed difference between two people (\N{GREEK SMALL LETTER GAMMA})", "\N{GREEK SMALL LETTER GAMMA}"),
-    "eta": ("Allowed mean excess of the panel (η)", "η"),
+    "gamma": ("Tolerance \N{GREEK SMALL LETTER GAMMA}: difference between two people", "\N{GREEK SMALL LETTER GAMMA}"),
+    "eta": ("Allowance η: mean excess of the panel", "η"),
 }
 _OVER_LINES = {"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 MOST_GROUPS = 20
