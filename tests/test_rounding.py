@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.reporting import words
-from fairwise.rounding import difference, digits_beside, rounded, share_difference
+from fairwise.rounding import counted, difference, digits_beside, rounded, setting, share_difference
 
 TRIED = 20_000
 
@@ -48,3 +48,10 @@ def test_enough_digits_to_see_the_side() -> None:
             assert (printed > Decimal(str(limit))) == (number > limit)
             assert (printed < Decimal(str(limit))) == (number < limit)
         assert digits_beside(limit, limit, 2) == 2
+
+
+def test_counts_have_their_words_and_settings_no_needless_zeros() -> None:
+    assert counted(5829) == "5,829"
+    assert counted(5829, "person", "people") == "5,829 people"
+    assert [counted(number, "judge") for number in (0, 1, 2)] == ["0 judges", "1 judge", "2 judges"]
+    assert [setting(value) for value in (0.3, 0.0, None, float("nan"))] == ["0.3", "0", "none", "none"]

@@ -1,6 +1,7 @@
 """Numbers as they are printed, and differences that agree with what is printed beside them."""
 
 from decimal import Decimal
+from math import isnan
 
 
 def rounded(number: float, digits: int) -> Decimal:
@@ -37,3 +38,16 @@ def digits_beside(number: float, limit: float, digits: int, most: int = 12) -> i
     printed = (rounded(number, enough) for enough in range(digits, most))
     agrees = ((one > bound) - (one < bound) == side for one in printed)
     return next((enough for enough, right in enumerate(agrees, digits) if right), most)
+
+
+def counted(number: float, one: str | None = None, many: str | None = None) -> str:
+    """5829 is 5,829; with words, "1 judge" and "5,829 judges"."""
+    figure = f"{int(number):,}"
+    if one is None:
+        return figure
+    return f"{figure} {one if int(number) == 1 else many or one + 's'}"
+
+
+def setting(value: float | None) -> str:
+    """0.3 rather than 0.300; None where a limit is off."""
+    return "none" if value is None or isnan(value) else f"{value:g}"

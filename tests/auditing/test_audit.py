@@ -232,7 +232,7 @@ def test_it_agrees_with_the_learners_certificate_and_prices() -> None:
     assert audit(pd.Series(constant, index=people.index), judgments, favorable_label=0).worst() == []
 
 
-def test_what_the_learner_keeps_to_its_tolerance_is_honoured(said: Said) -> None:
+def test_what_the_learner_keeps_to_its_tolerance_is_followed(said: Said) -> None:
     judgments = said(("u", 1, 2, "same"))
     assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-7}), judgments, 0.1).judgments["status"].tolist() == ["followed"]
     assert audit(pd.Series({1: 0.5, 2: 0.6 + 5e-6}), judgments, 0.1).judgments["status"].tolist() == ["not followed"]

@@ -93,7 +93,7 @@ def test_answers_are_told_as_seen_from_the_first_person() -> None:
     by_pair = pd.DataFrame({"a": [3], "b": [1], "favorable_a": [0.75], "favorable_b": [0.25]})
     people = pd.DataFrame({"age": [20, 30]}, index=pd.Index(["1", "3"]))  # ids as text are the same people
     (pair,) = expensive_pairs(followed_by_pair(prices), prices, by_pair, people, 5)
-    told = {str(answer): judges for answer, judges in pair.said}
+    told = {str(answer): judges for answer, judges in pair.answers}
     assert told == {"a_at_least_b": ("ann",), "b_at_least_a": ("bea",), "same": ("cal",)}
     assert (pair.a, pair.b, pair.gets_a, pair.gets_b) == ("1", "3", 0.25, 0.75)
     assert pair.features == (("age", 20, 30),)

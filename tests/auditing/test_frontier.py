@@ -73,7 +73,7 @@ def test_points_of_a_curve_are_what_single_fits_find(town: Town) -> None:
         assert row.lower_bound <= certificate.error + LOOSE
 
 
-def test_judgments_given_up_are_counted_and_the_most_expensive_listed(town: Town) -> None:
+def test_judgments_not_followed_are_counted_and_the_most_expensive_listed(town: Town) -> None:
     etas = (0.0, 0.02, None)
     curve = town.curves(estimator="tree", gammas=(0.1,), etas=etas, n_not_followed=3)
     asking = int((town.judgments.counted()["answer"] != "no_constraint").sum())

@@ -57,7 +57,7 @@ def test_sums_are_complete(model: PairwiseFairClassifier) -> None:
         assert table[["followed", "not_followed", "asks_nothing"]].to_numpy().sum() == len(model.prices_)
 
 
-def test_what_was_honoured_is_what_an_audit_finds(model: PairwiseFairClassifier, judgments: Judgments) -> None:
+def test_what_was_followed_is_what_an_audit_finds(model: PairwiseFairClassifier, judgments: Judgments) -> None:
     scores = pd.Series(model.predict_proba(PEOPLE)[:, 1], index=PEOPLE.index)
     found = audit(scores, judgments, model.gamma, favorable_label=1)
     columns = ["pairs", "followed", "not_followed", "mean_excess"]

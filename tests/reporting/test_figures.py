@@ -48,7 +48,7 @@ def test_every_colour_has_a_role(drawings: dict[str, Drawing]) -> None:
 
 def test_text_is_text_and_has_the_colour_of_a_role(drawings: dict[str, Drawing]) -> None:
     texts = list(ET.fromstring(drawings["frontier"].svg).iter(f"{SVG}text"))
-    assert any("Allowed difference" in (text.text or "") for text in texts)
+    assert any("Tolerance" in (text.text or "") for text in texts)
     assert all(text.get("class") for text in texts)
 
 

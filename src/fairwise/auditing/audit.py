@@ -157,16 +157,16 @@ def audit(
     if in_blocks is not None:
         if groups is not None or outcome is not None:
             raise InputError("groups= and outcome= need the scores in memory, not a table that is read in blocks.")
-        given = judged_scores(in_blocks, judgments, client)
-        of_label_1 = given.to_numpy()
+        by_person = judged_scores(in_blocks, judgments, client)
+        of_label_1 = by_person.to_numpy()
     else:
-        given = checked_scores(scores, judgments)
-        of_label_1 = given.to_numpy()[positions_of(given.index, judged, "scores")]
+        by_person = checked_scores(scores, judgments)
+        of_label_1 = by_person.to_numpy()[positions_of(by_person.index, judged, "scores")]
     first_is_good = favorable_label is not None and favorable_label == labels[0]
     favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)
     if outcome is not None and groups is None and (classes is not None or labels == (0, 1)):
         raise InputError("outcome= is for the error rates of groups: give groups= too")
-    by_group, group_gaps = _group_tables(given, groups, outcome, labels)
+    by_group, group_gaps = _group_tables(by_person, groups, outcome, labels)
 
     measured = measure(PairRows.from_judgments(judgments), favorable, gamma)
     averages = answer_means(measured, weighting)
@@ -192,7 +192,7 @@ def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, en
     """Values, intervals and counts. Pairs not asked can only hide a larger violation than the largest seen."""
     table = measured.table
     largest = float(measured.rows.violations(measured.favorable).max(initial=0.0))
-    said = table["answer"].value_counts()
+    answer_counts = table["answer"].value_counts()
     counts = {
         "judges": table["judge"].nunique(),
         "answers": len(table),
@@ -200,7 +200,7 @@ def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, en
         "people": n_people,
         "in_force": int(measured.asks.sum()),
         "not_followed": int((measured.asks & ~measured.followed).sum()),
-        **{str(answer): int(said.get(answer, 0)) for answer in Answer},
+        **{str(answer): int(answer_counts.get(answer, 0)) for answer in Answer},
     }
     frame = pd.DataFrame(
         {"max_violation": [largest, largest, 1.0, 1.0]}, index=pd.Index(["value", "low", "high", "covered"])
@@ -268,10 +268,10 @@ def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confiden
     ]
     marked = False
     for name, words in _LINES.items():
-        known = name != "max_violation" and not np.isnan(low[name])
-        ends = f"   {low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if known else ""
+        has_interval = name != "max_violation" and not np.isnan(low[name])
+        ends = f"   {low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if has_interval else ""
         lines.append(f"{words:30}{value[name]:7.4f}{ends}")
-        marked |= known and not covered[name]
+        marked |= has_interval and not covered[name]
     if marked:
         lines.append(NOT_COVERED)
     return "\n".join([*lines, *worst_pairs(by_pair, 3)])

@@ -41,11 +41,11 @@ class Checkpoint:
         self.finished: dict[str, Rows] = {}
         self.classifiers: Classifiers | None = None
         try:
-            kept = self._read(fingerprint)
+            length = self._read(fingerprint)
             # What follows the last whole line is the beginning of one that was cut short.
             with self._path.open("r+b" if self._path.exists() else "x+b") as file:
-                file.truncate(kept)
-            if kept == 0:
+                file.truncate(length)
+            if length == 0:
                 self._append({"run": fingerprint})
         except OSError as error:
             raise InputError(f"{self._path}: cannot keep finished curves here: {error.strerror}") from error
@@ -55,11 +55,11 @@ class Checkpoint:
         self._append({"curve": curve, "rows": rows})
         self.finished[curve] = rows
 
-    def keep_classifiers(self, found: Classifiers) -> None:
+    def keep_classifiers(self, classifiers: Classifiers) -> None:
         """Keep what was found for a curve that is not finished; fitted estimators of others are not written down."""
-        if type(found).__name__ in _KINDS:
-            arrays = {name: _array_text(values) for name, values in found.state().items()}
-            self._append({"kind": type(found).__name__, "classifiers": arrays})
+        if type(classifiers).__name__ in _KINDS:
+            arrays = {name: _array_text(values) for name, values in classifiers.state().items()}
+            self._append({"kind": type(classifiers).__name__, "classifiers": arrays})
 
     def _append(self, content: Mapping[str, object]) -> None:
         with self._path.open("ab") as file:

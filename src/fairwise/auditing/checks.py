@@ -50,12 +50,12 @@ def some_judgments(value: object) -> Judgments:
 
 def direction(favorable_label: Any, labels: Iterable[object], judgments: Judgments, more: str = "") -> None:
     """One of the two labels, or None while no answer is ordered."""
-    given = list(labels)
-    allowed = " or ".join(map(repr, given))
+    classes = list(labels)
+    allowed = " or ".join(map(repr, classes))
     if favorable_label is None and judgments.has_ordered:
         raise InputError(
             "Some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good one: "
             f"give favorable_label={allowed}"
         )
-    if favorable_label is not None and (np.ndim(favorable_label) > 0 or favorable_label not in given):
+    if favorable_label is not None and (np.ndim(favorable_label) > 0 or favorable_label not in classes):
         raise InputError(f"favorable_label={favorable_label!r} is not one of the outcomes: give {allowed}{more}")

@@ -68,9 +68,9 @@ class Curves:
     ) -> Iterator[tuple[object, Rows]]:
         """Each judge (None: the panel) with the curve, as finished; ``keep`` gets what is found meanwhile."""
 
-        def step(found: Classifiers | None) -> None:
-            if keep is not None and found is not None:
-                keep(found)
+        def step(classifiers: Classifiers | None) -> None:
+            if keep is not None and classifiers is not None:
+                keep(classifiers)
             progress(1)
 
         start = self.start

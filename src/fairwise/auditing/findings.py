@@ -78,8 +78,8 @@ class Panel:
 def _affected(attributes: pd.DataFrame, affected: Sequence[str]) -> int | None:
     if attributes.isna().to_numpy().all():
         return None
-    wanted = {value.casefold() for value in affected}
-    marked = attributes.astype(object).map(lambda value: str(value).casefold() in wanted)
+    marks = {value.casefold() for value in affected}
+    marked = attributes.astype(object).map(lambda value: str(value).casefold() in marks)
     return int(marked.any(axis="columns").sum())
 
 
@@ -141,13 +141,13 @@ class Labels:
     @classmethod
     def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
         classes = list(model.classes_)
-        given = {} if words is None else dict(words)
-        unknown = [label for label in given if label not in classes]
+        own_words = {} if words is None else dict(words)
+        unknown = [label for label in own_words if label not in classes]
         if unknown:
             raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
         # A number says nothing without a word beside it; text speaks for itself.
         own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
-        first, second = (str(given.get(label, own[label])) for label in classes)
+        first, second = (str(own_words.get(label, own[label])) for label in classes)
         favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
         return cls((first, second), favorable)
 
@@ -290,11 +290,11 @@ def findings(
     words = Labels.of(model, labels)
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
     by_groups = _group_columns(table, groups, labelled)
-    known = _as_in_the_fit(model, people)
+    inputs = _as_in_the_fit(model, people)
     if frontier is not None:
-        made_from = Provenance.of(pd.DataFrame(known), labelled, judgments, model.get_params(deep=False))
+        made_from = Provenance.of(pd.DataFrame(inputs), labelled, judgments, model.get_params(deep=False))
         refuse_other_origin(frontier, made_from)
-    scores = pd.Series(model.predict_proba(known)[:, 1], index=table.index)
+    scores = pd.Series(model.predict_proba(inputs)[:, 1], index=table.index)
     result = audit(
         scores if judgments.by == "id" else scores.to_numpy(),
         judgments,
@@ -308,7 +308,7 @@ def findings(
     pairs = followed_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
-    shown = _shown_columns(model, table, outcome)
+    columns = _shown_columns(model, table, outcome)
     return Findings(
         title=title or TITLE,
         question=question,
@@ -320,7 +320,7 @@ def findings(
         panel=Panel.of(judgments, affected),
         audit=result,
         certificate=model.certificate_,
-        plain_error=None if labelled is None else min(plain_error(model, known, labelled), least_traced),
+        plain_error=None if labelled is None else min(plain_error(model, inputs, labelled), least_traced),
         guess_error=None if labelled is None else float(min(labelled.mean(), 1 - labelled.mean())),
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
@@ -329,18 +329,18 @@ def findings(
         price_by_person=price_by_person(prices),
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),
-        dearest=expensive_pairs(pairs, prices, result.by_pair, table[shown], n_dearest),
+        dearest=expensive_pairs(pairs, prices, result.by_pair, table[columns], n_dearest),
         recipe=Recipe.of(model, judgments, table),
     )
 
 
 def _check_same_judgments(model: PairwiseFairClassifier, judgments: Judgments) -> None:
     """Prices are about the judgments of the fit, so a report with other ones would mix two stories."""
-    fitted, given = (table[KEY].astype(str) for table in (model.prices_, judgments.counted()))
-    if not fitted.sort_values(KEY, ignore_index=True).equals(given.sort_values(KEY, ignore_index=True)):
+    fitted, current = (table[KEY].astype(str) for table in (model.prices_, judgments.counted()))
+    if not fitted.sort_values(KEY, ignore_index=True).equals(current.sort_values(KEY, ignore_index=True)):
         raise InputError(
             f"report: the model was fitted with other judgments ({len(fitted)} answers that count) than these "
-            f"({len(given)}); give the judgments of the fit"
+            f"({len(current)}); give the judgments of the fit"
         )
 
 
@@ -376,8 +376,8 @@ def _group_columns(people: pd.DataFrame, groups: Sequence[str] | None, outcome: 
     missing = [name for name in groups if name not in people.columns]
     if missing:
         raise InputError(f"groups: no such column of people: {missing[0]!r}; there are {', '.join(people.columns)}")
-    known = people[list(groups)].astype(object)
-    return known.where(known.notna(), "not known")
+    columns = people[list(groups)].astype(object)
+    return columns.where(columns.notna(), "not known")
 
 
 def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: object) -> list[str]:

@@ -147,14 +147,14 @@ def _check(judgments: object, by: str, n_jobs: int, settings: dict[str, object])
 
 
 def _checked_settings(settings: dict[str, object]) -> dict[str, object]:
-    known = default_settings()
-    unknown = [name for name in settings if name not in known]
+    defaults = default_settings()
+    unknown = [name for name in settings if name not in defaults]
     if unknown:
         raise InputError(f"frontier has no setting {unknown[0]!r}; beside its own it takes those of the estimator.")
     for name, several in (("gamma", "gammas"), ("eta", "etas")):
         if name in settings:
             raise InputError(f"frontier takes {several}=[...], not {name}=: it is a curve over several values.")
-    return {**known, **settings}
+    return {**defaults, **settings}
 
 
 def _checked_points(
@@ -171,8 +171,8 @@ def _checked_points(
     return points
 
 
-def _values(name: str, given: Sequence[Value]) -> tuple[Value, ...]:
+def _values(name: str, values: Sequence[Value]) -> tuple[Value, ...]:
     try:
-        return tuple(given)
+        return tuple(values)
     except TypeError:
-        raise InputError(f"{name}={quote(given)} is not allowed: give a list of numbers from 0 to 1.") from None
+        raise InputError(f"{name}={quote(values)} is not allowed: give a list of numbers from 0 to 1.") from None

@@ -64,7 +64,7 @@ class HeldOut:
     confidence: float
 
     def __str__(self) -> str:
-        shown = self.overall.drop(columns=["units"]).round(4).to_string()
+        table = self.overall.drop(columns=["units"]).round(4).to_string()
         note = f"\n{self.dropped:.0%} of the answers were about one person of each side and left out"
         uncovered = (~self.overall["covered"] & self.overall["low"].notna()).any()
         rough = f"\nnot covered: {NOT_COVERED.removeprefix('* ')}" if uncovered else ""
@@ -72,7 +72,7 @@ class HeldOut:
         notes = f"{rough}{note if self.dropped else ''}{weighted if self.weighted else ''}"
         return (
             f"Held out by {self.by} ({self.by_split['split'].nunique()} splits); units are {UNITS[self.by]}, for error "
-            f"people\n{shown}{notes}"
+            f"people\n{table}{notes}"
         )
 
     __repr__ = __str__
@@ -136,7 +136,7 @@ def held_out(
     n_repeats = checks.whole("n_repeats", n_repeats, 1)
     confidence = checks.fraction("confidence", confidence, ends=False)
     seed = checks.whole("seed", seed, 0)
-    known = judgments if judgments.people is not None else judgments.about(people)
+    complete = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
     takes = "judgments" in signature(model.fit).parameters
     own = model.get_params() if takes else {}
@@ -144,21 +144,21 @@ def held_out(
     if favorable_label is None:
         values = own.get("label_values")
         favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
-    checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), known)
-    rows = PairRows.from_judgments(known)
-    ids = known.person_ids()
-    judged = judged_rows(known, ids, people)
-    weight = design_weights(known, rows.answers)
-    index = _answer_index(known, rows, people, len(labels))
+    checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), complete)
+    rows = PairRows.from_judgments(complete)
+    ids = complete.person_ids()
+    judged = judged_rows(complete, ids, people)
+    weight = design_weights(complete, rows.answers)
+    index = _answer_index(complete, rows, people, len(labels))
     lines, parts, dropped = [], [], []
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
     for split in every:
         _require_both_sides(split, by)
-    refits = _refit_all((model, people, outcome, known if takes else None), every, fit_params or {}, client)
+    refits = _refit_all((model, people, outcome, complete if takes else None), every, fit_params or {}, client)
     for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
-        second = favorable_is_second(favorable_label, binary_classes(fitted), known)
-        given = second_class_probability(fitted, judged)
-        favorable = pd.Series(given if second else 1.0 - given, index=ids)
+        second = favorable_is_second(favorable_label, binary_classes(fitted), complete)
+        probability = second_class_probability(fitted, judged)
+        favorable = pd.Series(probability if second else 1.0 - probability, index=ids)
         averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
         errors = _errors(fitted, people, labels)
         measured = partial(measure_side, averages=averages, errors=errors, index=index, by=by)
@@ -174,7 +174,7 @@ def held_out(
         pd.DataFrame(lines),
         by,
         float(np.mean(dropped)),
-        has_design_weights(known),
+        has_design_weights(complete),
         confidence,
     )
 

@@ -240,14 +240,14 @@ def interval(averages: AnswerMeans, confidence: float) -> Interval:
     of_cells = cells.variance(value, total, _column_counts(averages.denominator > 0))
     variance = np.maximum(of_judges + of_pairs - of_cells, np.maximum(of_judges, of_pairs))
     fewest = np.where(n_shared > 0, np.minimum(judge_degrees, pair_degrees), judge_degrees)
-    together = ratio(variance**2, of_judges**2 / judge_degrees + of_pairs**2 / pair_degrees)
+    joint_degrees = ratio(variance**2, of_judges**2 / judge_degrees + of_pairs**2 / pair_degrees)
     units = np.where(n_shared > 1, np.minimum(n_judges, n_shared), n_judges)
 
-    low, high = ends(value, variance, np.fmax(together, fewest), units, averages.largest, confidence)
-    known = (n_judges > 1) & (n_pairs > 1)
+    low, high = ends(value, variance, np.fmax(joint_degrees, fewest), units, averages.largest, confidence)
+    enough = (n_judges > 1) & (n_pairs > 1)
     # Which pairs a judge was not shown is the study's doing: it changes the scale, not what is uncertain.
-    scale = np.where(known, ratio(total, averages.whole()), np.nan)
-    covered = known & (n_judges >= LEAST_JUDGES) & (pairs.differing >= LEAST_PAIRS)
+    scale = np.where(enough, ratio(total, averages.whole()), np.nan)
+    covered = enough & (n_judges >= LEAST_JUDGES) & (pairs.differing >= LEAST_PAIRS)
     return Interval(scale * low, scale * high, covered)
 
 

@@ -84,7 +84,7 @@ def plan(
     n_simulations = checks.whole("n_simulations", n_simulations, 0)
     rng = np.random.default_rng(checks.whole("seed", seed, 0))
     study = simulate or _beta_binomial(rate, correlation)
-    z = _normal_quantile(confidence)
+    z = float(ndtri((1 + confidence) / 2))
     lines = []
     for n_pairs in _sizes(pairs, "pairs"):
         effect = design_effect(n_pairs, correlation)
@@ -159,10 +159,6 @@ def _simulated_half_width(
     averages = [study(judges, pairs, rng) for _ in range(n_simulations)]
     low, high = np.quantile(averages, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(high - low) / 2
-
-
-def _normal_quantile(confidence: float) -> float:
-    return float(ndtri((1 + confidence) / 2))
 
 
 def _judges_needed(variance: float, wanted: float) -> int:
@@ -250,26 +246,26 @@ def simulate_study(
     sizes = [checks.whole("judges", size, 1) for size in judges]
     n_studies = checks.whole("n_studies", n_studies, 1)
     n_fits = 0 if cost is None else min(n_studies, checks.whole("n_fits", cost.n_fits, 1))
-    panels, kept, done = [], [], 0
+    panels, to_fit, done = [], [], 0
     for size in sizes:
         measured = []
         for repetition in range(n_studies):
-            said = simulate_answers(study, people, size, seed=_seed(seed, repetition))
-            measured.append(_reliability(said, confidence))
+            judgments = simulate_answers(study, people, size, seed=_seed(seed, repetition))
+            measured.append(_reliability(judgments, confidence))
             if repetition < n_fits:
-                kept.append(said)
+                to_fit.append(judgments)
             done += 1
             progress(PLAYING, done, len(sizes) * n_studies)
-        known = {"judges": size, "answers": size * study.settings.pairs, **_averages(pd.DataFrame(measured))}
-        panels.append(known | dict.fromkeys(("error", "error_lowest", "error_highest"), np.nan))
+        row = {"judges": size, "answers": size * study.settings.pairs, **_averages(pd.DataFrame(measured))}
+        panels.append(row | dict.fromkeys(("error", "error_lowest", "error_highest"), np.nan))
     if cost is None:
         return SimulatedPlan(pd.DataFrame(panels), n_studies, 0)
     errors = []
-    for said in kept:
-        errors.append(_error(people, cost, said))
-        progress(FITTING, len(errors), len(kept))
-    for panel, found in zip(panels, np.reshape(errors, (len(sizes), n_fits)), strict=True):
-        panel |= {"error": found.mean(), "error_lowest": found.min(), "error_highest": found.max()}
+    for judgments in to_fit:
+        errors.append(_error(people, cost, judgments))
+        progress(FITTING, len(errors), len(to_fit))
+    for panel, of_size in zip(panels, np.reshape(errors, (len(sizes), n_fits)), strict=True):
+        panel |= {"error": of_size.mean(), "error_lowest": of_size.min(), "error_highest": of_size.max()}
     return SimulatedPlan(
         pd.DataFrame(panels),
         n_studies,
@@ -292,14 +288,14 @@ def simulate_answers(study: StudyFolder, people: pd.DataFrame, n_judges: int, *,
             )
         luck = np.random.default_rng([seed, number, 1])
         answers = judge.answers(people, [(pair.a, pair.b) for pair in pairs], luck, scale=study.settings.answers)
-        rows += [(judge.name, pair.a, pair.b, said, pair.design) for pair, said in zip(pairs, answers, strict=True)]
+        rows += [(judge.name, pair.a, pair.b, answer, pair.design) for pair, answer in zip(pairs, answers, strict=True)]
     return Judgments(pd.DataFrame(rows, columns=["judge", "a", "b", "answer", "design"]), people=people)
 
 
-def _reliability(said: Judgments, confidence: float) -> dict[str, float]:
+def _reliability(judgments: Judgments, confidence: float) -> dict[str, float]:
     """What ``fairwise check`` would show of one study."""
-    agreement = krippendorff_alpha(said, confidence=confidence)
-    again = repeat_consistency(said, confidence=confidence).overall
+    agreement = krippendorff_alpha(judgments, confidence=confidence)
+    again = repeat_consistency(judgments, confidence=confidence).overall
     return {
         "shared_pairs": agreement.n_pairs,
         "alpha": agreement.alpha,
@@ -314,20 +310,20 @@ def _reliability(said: Judgments, confidence: float) -> dict[str, float]:
 
 def _averages(studies: pd.DataFrame) -> dict[str, float]:
     """Over those studies that show it; which pairs are shared and repeated is the same in all."""
-    found: dict[str, float] = {str(name): float(value) for name, value in studies.mean().items()}
+    means: dict[str, float] = {str(name): float(value) for name, value in studies.mean().items()}
     counts = {name: int(studies[name].iloc[0]) for name in ("shared_pairs", "repeated")}
-    half_width = (found["alpha_high"] - found["alpha_low"]) / 2
-    return found | counts | {"half_width": half_width, "measured": int(studies["alpha_low"].notna().sum())}
+    half_width = (means["alpha_high"] - means["alpha_low"]) / 2
+    return means | counts | {"half_width": half_width, "measured": int(studies["alpha_low"].notna().sum())}
 
 
-def _error(people: pd.DataFrame, cost: Cost, said: Judgments | None) -> float:
+def _error(people: pd.DataFrame, cost: Cost, judgments: Judgments | None) -> float:
     """Training error of the planning model, with judgments or without."""
     from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
 
     model = PairwiseFairClassifier(
         **PLANNING_MODEL, gamma=cost.gamma, eta=cost.eta, favorable_label=cost.favorable_label
     )
-    return float(model.fit(people, cost.outcome, judgments=said).certificate_.error)
+    return float(model.fit(people, cost.outcome, judgments=judgments).certificate_.error)
 
 
 def _seed(seed: int, repetition: int) -> int:

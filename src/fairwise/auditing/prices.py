@@ -171,8 +171,8 @@ def _refit_without(
     pairs: list[tuple[object, object]],
     fit_params: dict[str, object],
 ) -> PairwiseFairClassifier:
-    kept = judgments.giving_up(pairs)
-    return _clone(model).fit(people, outcome, judgments=kept, **fit_params)
+    rest = judgments.giving_up(pairs)
+    return _clone(model).fit(people, outcome, judgments=rest, **fit_params)
 
 
 def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
@@ -182,10 +182,10 @@ def _clone(model: PairwiseFairClassifier) -> PairwiseFairClassifier:
 def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgments) -> pd.DataFrame:
     """The violations of all judgments under another model (its prices are of no interest here)."""
     rows = PairRows.from_judgments(judgments)
-    known = judgments if judgments.people is not None else judgments.about(people)
+    complete = judgments if judgments.people is not None else judgments.about(people)
     if not len(rows):  # nothing is asked of anyone
         return price_table(rows, np.zeros(0), np.zeros(0), float(model.gamma))
-    of_label_1 = model.predict_proba(known.people_rows(rows.people))[:, 1]
+    of_label_1 = model.predict_proba(complete.people_rows(rows.people))[:, 1]
     favorable = 1.0 - of_label_1 if model.favorable_label_ == model.classes_[0] else of_label_1
     return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))
 
@@ -201,13 +201,13 @@ class ExpensivePair:
     """Two people, what was said about them and by whom, what they get, and what that costs.
 
     ``features`` has ``(name, value of a, value of b)``; ``gets_a`` and ``gets_b`` are their probabilities of the
-    outcome that is compared. ``said`` has each answer with the judges who gave it.
+    outcome that is compared. ``answers`` has each answer with the judges who gave it.
     """
 
     a: str
     b: str
     features: tuple[tuple[str, object, object], ...]
-    said: tuple[tuple[Answer, tuple[str, ...]], ...]
+    answers: tuple[tuple[Answer, tuple[str, ...]], ...]
     gets_a: float
     gets_b: float
     price: float
@@ -237,7 +237,7 @@ def expensive_pairs(
                 a=str(a),
                 b=str(b),
                 features=tuple((str(name), row.iloc[at_a], row.iloc[at_b]) for name, row in people.items()),
-                said=_answers_about(prices, a, b),
+                answers=_answers_about(prices, a, b),
                 gets_a=each[str(a)],
                 gets_b=each[str(b)],
                 price=float(line["price"]),

@@ -52,11 +52,11 @@ class Provenance:
         if people is not None and outcome is not None:
             codes = np.unique(np.asarray(outcome), return_inverse=True)[1]
             label = _checksum(pd.DataFrame({"label": codes}, index=people.index), index=True)
-        said = judgments.counted()[list(_ANSWER_COLUMNS)].astype(dict.fromkeys(_ANSWER_COLUMNS[:-1], str))
+        answers = judgments.counted()[list(_ANSWER_COLUMNS)].astype(dict.fromkeys(_ANSWER_COLUMNS[:-1], str))
         return cls(
             people=None if people is None else _checksum(people, index=True),
             outcome=label,
-            judgments=_checksum(said, index=False),
+            judgments=_checksum(answers, index=False),
             settings=_non_default(settings),
         )
 
@@ -64,8 +64,8 @@ class Provenance:
     def read(cls, text: str, source: str) -> Provenance:
         """Read what `str` wrote."""
         try:
-            told = json.loads(text)
-            return cls(**{name: told[name] for name in ("people", "outcome", "judgments", "settings")})
+            content = json.loads(text)
+            return cls(**{name: content[name] for name in ("people", "outcome", "judgments", "settings")})
         except (TypeError, ValueError, KeyError, RecursionError):
             raise InputError(f"{source}, column {COLUMN}: {quote(text)} is not what fairwise writes there") from None
 
@@ -75,13 +75,13 @@ class Provenance:
     def differences(self, model: Provenance) -> list[str]:
         """What this has that is not so of a model, in words; a table that either does not know is not compared."""
         both = ((getattr(self, name), getattr(model, name), words) for name, words in _WORDS.items())
-        found = [words for mine, other, words in both if mine is not None and other is not None and mine != other]
+        result = [words for own, other, words in both if own is not None and other is not None and own != other]
         default = _defaults()
         for name in sorted({*self.settings, *model.settings}):
-            mine, other = (settings.get(name, default.get(name)) for settings in (self.settings, model.settings))
-            if mine != other:
-                found.append(f"{name} = {mine}, where the model has {other}")
-        return found
+            own, other = (settings.get(name, default.get(name)) for settings in (self.settings, model.settings))
+            if own != other:
+                result.append(f"{name} = {own}, where the model has {other}")
+        return result
 
 
 def refuse_other_origin(frontier: pd.DataFrame, model: Provenance, source: str = "frontier") -> None:

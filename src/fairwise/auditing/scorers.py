@@ -38,10 +38,10 @@ class ViolationScorer:
         rows = self.rows
         if not len(rows):  # nothing is asked of anyone
             return 0.0
-        given = second_class_probability(model, judged_rows(self.judgments, rows.people, X))
+        probability = second_class_probability(model, judged_rows(self.judgments, rows.people, X))
         classes = binary_classes(model)
         second = favorable_is_second(self.favorable_label, classes, self.judgments)
-        favorable = given if second else 1.0 - given
+        favorable = probability if second else 1.0 - probability
         if self.metric == "mean_violation":
             return -rows.mean_violation(favorable)
         violations = rows.violations(favorable)

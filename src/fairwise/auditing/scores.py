@@ -39,7 +39,7 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
     outside = checked[(checked < 0) | (checked > 1)]
     if len(outside):
         raise InputError(
-            f"scores: {float(outside.iloc[0])!r} for person {_plain(outside.index[0])!r} is not a probability"
+            f"scores: {float(outside.iloc[0])!r} for person {quote(outside.index[0])} is not a probability"
             f"{_more(len(outside))}; allowed: 0 to 1, the probability of label 1"
         )
     return checked
@@ -48,20 +48,20 @@ def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
 def two_classes(classes: object, outcome: object) -> tuple[object, object]:
     """The two labels: as given, or those of the outcome in sorted order as for a fit, or else 0 and 1."""
     if classes is not None:
-        given = np.asarray(classes).tolist()
-        if not isinstance(given, list) or len(given) != 2 or given[0] == given[1]:
+        labels = np.asarray(classes).tolist()
+        if not isinstance(labels, list) or len(labels) != 2 or labels[0] == labels[1]:
             raise InputError(
                 f"classes={classes!r} is not allowed: give the two labels, such as model.classes_; the scores are "
                 "probabilities of the second"
             )
-        return given[0], given[1]
+        return labels[0], labels[1]
     if isinstance(outcome, pd.Series):
-        found = outcome.dropna().unique().tolist()
-        if len(found) == 2 and not set(found) <= {0, 1}:
+        values = outcome.dropna().unique().tolist()
+        if len(values) == 2 and not set(values) <= {0, 1}:
             try:
-                first, second = sorted(found)
+                first, second = sorted(values)
             except TypeError:
-                raise InputError(f"outcome: labels of different kinds, {found[0]!r} and {found[1]!r}") from None
+                raise InputError(f"outcome: labels of different kinds, {values[0]!r} and {values[1]!r}") from None
             return first, second
     return 0, 1
 
@@ -78,7 +78,7 @@ def checked_outcome(outcome: object, ids: pd.Index, classes: tuple[object, objec
     odd = ~(is_second | np.asarray(values == classes[0], dtype=bool))
     if odd.any():
         raise InputError(
-            f"outcome: {_plain(values[odd][0])!r} for person {_plain(ids[odd][0])!r} is not an outcome"
+            f"outcome: {quote(values[odd][0])} for person {quote(ids[odd][0])} is not an outcome"
             f"{_more(int(odd.sum()))}; allowed: {allowed}"
         )
     return is_second.astype(float)
@@ -103,17 +103,17 @@ def checked_groups(groups: object, ids: pd.Index) -> pd.DataFrame:
 def positions_of(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
     """Where each of ``ids`` is in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
     try:
-        known = PeopleIds(index)
+        people = PeopleIds(index)
     except JudgmentsError as error:
         raise InputError(str(error).replace("people", what, 1)) from None
     if pd.api.types.is_integer_dtype(index.dtype) and pd.api.types.is_integer_dtype(ids.dtype):
-        found = np.asarray(index.get_indexer(ids), dtype=np.intp)
+        positions = np.asarray(index.get_indexer(ids), dtype=np.intp)
     else:
         codes, texts = encode(pd.Series(ids))
-        found = known.positions(texts)[codes]
-    if (found < 0).any():
-        raise InputError(f"{what}: nothing for these people: {some(ids[found < 0])}")
-    return found
+        positions = people.positions(texts)[codes]
+    if (positions < 0).any():
+        raise InputError(f"{what}: nothing for these people: {some(ids[positions < 0])}")
+    return positions
 
 
 def _numbers(values: pd.Series, what: str) -> FloatArray:
@@ -123,10 +123,6 @@ def _numbers(values: pd.Series, what: str) -> FloatArray:
     if np.isnan(numbers).any():
         raise InputError(f"{what}: missing (NaN) for these people: {some(values.index[np.isnan(numbers)])}")
     return numbers
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _more(count: int) -> str:
@@ -150,24 +146,24 @@ def judged_scores(table: LargeTable, judgments: Judgments, client: object = None
     """The score of everyone in a judgment that counts, by id."""
     from fairwise.learning.large.first_pass import JudgedIds  # scikit-learn and the compiler take a second to load
 
-    wanted = JudgedIds.of(judgments)
-    work = _Look(wanted, table.outcome, table.name)
-    found = [who for results in over_spans(table.spans(client), work, client) for who in results]
-    if not found:
+    judged = JudgedIds.of(judgments)
+    work = _Look(judged, table.outcome, table.name)
+    parts = [who for results in over_spans(table.spans(client), work, client) for who in results]
+    if not parts:
         raise InputError(f"{table.name}: not a single row")
-    return wanted.collect(found, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
+    return judged.collect(parts, pd.DataFrame({table.outcome: []}, dtype=float), table.name)[table.outcome]
 
 
 @dataclass(frozen=True, eq=False)
 class _Look:
     """The work on one span: every score checked, those of judged people returned."""
 
-    wanted: JudgedIds
+    judged: JudgedIds
     column: str
     name: str
 
     def __call__(self, span: Span) -> list[tuple[IntArray, IntArray, pd.DataFrame]]:
-        found = []
+        parts = []
         for block in span.blocks():
             scores = pd.to_numeric(block.table[self.column], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
             wrong = np.flatnonzero(~((scores >= 0) & (scores <= 1)))
@@ -178,6 +174,6 @@ class _Look:
                     f"{quote(block.table[self.column].iloc[first])} for person {quote(block.table.index[first])} is "
                     "not the probability of label 1; allowed: a number from 0 to 1"
                 )
-            which, rows = self.wanted.among(block)
-            found.append((which, block.start + rows, pd.DataFrame({self.column: scores[rows]})))
-        return found
+            which, rows = self.judged.among(block)
+            parts.append((which, block.start + rows, pd.DataFrame({self.column: scores[rows]})))
+        return parts

@@ -96,7 +96,7 @@ def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[o
     table, rows = measured.table, measured.rows
     judge = pd.Index(judges).get_indexer(pd.Index(table["judge"])).astype(np.intp)
     n = len(judges)
-    shown = _count_distinct(judge, measured.pair, n)
+    n_pairs = _count_distinct(judge, measured.pair, n)
     own = pd.unique(judge[rows.entry_answer] * max(len(rows), 1) + rows.entry_row)
     total_excess = np.bincount(own // max(len(rows), 1), measured.row_excess[own % max(len(rows), 1)], minlength=n)
     means = ratio(sums_by_unit(averages.numerator, judge, n), sums_by_unit(averages.denominator, judge, n))
@@ -104,13 +104,13 @@ def judge_table(measured: MeasuredAnswers, averages: AnswerMeans, judges: list[o
         {
             "judge": judges,
             "answers": np.bincount(judge, minlength=n),
-            "pairs": shown,
+            "pairs": n_pairs,
             "in_force": np.bincount(judge[measured.asks], minlength=n),
             "followed": np.bincount(judge[measured.followed], minlength=n),
             "not_followed": np.bincount(judge[measured.asks & ~measured.followed], minlength=n),
             "max_violation": _largest_by_unit(table["violation"].to_numpy(dtype=float), judge, n),
             "mean_violation": np.nan_to_num(means[:, AVERAGES.index("mean_violation")]),
-            "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * shown.astype(float))),
+            "mean_excess": np.nan_to_num(ratio(total_excess.astype(float), 2.0 * n_pairs.astype(float))),
             "share_followed": means[:, AVERAGES.index("share_followed")],
         }
     )
@@ -127,8 +127,8 @@ def pair_table(measured: MeasuredAnswers) -> pd.DataFrame:
     answer = table["answer"].to_numpy(dtype=object)
     lines = table.loc[first, ["a", "b", "favorable_a", "favorable_b"]].reset_index(drop=True)
     for kind in Answer:
-        said = np.where(turned, answer == kind.swapped(), answer == kind)
-        lines[str(kind)] = np.bincount(pair[said], minlength=n)
+        is_kind = np.where(turned, answer == kind.swapped(), answer == kind)
+        lines[str(kind)] = np.bincount(pair[is_kind], minlength=n)
     lines["judges"] = _count_distinct(pair, measured.judge, n)
     lines["weight"] = np.bincount(pair, table["weight"], minlength=n)
     lines["violation"] = _largest_by_unit(table["violation"].to_numpy(dtype=float), pair, n)
@@ -145,9 +145,11 @@ def attribute_table(
     for attribute in attributes.columns:
         codes, values = pd.factorize(attributes[attribute])
         for code in [*range(len(values)), *([-1] if (codes < 0).any() else [])]:
-            mine = (codes == code)[judge_row]
+            chosen = (codes == code)[judge_row]
             value = values[code] if code >= 0 else None
-            lines.append({"attribute": attribute, "value": value} | _attribute_row(measured, averages, mine, interval))
+            lines.append(
+                {"attribute": attribute, "value": value} | _attribute_row(measured, averages, chosen, interval)
+            )
     return pd.DataFrame(lines, columns=pd.Index(["attribute", "value", *_PART]))
 
 

@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from fairwise.cli.options.study import DatabaseOption
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
+from fairwise.rounding import counted
 
 
 def backup(
@@ -26,7 +27,6 @@ def backup(
     fairwise backup my-study --out my-study-monday.zip
     """
     from fairwise.archive.backup import take_backup
-    from fairwise.reporting.words import counted
     from fairwise.study.folder import StudyFolder
     from fairwise.web.server import database_of
 
@@ -63,7 +63,6 @@ def restore(
     fairwise restore my-study-monday.zip my-study-again
     """
     from fairwise.archive.restore import restore_backup
-    from fairwise.reporting.words import counted
     from fairwise.web.server import DATABASE_FILE
 
     check_folder(folder.resolve().parent)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from fairwise.cli.terminal import Json, echo, print_json, progress_bar
+from fairwise.rounding import counted
 
 
 def bots(
@@ -35,7 +36,6 @@ def bots(
 
     from fairwise.bots.browser import checked_address
     from fairwise.bots.participant import play
-    from fairwise.reporting.words import counted
     from fairwise.simulation import draw_respondents
     from fairwise.study.folder import StudyFolder
 

@@ -9,6 +9,7 @@ from typer import Option
 from fairwise.cli.options.study import DatabaseOption, StudyArgument
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
+from fairwise.rounding import counted
 
 
 def export(
@@ -42,7 +43,6 @@ def export(
     fairwise export my-study --out judgments.csv
     """
     from fairwise.archive.bundle import write_bundle
-    from fairwise.reporting.words import counted
     from fairwise.store.export import defused, judges, judgments, participant_counts, texts
     from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder

@@ -49,14 +49,14 @@ class Conflicts:
         own = self.contradictions["kind"].value_counts()
         turning = len({cycle.judge for cycle in self.cycles_of_judges})
         tied = sum(len(cycle.members) for cycle in self.cycles_of_panel)
-        found = {
+        lines = {
             "Pairs on which judges are opposed": f"{len(self.opposed)} of {self.n_shared_pairs} that several answered",
             "Pairs a judge ordered both ways": f"{own.get('opposed', 0)}",
             "Pairs a judge changed otherwise": f"{own.get('changed', 0)}",
             "Orders in circles within a judge": f"{len(self.cycles_of_judges)}, of {turning} judges",
             "Orders in circles over the panel": f"{len(self.cycles_of_panel)}, which tie {tied} people together",
         }
-        return "\n".join(f"{what:<36}{number}" for what, number in found.items())
+        return "\n".join(f"{what:<36}{number}" for what, number in lines.items())
 
 
 def find_conflicts(judgments: Judgments) -> Conflicts:
@@ -80,17 +80,17 @@ def find_conflicts(judgments: Judgments) -> Conflicts:
 
 def _opposed(rows: Oriented) -> pd.DataFrame:
     rows = rows.only((rows.answer == FIRST) | (rows.answer == SECOND))
-    asked = pd.DataFrame({"pair": rows.pair, "answer": rows.answer, "judge": rows.judge}).drop_duplicates()
-    each = asked.groupby("pair")
+    orders = pd.DataFrame({"pair": rows.pair, "answer": rows.answer, "judge": rows.judge}).drop_duplicates()
+    each = orders.groupby("pair")
     both = (each["answer"].transform("nunique") > 1) & (each["judge"].transform("nunique") > 1)
-    asked = asked[both].sort_values(["pair", "answer", "judge"])
+    orders = orders[both].sort_values(["pair", "answer", "judge"])
     # Each pair has two parts: those for its first, then those for its second.
-    begins = ~asked.duplicated(["pair", "answer"]).to_numpy()
-    sides = _parts(rows.judges.take(asked["judge"].to_numpy(dtype=np.int64)).tolist(), begins)
+    begins = ~orders.duplicated(["pair", "answer"]).to_numpy()
+    sides = _parts(rows.judges.take(orders["judge"].to_numpy(dtype=np.int64)).tolist(), begins)
     for_a, for_b = sides[::2], sides[1::2]
     return pd.DataFrame(
         {
-            **_people(rows, asked["pair"].to_numpy(dtype=np.int64)[begins][::2]),
+            **_people(rows, orders["pair"].to_numpy(dtype=np.int64)[begins][::2]),
             "n_for_a": np.array([len(judges) for judges in for_a], dtype=np.int64),
             "n_for_b": np.array([len(judges) for judges in for_b], dtype=np.int64),
             "for_a": pd.Series(for_a, dtype=object),
@@ -100,20 +100,20 @@ def _opposed(rows: Oriented) -> pd.DataFrame:
 
 
 def _contradictions(rows: Oriented, frame: pd.DataFrame) -> pd.DataFrame:
-    said = pd.DataFrame({"judge": rows.judge, "pair": rows.pair, "answer": rows.answer})
-    said = said[said.duplicated(["judge", "pair"], keep=False)].join(frame[["round", "design"]])
-    said = said[said.groupby(["judge", "pair"])["answer"].transform("nunique") > 1]
-    said = said.sort_values(["judge", "pair", "round", "design"])
-    begins = ~said.duplicated(["judge", "pair"]).to_numpy()
-    answers = _parts([_ANSWERS[answer] for answer in said["answer"]], begins)
+    differing = pd.DataFrame({"judge": rows.judge, "pair": rows.pair, "answer": rows.answer})
+    differing = differing[differing.duplicated(["judge", "pair"], keep=False)].join(frame[["round", "design"]])
+    differing = differing[differing.groupby(["judge", "pair"])["answer"].transform("nunique") > 1]
+    differing = differing.sort_values(["judge", "pair", "round", "design"])
+    begins = ~differing.duplicated(["judge", "pair"]).to_numpy()
+    answers = _parts([_ANSWERS[answer] for answer in differing["answer"]], begins)
     return pd.DataFrame(
         {
-            "judge": rows.judges.take(said["judge"].to_numpy(dtype=np.int64)[begins]),
-            **_people(rows, said["pair"].to_numpy(dtype=np.int64)[begins]),
+            "judge": rows.judges.take(differing["judge"].to_numpy(dtype=np.int64)[begins]),
+            **_people(rows, differing["pair"].to_numpy(dtype=np.int64)[begins]),
             "kind": pd.Series(["opposed" if {*part} >= _DIRECTIONS else "changed" for part in answers], dtype=str),
             "answers": pd.Series(answers, dtype=object),
-            "rounds": pd.Series(_parts(said["round"].tolist(), begins), dtype=object),
-            "designs": pd.Series(_parts(said["design"].tolist(), begins), dtype=object),
+            "rounds": pd.Series(_parts(differing["round"].tolist(), begins), dtype=object),
+            "designs": pd.Series(_parts(differing["design"].tolist(), begins), dtype=object),
         }
     )
 

@@ -50,14 +50,14 @@ class Arcs:
         return np.searchsorted(self.tail, np.arange(len(self.component) + 1))
 
 
-class Found(NamedTuple):
+class CyclePath(NamedTuple):
     """The arcs of a cycle, the first one one-sided, and whether it is known to be the shortest."""
 
     path: list[int]
     shortest: bool
 
 
-def shortest_cycles(arcs: Arcs) -> list[Found]:
+def shortest_cycles(arcs: Arcs) -> list[CyclePath]:
     """Return a cycle through a one-sided arc for each component, the shortest unless that took too long."""
     n_components = int(arcs.component.max(initial=-1)) + 1
     best: dict[int, list[int]] = {}
@@ -68,7 +68,7 @@ def shortest_cycles(arcs: Arcs) -> list[Found]:
     for component in range(n_components):
         if component not in best:
             best[component] = _some_cycle(arcs, component)
-    return [Found(best[number], bool(proven[number]) or len(best[number]) == 3) for number in range(n_components)]
+    return [CyclePath(best[number], bool(proven[number]) or len(best[number]) == 3) for number in range(n_components)]
 
 
 def _batches(arcs: Arcs) -> Iterator[Ints]:
@@ -143,9 +143,9 @@ def _some_cycle(arcs: Arcs, component: int) -> list[int]:
     nodes = [end]
     while nodes[-1] != begin:
         nodes.append(came_from[nodes[-1]])
-    way = np.array(nodes[::-1], dtype=np.int64)
+    route = np.array(nodes[::-1], dtype=np.int64)
     size = high - low
-    arc = np.searchsorted(tail * size + head, way[:-1] * size + way[1:])
+    arc = np.searchsorted(tail * size + head, route[:-1] * size + route[1:])
     return [source, *(first + arc).tolist()]
 
 
@@ -279,15 +279,15 @@ class _Graph:
         low, high = (np.searchsorted(self.asked[order], self.arc_asked[path], side=side) for side in ("left", "right"))
         link = np.repeat(np.arange(len(path)), high - low)
         row = self.row[order[np.arange(len(link)) + np.repeat(low - np.cumsum(high - low) + high - low, high - low)]]
-        said = rows.answer[row]
-        asks = (said == SAME) | (said == np.where(better < worse, FIRST, SECOND)[link])
-        equal = np.bincount(link, said == SAME, minlength=len(path)) > 0
+        answer = rows.answer[row]
+        asks = (answer == SAME) | (answer == np.where(better < worse, FIRST, SECOND)[link])
+        equal = np.bincount(link, answer == SAME, minlength=len(path)) > 0
         n_judges = max(len(rows.judges), 1)
         who = np.unique(link[asks] * n_judges + rows.judge[row[asks]])
         judges = _parts(rows.judges, who % n_judges, who // n_judges, len(path))
         names = (rows.people.take(side).tolist() for side in (better, worse))
-        for a, b, same, those in zip(*names, equal.tolist(), judges, strict=True):
-            yield Link(a, b, "same as" if same else "at least as well as", those)
+        for a, b, same, who_ask in zip(*names, equal.tolist(), judges, strict=True):
+            yield Link(a, b, "same as" if same else "at least as well as", who_ask)
 
 
 def _parts(index: pd.Index, codes: Ints, part: Ints, n_parts: int) -> Iterator[tuple[object, ...]]:

@@ -39,11 +39,11 @@ def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] 
         )
     table = pd.DataFrame(judgments.people_rows(rows.people)).reset_index(drop=True)
     if columns is not None:
-        wanted = list(columns)
-        unknown = [name for name in wanted if name not in table.columns]
+        names = list(columns)
+        unknown = [name for name in names if name not in table.columns]
         if unknown:
             raise InputError(f"columns: not in people: {some(unknown)}; there are {some(table.columns)}")
-        table = table[wanted]
+        table = table[names]
     values = [_difference(table[name], rows) for name in table.columns]
     return Differences(table.columns, np.column_stack(values) if values else np.empty((len(rows.first), 0)))
 
@@ -51,8 +51,8 @@ def differences(judgments: Judgments, rows: Oriented, columns: Iterable[object] 
 def _difference(column: pd.Series, rows: Oriented) -> NDArray[np.float64]:
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         x = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        known = x[~np.isnan(x)]
-        scale = float(known.std()) if len(known) else 0.0
+        numbers = x[~np.isnan(x)]
+        scale = float(numbers.std()) if len(numbers) else 0.0
         apart = np.abs(x[rows.first] - x[rows.second]) / (scale or 1.0)
         unknown = np.isnan(apart)
         typical = float(apart[~unknown].mean()) if not unknown.all() else 0.0
@@ -113,11 +113,11 @@ class Drivers:
         )
 
     def __str__(self) -> str:
-        found = self.by_judge[self.by_judge["found"]]
-        counts = found["top"].explode().value_counts()
+        explained = self.by_judge[self.by_judge["found"]]
+        counts = explained["top"].explode().value_counts()
         named = ", ".join(f"{name} ({count})" for name, count in counts.items())
         what = f" Among the {_NAMED} that matter most: {named}." if named else ""
-        return f"What drives answers was found for {len(found)} of {len(self.by_judge)} judges.{what}"
+        return f"What drives answers was found for {len(explained)} of {len(self.by_judge)} judges.{what}"
 
 
 def judge_drivers(
@@ -151,19 +151,19 @@ def judge_drivers(
     if n_folds < 2:
         raise InputError(f"n_folds={n_folds!r}; allowed: 2 or more")
     rows = orient(judgments.counted())
-    given = differences(judgments, rows, columns)
+    features = differences(judgments, rows, columns)
     # In an order that does not depend on the table's.
     order = np.lexsort((rows.answer, rows.pair, rows.judge))
-    rows, given = rows.only(order), given.take(order)
+    rows, features = rows.only(order), features.take(order)
     judges = judgments.judge_attributes.index
     start = np.searchsorted(rows.judge, np.arange(len(rows.judges) + 1))
     place = rows.judges.get_indexer(judges)
     fits = []
     for code in place:
-        mine = slice(start[code], start[code + 1]) if code >= 0 else slice(0)
-        different = rows.answer[mine] != SAME
-        fits.append(_fit(given.amounts[mine], different, rows.pair[mine], n_folds, min_answers, seed))
-    return _collect(judges, given, fits)
+        own_rows = slice(start[code], start[code + 1]) if code >= 0 else slice(0)
+        different = rows.answer[own_rows] != SAME
+        fits.append(_fit(features.amounts[own_rows], different, rows.pair[own_rows], n_folds, min_answers, seed))
+    return _collect(judges, features, fits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,9 +213,9 @@ def _held_out(values: Floats, different: Bools, pair: NDArray[np.int64], n_folds
     guess = np.empty_like(different)
     for number in range(min(n_folds, len(first))):
         out = fold[which] == number
-        known = different[~out]
-        one_kind = known.all() or not known.any()
-        guess[out] = known[0] if one_kind else _model().fit(values[~out], known).predict(values[out])
+        training = different[~out]
+        one_kind = training.all() or not training.any()
+        guess[out] = training[0] if one_kind else _model().fit(values[~out], training).predict(values[out])
     return guess
 
 
@@ -226,11 +226,11 @@ def _model() -> LogisticRegression:
     )
 
 
-def _collect(judges: pd.Index, given: Differences, fits: list[_Fit]) -> Drivers:
+def _collect(judges: pd.Index, features: Differences, fits: list[_Fit]) -> Drivers:
     def table_of(parts: list[Floats | None]) -> pd.DataFrame:
-        rows = [np.full(len(given.columns), np.nan) if part is None else part for part in parts]
-        values = np.array(rows).reshape(len(judges), len(given.columns))
-        return pd.DataFrame(values, index=judges, columns=given.columns)
+        rows = [np.full(len(features.columns), np.nan) if part is None else part for part in parts]
+        values = np.array(rows).reshape(len(judges), len(features.columns))
+        return pd.DataFrame(values, index=judges, columns=features.columns)
 
     effects, shares = table_of([fit.effects for fit in fits]), table_of([fit.shares for fit in fits])
     top = [_top(row) for _, row in shares.iterrows()]

@@ -26,7 +26,7 @@ _OPTIONAL: dict[str, Callable[[pd.Series, Source], object]] = {
 
 
 @dataclass(frozen=True)
-class Normalised:
+class NormalTable:
     """A table of which every interpreted column is known to be good.
 
     `frame` has the required columns, weight, round and design, the other optional columns that were given,
@@ -41,7 +41,7 @@ class Normalised:
     judged: NDArray[np.int64]
 
 
-def normalise(frame: pd.DataFrame, source: Source, people: PeopleIds | None, by: str) -> Normalised:
+def normalise(frame: pd.DataFrame, source: Source, people: PeopleIds | None, by: str) -> NormalTable:
     """Check every column that the format interprets and bring it to one type."""
     _check_columns(frame, source)
     judge, judges = encode(frame["judge"])
@@ -67,7 +67,7 @@ def normalise(frame: pd.DataFrame, source: Source, people: PeopleIds | None, by:
     pair = np.minimum(a, b) * np.int64(len(ids)) + np.maximum(a, b)
     _check_unique(good, frame, judge, pair, source)
     judged = np.unique(sides if people is not None else sides[:, :0])
-    return Normalised(good, judge.astype(np.int64), pair, judged)
+    return NormalTable(good, judge.astype(np.int64), pair, judged)
 
 
 def _check_columns(frame: pd.DataFrame, source: Source) -> None:
@@ -76,10 +76,10 @@ def _check_columns(frame: pd.DataFrame, source: Source) -> None:
         raise JudgmentsError(f"{source.where()}: columns given twice: {some(twice)}")
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
-        found = some(list(frame.columns)) if len(frame.columns) else "none at all"
+        names = some(list(frame.columns)) if len(frame.columns) else "none at all"
         raise JudgmentsError(
             f"{source.where()}: missing {'columns' if len(missing) > 1 else 'column'} {', '.join(missing)}; "
-            f"needed: {', '.join(REQUIRED)}; found: {found}"
+            f"needed: {', '.join(REQUIRED)}; found: {names}"
         )
 
 
@@ -166,11 +166,11 @@ def match(given: JudgeAttributes | None, answered: pd.Series) -> pd.DataFrame:
     if not listed.is_unique:
         twice = listed[listed.duplicated()].unique()
         raise JudgmentsError(f"{_WHAT}: judges given twice: {some(twice)}; allowed: one row per judge")
-    _, known = encode(judges.to_series())
-    strangers = listed.difference(pd.Index(known), sort=False)
+    _, texts_of_judges = encode(judges.to_series())
+    strangers = listed.difference(pd.Index(texts_of_judges), sort=False)
     if len(strangers):
         raise JudgmentsError(f"{_WHAT}: judges who gave no answer: {some(strangers)}; there are {some(judges)}")
-    return table.set_axis(listed, axis="index").reindex(known).set_axis(judges, axis="index")
+    return table.set_axis(listed, axis="index").reindex(texts_of_judges).set_axis(judges, axis="index")
 
 
 def _as_table(given: JudgeAttributes) -> pd.DataFrame:
@@ -285,7 +285,7 @@ def _ids_of(people: People, by: By) -> PeopleIds:
     )
 
 
-def _which_count(good: Normalised, how: Reading) -> NDArray[np.bool_]:
+def _which_count(good: NormalTable, how: Reading) -> NDArray[np.bool_]:
     counted = ~good.frame["design"].isin(how.measured_only).to_numpy(dtype=bool)
     if how.rounds == "all":
         return counted

@@ -30,6 +30,7 @@ from fairwise.replication.study import (
 )
 from fairwise.reporting import words
 from fairwise.reporting.page import csv_text, render_page, write_files
+from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     from fairwise.replication.measures import Correlation
@@ -189,7 +190,7 @@ def render_markdown(
 ) -> str:
     """The page to be written to ``path``; its figures are expected in a folder of its name beside it."""
     environment = templates.environment("fairwise.replication", html=False)
-    environment.filters |= {"decimal": words.decimal, "counted": words.counted, "cell": _cell}
+    environment.filters |= {"decimal": words.decimal, "counted": counted, "cell": _cell}
     by_rounds = tables["excess_by_rounds"]
     page = environment.get_template("replication.md").render(
         study=study,

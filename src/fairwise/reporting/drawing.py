@@ -187,7 +187,7 @@ def _own_ids(root: ET.Element, name: str) -> None:
     """Keep only ids that something refers to, and begin them with the figure's name: a page has several figures."""
     used = {element.attrib["href"][1:] for element in root.iter() if element.get("href", "").startswith("#")}
     for element in root.iter():
-        used.update(found for value in element.attrib.values() for found in _REFERENCE.findall(value))
+        used.update(reference for value in element.attrib.values() for reference in _REFERENCE.findall(value))
     for element in root.iter():
         if "id" in element.attrib:
             own = element.attrib.pop("id")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairwise.reporting import palette
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, percent_axis, share_axis
-from fairwise.reporting.words import counted, decimal, interval, percent, shortened
+from fairwise.reporting.words import decimal, interval, percent, shortened
+from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from fairwise.auditing.frontier_slice import Curve
 
 _KNOB = {
-    "gamma": ("Allowed difference between two people (\N{GREEK SMALL LETTER GAMMA})", "\N{GREEK SMALL LETTER GAMMA}"),
-    "eta": ("Allowed mean excess of the panel (η)", "η"),
+    "gamma": ("Tolerance \N{GREEK SMALL LETTER GAMMA}: difference between two people", "\N{GREEK SMALL LETTER GAMMA}"),
+    "eta": ("Allowance η: mean excess of the panel", "η"),
 }
 _OVER_LINES = {"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 MOST_GROUPS = 20
@@ -109,20 +110,20 @@ def _draw_plain_model(axes: Axes, findings: Findings) -> None:
 
 
 def _frontier_description(findings: Findings, curve: Curve) -> str:
-    said = []
+    sentences = []
     if len(curve.panel):
         first, last = curve.panel.iloc[0], curve.panel.iloc[-1]
-        said.append(
+        sentences.append(
             f"For the panel, error goes from {percent(first['error'])} at {_KNOB[curve.knob][1]} = "
             f"{first[curve.knob]:g} to {percent(last['error'])} at {last[curve.knob]:g}."
         )
     if len(curve.judges):
-        said.append(f"{curve.judges['judge'].nunique()} thin lines show single judges.")
+        sentences.append(f"{curve.judges['judge'].nunique()} thin lines show single judges.")
     if curve.chosen is not None:
-        said.append(f"The chosen point has {percent(curve.chosen.error)}.")
+        sentences.append(f"The chosen point has {percent(curve.chosen.error)}.")
     if findings.plain_error is not None:
-        said.append(f"Without judgments it is {percent(findings.plain_error)}.")
-    return " ".join(said)
+        sentences.append(f"Without judgments it is {percent(findings.plain_error)}.")
+    return " ".join(sentences)
 
 
 def judges_figure(findings: Findings) -> Drawing | None:
@@ -226,12 +227,14 @@ def lorenz_figure(findings: Findings) -> Drawing | None:
             percent_axis(axis)
         return points
 
-    told = "; ".join(
+    sentence = "; ".join(
         f"the top 10 % of the pairs make up {percent(at_share(curve, 0.1))} of the {words}"
         for words, curve, _, _ in spread
     )
     title = "How unevenly price and excess are spread over the pairs"
-    return draw("lorenz", title, f"{told[0].upper()}{told[1:]}.", height=300, simulated=findings.simulated, paint=paint)
+    return draw(
+        "lorenz", title, f"{sentence[0].upper()}{sentence[1:]}.", height=300, simulated=findings.simulated, paint=paint
+    )
 
 
 def has_any(curve: pd.DataFrame) -> bool:
@@ -273,12 +276,12 @@ def largest_groups(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _group_figure(findings: Findings, attribute: str, rows: pd.DataFrame, number: int) -> Drawing:
-    shown = largest_groups(rows)
+    largest = largest_groups(rows)
 
     def paint(figure: Figure) -> list[Tooltip]:
         points = []
         for axes, (rate, words) in zip(figure.subplots(1, len(_RATES), sharey=True), _RATES.items(), strict=True):
-            for at, line in shown.iterrows():
+            for at, line in largest.iterrows():
                 hollow = line["people"] < FEW_PEOPLE
                 axes.plot(
                     [line[rate]],
@@ -289,25 +292,25 @@ def _group_figure(findings: Findings, attribute: str, rows: pd.DataFrame, number
                     markerfacecolor=palette.PAPER if hollow else palette.ACCENT,
                 )
                 if line[rate] == line[rate]:  # nobody of a group may have had the outcome
-                    said = f"{line['group']}: {words.lower()} {percent(line[rate])} of {counted(line['people'])} people"
-                    points.append(Tooltip(axes, line[rate], int(str(at)), said))
-            axes.set_yticks(range(len(shown)), [shortened(group, 16) for group in shown["group"]])
-            axes.set_ylim(len(shown) - 0.4, -0.6)
+                    text = f"{line['group']}: {words.lower()} {percent(line[rate])} of {counted(line['people'])} people"
+                    points.append(Tooltip(axes, line[rate], int(str(at)), text))
+            axes.set_yticks(range(len(largest)), [shortened(group, 16) for group in largest["group"]])
+            axes.set_ylim(len(largest) - 0.4, -0.6)
             axes.set_title(words)
             axes.set_xlim(-0.05, 1.05)
             share_axis(axes.xaxis)
         return points
 
-    error = shown["error"]
+    error = largest["error"]
     description = (
-        f"{len(shown)} groups by {attribute}: error from {percent(error.min())} to {percent(error.max())}. "
+        f"{len(largest)} groups by {attribute}: error from {percent(error.min())} to {percent(error.max())}. "
         "The table has all rates."
     )
     return draw(
         f"groups-{number}",
         f"Rates by {attribute}",
         description,
-        height=85 + 21 * len(shown),
+        height=85 + 21 * len(largest),
         simulated=findings.simulated,
         paint=paint,
     )

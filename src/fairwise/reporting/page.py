@@ -29,7 +29,7 @@ from fairwise.reporting.figures import (
     in_order,
     largest_groups,
 )
-from fairwise.rounding import share_difference
+from fairwise.rounding import counted, setting, share_difference
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 # Longer tables are folded on the screen, and open on paper.
 LONG_TABLE = 15
 _FILTERS = (
-    *("percent", "points", "points_above", "largest_difference", "decimal", "counted", "interval", "listed"),
-    *("coefficient", "setting", "capitalised"),
+    *("percent", "points", "points_above", "largest_difference", "decimal", "interval", "listed"),
+    *("coefficient", "capitalised"),
 )
 
 SECTIONS = (
@@ -111,6 +111,8 @@ def _environment(package: str) -> Environment:
     environment = templates.environment(package, "fairwise.reporting", trim=False)
     environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
+        "counted": counted,
+        "setting": setting,
         "answer": words.answer_words,
         "design": words.design_words,
         "price": words.wrong_per_ten_thousand,
@@ -194,7 +196,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
     """Every number of the report, one table a file; those that there are."""
     audit = findings.audit
     spread = {"price": findings.lorenz_price, "excess": findings.lorenz_excess}
-    found = {
+    every = {
         "overall": audit.overall.T.rename_axis("measure").reset_index(),
         "judges": audit.by_judge.merge(
             findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
@@ -208,7 +210,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "group_gaps": audit.group_gaps,
         "frontier": None if findings.curve is None else findings.curve.whole,
     }
-    return {name: table for name, table in found.items() if table is not None and len(table)}
+    return {name: table for name, table in every.items() if table is not None and len(table)}
 
 
 def csv_text(table: pd.DataFrame) -> str:

@@ -47,8 +47,8 @@ def points_above(one: float, other: float, digits: int = 1) -> str:
 
 def largest_difference(shares: Sequence[float], digits: int = 1) -> str:
     """How many percentage points the largest and the smallest of some shares are apart, as printed."""
-    known = [share for share in shares if not _missing(share)]
-    return str(share_difference(max(known), min(known), digits)) if known else NOTHING
+    numbers = [share for share in shares if not _missing(share)]
+    return str(share_difference(max(numbers), min(numbers), digits)) if numbers else NOTHING
 
 
 def _points(number: Decimal) -> str:
@@ -59,14 +59,6 @@ def _points(number: Decimal) -> str:
 def decimal(number: float | None, digits: int = 2) -> str:
     """So many decimals, and no minus before zero."""
     return NOTHING if _missing(number) else _minus(f"{round(float(number), digits) + 0.0:.{digits}f}")  # type: ignore[arg-type]
-
-
-def counted(number: float, one: str | None = None, many: str | None = None) -> str:
-    """5829 is 5,829; with words, "1 judge" and "5,829 judges"."""
-    figure = f"{int(number):,}"
-    if one is None:
-        return figure
-    return f"{figure} {one if int(number) == 1 else many or one + 's'}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 1, beside: float | None = None) -> str:
@@ -86,11 +78,6 @@ def wrong_per_ten_thousand(price: float) -> str:
         return NOTHING
     people = 1000 * price
     return decimal(people, 0 if people >= 10 else 1 if people >= 1 else 2)
-
-
-def setting(value: float | None) -> str:
-    """0.3 rather than 0.300; None where a limit is off."""
-    return "none" if _missing(value) else f"{value:g}"
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:

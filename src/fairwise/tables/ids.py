@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError
+from fairwise.errors import JudgmentsError, quote
 from fairwise.tables.source import cut
 
 # At most 18 digits, so that every match fits in 64 bits.
@@ -72,11 +72,11 @@ class PeopleIds:
         """Return where each text's person is, -1 where there is none."""
         if not self._numbers:
             return np.asarray(self._texts.get_indexer(pd.Index(texts, dtype=object)))
-        found = np.full(len(texts), -1, dtype=np.intp)
+        result = np.full(len(texts), -1, dtype=np.intp)
         integers = is_integer(texts)
         numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
-        found[integers] = self._texts.get_indexer(numbers)
-        return found
+        result[integers] = self._texts.get_indexer(numbers)
+        return result
 
 
 def _all_short(integers: pd.Index) -> bool:
@@ -85,6 +85,6 @@ def _all_short(integers: pd.Index) -> bool:
 
 def some(values: Iterable[object]) -> str:
     """Return the first few values and how many there are."""
-    every = [value.item() if isinstance(value, np.generic) else value for value in values]
-    few = ", ".join(cut(repr(value)) for value in every[:_FEW])
+    every = list(values)
+    few = ", ".join(cut(quote(value)) for value in every[:_FEW])
     return few if len(every) <= _FEW else f"{few}, … ({len(every)} in all)"

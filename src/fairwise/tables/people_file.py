@@ -57,18 +57,18 @@ class PeopleFile:
 
     def outcome(self, name: str) -> pd.Series:
         """Return an outcome of two values, labelled as in the file."""
-        given = self.column(name)
-        missing = given.isna().to_numpy(dtype=bool)
-        self.source.refuse(missing, name, given.where(~missing, None), "where an outcome must be")
-        labels = pd.Index(given).unique()
+        column = self.column(name)
+        missing = column.isna().to_numpy(dtype=bool)
+        self.source.refuse(missing, name, column.where(~missing, None), "where an outcome must be")
+        labels = pd.Index(column).unique()
         if len(labels) != 2:
             raise InputError(
                 f"{self.source.where(column=name)}: {len(labels)} different {_values(len(labels))} "
                 f"({some(labels.tolist())}); an outcome has two"
             )
-        if pd.api.types.is_numeric_dtype(given.dtype) and all(float(label).is_integer() for label in labels):
-            return given.astype(np.int64)
-        return given
+        if pd.api.types.is_numeric_dtype(column.dtype) and all(float(label).is_integer() for label in labels):
+            return column.astype(np.int64)
+        return column
 
     def groups(self, names: Sequence[str]) -> pd.DataFrame:
         """Return columns as groups of people; those whose cell is empty are a group of their own."""
@@ -81,13 +81,13 @@ class PeopleFile:
         """Return the columns to learn from: all, or only some, without the outcome and those to drop."""
         for name in (*drop, *only):
             self.column(name)
-        kept = [name for name in (only or self.table.columns) if name not in {outcome, *drop}]
-        if not all(name.strip() for name in kept):
+        chosen = [name for name in (only or self.table.columns) if name not in {outcome, *drop}]
+        if not all(name.strip() for name in chosen):
             rule = "row numbers, perhaps, which are not to be learnt from; name it or take it out of the file"
             raise InputError(f"{self.source.where()}: a column has no name ({rule})")
-        if not kept:
+        if not chosen:
             raise InputError(f"{self.source.where()}: no column is left to learn from; found: {some(self.table)}")
-        return self.table[kept]
+        return self.table[chosen]
 
 
 def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
@@ -98,10 +98,10 @@ def column_of(frame: pd.DataFrame, name: str, source: Source) -> pd.Series:
 
 def label_written(text: str, labels: pd.Series, source: Source, column: str) -> object:
     """Return the one of the outcome's labels that is written like this."""
-    known = {text_of(label): label for label in pd.Index(labels).unique().sort_values().tolist()}
-    if text not in known:
-        raise InputError(f"{source.where(column=column)}: {text!r} is not one of the outcomes {' and '.join(known)}")
-    return known[text]
+    by_text = {text_of(label): label for label in pd.Index(labels).unique().sort_values().tolist()}
+    if text not in by_text:
+        raise InputError(f"{source.where(column=column)}: {text!r} is not one of the outcomes {' and '.join(by_text)}")
+    return by_text[text]
 
 
 def typed(column: pd.Series) -> pd.Series:
@@ -110,10 +110,10 @@ def typed(column: pd.Series) -> pd.Series:
         return column.reset_index(drop=True)
     text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True))
     filled = pc.if_else(pc.is_in(pc.utf8_lower(text), _NOTHING), None, text)
-    known = filled.drop_null()
-    if len(known) and pc.all(pc.match_substring_regex(known, _NUMBER)).as_py():
+    cells = filled.drop_null()
+    if len(cells) and pc.all(pc.match_substring_regex(cells, _NUMBER)).as_py():
         plain = pc.replace_substring(filled, "+", "", max_replacements=1)
-        if pc.all(pc.match_substring_regex(known, _WHOLE)).as_py():
+        if pc.all(pc.match_substring_regex(cells, _WHOLE)).as_py():
             whole: pd.Series = plain.cast(pa.int64()).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
             return whole if filled.null_count else whole.astype(np.int64)
         return pd.Series(plain.cast(pa.float64()).to_numpy(zero_copy_only=False))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError
+from fairwise.errors import JudgmentsError, quote
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ def cell_text(value: object) -> str:
     missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value))
     if missing or value == "":
         return "empty"
-    return cut(repr(value.item() if isinstance(value, np.generic) else value))
+    return cut(quote(value))
 
 
 _LONGEST, _MOST = 60, 500
 """To compare two names takes time that grows with the product of their lengths, and both may come from anywhere."""
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, candidates: Sequence[str]) -> str:
     """Return a hint for an error message, with the nearest of the first names that are not too long, or ""."""
-    names = {one.lower(): one for one in reversed(known[:_MOST]) if len(one) <= _LONGEST}
+    names = {one.lower(): one for one in reversed(candidates[:_MOST]) if len(one) <= _LONGEST}
     near = get_close_matches(name.lower(), names, n=1) if len(name) <= _LONGEST else []
     return f" (did you mean {names[near[0]]!r}?)" if near else ""
 

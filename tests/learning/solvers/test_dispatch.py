@@ -58,7 +58,7 @@ def test_its_certificate_knows_the_least_error(town: Town, name: str) -> None:
 
 
 def test_comparisons_of_training_errors_are_with_the_least(town: Town) -> None:
-    """What judgments cost is never less than nothing: with all of them given up, and where none binds."""
+    """What judgments cost is never less than nothing: with none of them followed, and where none binds."""
     least = PairwiseFairClassifier("linear").fit(town.people, town.outcome).certificate_.plain_error
     model = PairwiseFairClassifier("linear", gamma=0.1).fit(town.people, town.outcome, judgments=town.judgments)
     not_followed = error_without_dearest(model, town.people, town.outcome, town.judgments, shares=(0.0, 1.0))["error"]
