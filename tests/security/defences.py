@@ -199,7 +199,7 @@ DEFENCES = (
     one("few requests in line", "security/test_crowds.py::test_many_requests_in_one_packet_are_not_all_taken",
         "web/protocol.py", "if len(self.pipeline) >= MOST_IN_LINE:", "if False:"),
     one("no names of many parts", "study/test_settings.py::test_names_of_many_parts_are_not_read",
-        "study/settings.py", 'if line.count(".") > _MOST_DOTS:', "if False:"),
+        "study/toml.py", 'if line.count(".") > _MOST_DOTS:', "if False:"),
     one("columns are not compared with each other", "study/test_settings.py::test_each_column_is_compared_with_few_others",
         "study/settings.py", "for value, count in Counter(values).items() if count > 1)", "for value in values if values.count(value) > 1)"),
     one("long names are not compared", "tables/test_source.py::test_long_names_are_neither_compared_nor_shown_whole",

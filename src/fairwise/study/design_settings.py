@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from fairwise.study.settings_base import Checked, Line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from fairwise.study.toml import Input, Line, Plain, SettingsTable
 
 KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
 """Kinds of pairs beside uniform ones."""
@@ -18,37 +15,61 @@ KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
 Count = Annotated[int, Field(ge=0, le=1000)]
 
 
-class Design(Checked):
+class Design(SettingsTable):
     """How many of the pairs are of another kind than uniform."""
 
-    fixed: Count = 0
+    fixed: Annotated[Count, Field(title="Fixed"), Input("The same for every participant.", locked=True)] = 0
     """Pairs that are the same for every participant."""
 
     stratified: Count = 0
     """Pairs spread evenly over the combinations of the two people's strata."""
 
-    anchors: Count = 0
+    anchors: Annotated[
+        Count,
+        Field(title="Anchors"),
+        Input("The same pairs for several people, so that their agreement can be measured.", locked=True),
+    ] = 0
     """Pairs from a pool that participants share, so that their agreement can be measured."""
 
-    repeats: Count = 0
+    repeats: Annotated[
+        Count,
+        Field(title="Repeats"),
+        Input("Earlier pairs once more with sides swapped: how steady are the answers?", locked=True),
+    ] = 0
     """Earlier pairs once more with sides swapped; they measure how steady answers are, and do not count."""
 
-    checks: Count = 0
+    checks: Annotated[
+        Count,
+        Field(title="Checks"),
+        Input("Two people with identical records: does the participant look?", locked=True),
+    ] = 0
     """Pairs of two people with identical records; they measure attention, and do not count."""
 
-    active: Count = 0
+    active: Annotated[
+        Count,
+        Field(title="Active"),
+        Input("Chosen on the way, where the answer is least certain; their answers need weights later.", locked=True),
+    ] = 0
     """Pairs chosen on the way, where the answer is least certain by what was answered so far; they need weights."""
 
-    anchor_pool: Annotated[int, Field(ge=0, le=10_000)] = 0
+    anchor_pool: Annotated[
+        int,
+        Field(ge=0, le=10_000, title="Anchor pairs in all"),
+        Input("0: as many as everyone is shown, so that all are shown the same.", locked=True),
+    ] = 0
     """How many anchor pairs there are; 0 for as many as everyone is shown, so that all are shown the same."""
 
-    anchor_people: Annotated[int, Field(ge=1)] = 2
+    anchor_people: Annotated[int, Field(ge=1, title="People for each anchor pair"), Input("Who finish it.")] = 2
     """How many participants who finished every anchor pair should have."""
 
     strata: tuple[Line, ...] = ()
     """The columns whose values divide people into strata, such as sex and race; at most 50 strata."""
 
-    lease_hours: Annotated[int, Field(ge=1, le=24 * 365)] = 24
+    lease_hours: Annotated[
+        int,
+        Field(ge=1, le=24 * 365, title="Hours without an answer"),
+        Input("After these, the anchors of someone who left are given to someone else."),
+    ] = 24
     """After so many hours without an answer, the anchors of someone who left are given to someone else."""
 
     @property
@@ -75,7 +96,7 @@ class Design(Checked):
         return self
 
 
-def added_up(content: Mapping[str, Any]) -> Mapping[str, Any]:
+def added_up(content: Plain) -> Plain:
     """Return a study's settings with `pairs` in place of `design.uniform`.
 
     Where a design says how many pairs are uniform, `pairs` is the sum of all kinds, and need not be said.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from fairwise.errors import InputError
-from fairwise.study.settings_base import Checked, Line
+from fairwise.study.toml import Line, SettingsTable
 from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _NEEDED = {
 }
 
 
-class GroupRule(Checked):
+class GroupRule(SettingsTable):
     """The rate of each group may differ from everyone's by at most the bound."""
 
     rate: Literal["dp", "tpr", "fpr", "eo", "error"]
@@ -54,7 +54,7 @@ class GroupRule(Checked):
     column: Line
 
 
-class FitChoices(Checked):
+class FitChoices(SettingsTable):
     """One fit, and perhaps the frontier around it."""
 
     name: Line

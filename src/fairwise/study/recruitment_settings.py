@@ -9,11 +9,13 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from fairwise.study.arrivals import PANELS
 from fairwise.study.panel_signatures import PanelKeys
-from fairwise.study.settings_base import Checked, Line
+from fairwise.study.toml import Input, Line, SettingsTable
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 _FILLED = ("id", "session", "code")
+_GAPS = "https://… {id}, {session} and {code} are filled in."
 _ON_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -48,41 +50,73 @@ def _keys(text: str) -> str:
 WayBack = Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), AfterValidator(_way_back)]
 
 
-class Recruitment(Checked):
+class Recruitment(SettingsTable):
     """How people come to the study, how many of them, and where they go afterwards."""
 
-    open: bool = True
+    open: Annotated[bool, Field(title="Whoever has the address of the study may take part")] = True
     """Whether whoever has the address may take part; otherwise only by personal link, in a room or from the panel."""
 
-    panel: Literal["", "prolific", "sona", "mturk"] = ""
+    panel: Annotated[
+        Literal["", "prolific", "sona", "mturk"], Field(title="Panel"), Input(options={"": "none", **PANELS})
+    ] = ""
     """The panel that sends people: prolific, sona, mturk, or none."""
 
-    completion_url: WayBack = ""
+    completion_url: Annotated[WayBack, Field(title="Where they go when they have finished"), Input(_GAPS)] = ""
     """Where those from the panel are sent back to when all is saved; {id}, {session} and {code} are filled in."""
 
-    completion_code: Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)] = ""
+    completion_code: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, max_length=100),
+        Field(title="Code that they are shown at the end"),
+        Input("If empty, everyone is shown one of their own."),
+    ] = ""
     """The code that those from the panel are shown at the end; if empty, everyone is shown one of their own."""
 
-    screened_out_url: WayBack = ""
+    screened_out_url: Annotated[WayBack, Field(title="Where those go who cannot take part"), Input(_GAPS)] = ""
     """Where those from the panel are sent back to who cannot take part; filled in likewise."""
 
-    most: Annotated[int, Field(ge=0)] = 0
+    most: Annotated[
+        int, Field(ge=0, title="At most so many people"), Input("Those who left are not counted. 0: any number.")
+    ] = 0
     """How many may take part at most, those who left not counted; 0 for any number."""
 
-    hold_minutes: Annotated[int, Field(ge=1, le=60 * 24 * 365)] = 30
+    hold_minutes: Annotated[
+        int,
+        Field(ge=1, le=60 * 24 * 365, title="Minutes for which a place is held until the first answer"),
+        Input("Then others may take it. Whoever comes back goes on if there is room."),
+    ] = 30
     """For how many minutes a place is held for someone who agreed and has not answered yet."""
 
-    most_from_address: Annotated[int, Field(ge=0)] = 30
+    most_from_address: Annotated[
+        int,
+        Field(ge=0, title="At most so many begin from one internet address in a quarter of an hour"),
+        Input("0: any number. The address is not kept."),
+    ] = 30
     """How many may begin from one internet address within a quarter of an hour; 0 for any number."""
 
-    most_from_address_in_rooms: Annotated[int, Field(ge=0)] = 300
+    most_from_address_in_rooms: Annotated[
+        int,
+        Field(ge=0, title="The same for those who come by a room's code"),
+        Input("The phones of a class often have one address together."),
+    ] = 300
     """The same for those who come by a room's code, as the phones of a class often have one address together."""
 
-    panel_keys: Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000), AfterValidator(_keys)] = ""
+    panel_keys: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, max_length=20_000),
+        AfterValidator(_keys),
+        Field(title="Keys by which Prolific signs its links"),
+        Input(
+            "The text at https://api.prolific.com/.well-known/study/jwks.json. If given, only signed links are let in."
+        ),
+    ] = ""
     """The public keys by which Prolific signs who it sends, as JSON; if given, nobody else comes from it."""
 
     panel_studies: Annotated[
-        str, StringConstraints(strip_whitespace=True, max_length=1000, pattern=r"^([A-Za-z0-9_-]+( +|$))*$")
+        str,
+        StringConstraints(strip_whitespace=True, max_length=1000, pattern=r"^([A-Za-z0-9_-]+( +|$))*$"),
+        Field(title="Ids of the study at Prolific"),
+        Input("Needed with the keys; several with spaces between them."),
     ] = ""
     """The ids that the study has at Prolific, with spaces between them; what is signed must be about one of them."""
 
@@ -107,16 +141,16 @@ class Recruitment(Checked):
         return self
 
 
-class Relation(Checked):
+class Relation(SettingsTable):
     """Something that a participant may be to the decision."""
 
-    name: Name
+    name: Annotated[Name, Field(title="Short name")]
     """A short name under which it is kept with their answers, such as affected."""
 
-    words: Line
+    words: Annotated[Line, Field(title="What participants read")]
     """What participants read."""
 
-    most: Annotated[int, Field(ge=0)] | None = None
+    most: Annotated[Annotated[int, Field(ge=0)] | None, Field(title="At most")] = None
     """How many such people may take part at most; 0 to screen them out; left out: any number."""
 
 

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.design_settings import Design, added_up
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
-from fairwise.tables.source import cut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from os import PathLike
+from fairwise.study.toml import (
+    Contact,
+    Input,
+    Line,
+    Plain,
+    SettingsFile,
+    SettingsTable,
+    Text,
+    Unit,
+    explained_lines,
+    read_toml,
+    setting_line,
+)
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
-_TABLES = ("design", "recruitment", "answer_words")
-_LONGEST_FILE, _MOST_DOTS = 1_000_000, 100
+_TABLES, _ROWS = ("design", "recruitment", "answer_words"), ("relations", "columns")
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
@@ -35,92 +40,118 @@ def _known(code: str) -> str:
     return code
 
 
-class Column(Checked):
+class Column(SettingsTable):
     """A column of the people table that participants see."""
 
     name: Line
     """The name in people.parquet."""
 
-    label: Line
+    label: Annotated[Line, Field(title="Label")]
     """What participants read before the value."""
 
-    unit: Unit = ""
+    unit: Annotated[Unit, Field(title="Unit"), Input(locked=True)] = ""
     """What participants read behind the value, such as years; may be empty."""
 
 
-class AnswerWords(Checked):
+class AnswerWords(SettingsTable):
     """What the buttons say."""
 
-    same: Line = marked("The two should be treated the same")
+    same: Annotated[Line, Field(title="Button: the same")] = marked("The two should be treated the same")
     """For the answer same."""
 
-    a_at_least_b: Line = marked("Person A should be treated at least as well as person B")
+    a_at_least_b: Annotated[Line, Field(title="Button: A at least as well as B")] = marked(
+        "Person A should be treated at least as well as person B"
+    )
     """For the answer a_at_least_b; not shown where there are two answers."""
 
-    b_at_least_a: Line = marked("Person B should be treated at least as well as person A")
+    b_at_least_a: Annotated[Line, Field(title="Button: B at least as well as A")] = marked(
+        "Person B should be treated at least as well as person A"
+    )
     """For the answer b_at_least_a; not shown where there are two answers."""
 
-    no_constraint: Line = marked("Either may be treated better than the other")
+    no_constraint: Annotated[Line, Field(title="Button: either may be treated better")] = marked(
+        "Either may be treated better than the other"
+    )
     """For the answer no_constraint."""
 
 
-class StudySettings(Checked):
+class StudySettings(SettingsFile):
     """A study as its operator wants it."""
 
-    title: Line
+    title: Annotated[Line, Field(title="Name of the study"), Input("At the top of every page.")]
     """The name of the study, at the top of every page."""
 
     languages: Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Field(min_length=1)] = (SOURCE,)
     """The languages that participants may choose from; the first is the language of this file."""
 
-    question: Text = marked(
+    question: Annotated[Text, Field(title="The question about every pair")] = marked(
         "In your view, as a matter of fairness, how should these two people be treated, compared with each other?"
     )
     """What is asked about every pair."""
 
-    treated_well: Line = marked("getting the more favourable of the two possible decisions")
+    treated_well: Annotated[
+        Line, Field(title="The favourable outcome, in words"), Input("What it means here to be treated well.")
+    ] = marked("getting the more favourable of the two possible decisions")
     """The favourable outcome in words: what it means here to be treated well."""
 
-    answers: Literal["four", "two"] = "four"
+    answers: Annotated[
+        Literal["four", "two"],
+        Field(title="Answers"),
+        Input(options={"four": "all four", "two": "two: the same, or either may be treated better"}, locked=True),
+    ] = "four"
     """The answers offered: all four, or two (same and no_constraint)."""
 
-    pairs: Annotated[int, Field(ge=1, le=1000)] = 50
+    pairs: Annotated[
+        int, Field(ge=1, le=1000, title="Pairs for each participant"), Input("From 1 to 1000.", locked=True)
+    ] = 50
     """How many pairs each participant is shown, 1 to 1000, of whatever kind."""
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[
+        int,
+        Field(ge=0, le=2**63 - 1, title="Seed"),
+        Input("Any whole number; from it follows who is shown which.", locked=True),
+    ] = 0
     """From it follows who is shown which pairs; any whole number from 0."""
 
-    mark_differences: bool = False
+    mark_differences: Annotated[bool, Field(title="Mark the rows in which the two people differ")] = False
     """Whether rows in which the two people differ are marked."""
 
-    ask_why: bool = False
+    ask_why: Annotated[bool, Field(title="A reason may be written beside every answer")] = False
     """Whether a reason may be written beside every answer."""
 
-    ask_confidence: bool = False
+    ask_confidence: Annotated[bool, Field(title="Participants may say how sure they are")] = False
     """Whether participants may say how sure they are of an answer."""
 
-    comprehension_check: bool = False
+    comprehension_check: Annotated[bool, Field(title="Questions about the buttons first, in at most two tries")] = False
     """Whether participants must first show, in at most two tries, that they understood the buttons."""
 
-    check_must_pass: bool = False
+    check_must_pass: Annotated[bool, Field(title="Whoever fails both tries is screened out")] = False
     """Whether those who fail both tries are screened out; otherwise they go on, and it is kept that they failed."""
 
-    practice: bool = True
+    practice: Annotated[bool, Field(title="A practice pair first, which does not count")] = True
     """Whether there is a practice pair first, which does not count."""
 
-    second_look: bool = False
+    second_look: Annotated[bool, Field(title="A second look at the end, where answers contradict each other")] = False
     """Whether participants are shown, at the end, where they contradicted themselves, and may revise it."""
 
-    relation_question: Line = marked("What is your relation to this decision?")
+    relation_question: Annotated[Line, Field(title="The question")] = marked("What is your relation to this decision?")
     """What is asked of everyone first, if there are relations to choose from."""
 
-    contact: Contact = ""
+    contact: Annotated[Contact, Field(title="Whom participants may write to")] = ""
     """Whom participants may write to; shown on every page that may raise a question."""
 
-    retention_days: Annotated[int, Field(ge=0, le=36500)] = 0
+    retention_days: Annotated[
+        int,
+        Field(ge=0, le=36500, title="Days after which texts, names and panel's ids are deleted"),
+        Input("From when someone finished; names and ids once the study is closed. 0: never."),
+    ] = 0
     """After so many days texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
 
-    simulated: bool = False
+    simulated: Annotated[
+        bool,
+        Field(title="No real people take part"),
+        Input("For trying it out with simulated people. Every report on the study then says so."),
+    ] = False
     """Whether no real people take part, as in the demo; every report on the study then says so."""
 
     design: Design = Design()
@@ -218,14 +249,6 @@ class StudySettings(Checked):
         return self
 
     @classmethod
-    def checked(cls, content: Mapping[str, Any], where: str) -> Self:
-        """Return settings from plain values; errors begin with `where` and name the setting."""
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            raise InputError(f"{where}: {first_problem(error)}") from None
-
-    @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Read ``study.toml``; errors name the file, the setting, its value and what is allowed."""
         return cls.checked(read_toml(Path(path)), str(path))
@@ -233,73 +256,27 @@ class StudySettings(Checked):
     def toml(self) -> str:
         """Return the text of ``study.toml``: every setting below a line that explains it."""
         lines = ["# The settings of a study. Do not change them once people have begun to answer."]
-        for name in type(self).model_fields:
-            if name not in {*_TABLES, "relations", "columns"}:
-                lines += ["", *_settings_in(self, name)]
-        for table in _TABLES:
-            lines += ["", _comment(self, table), f"[{table}]"]
-            part = getattr(self, table)
-            lines += [line for name in type(part).model_fields for line in _settings_in(part, name)]
-        for several in ("relations", "columns"):
-            lines += ["", _comment(self, several)]
-            if not getattr(self, several):
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            lines += ["", f"# {field.description}"]
+            if name in _TABLES:
+                lines += [f"[{name}]", *explained_lines(value)]
+            elif name not in _ROWS:
+                lines += [setting_line(name, value)]
+            elif not value:
                 lines += ["# For example, twice or more:", *_EXAMPLE]
-            for number, part in enumerate(getattr(self, several)):
-                lines += [""] * bool(number) + [f"[[{several}]]"]
-                lines += [line for name in type(part).model_fields for line in _settings_in(part, name, number == 0)]
+            for number, row in enumerate(value if name in _ROWS else ()):
+                lines += [""] * bool(number) + [f"[[{name}]]", *explained_lines(row, number == 0)]
         return "\n".join([*lines, ""])
 
-
-def read_toml(file: Path) -> dict[str, Any]:
-    """Return what a file of settings says; errors name the file."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        _refuse_long(file, text)
-        return tomllib.loads(text)
-    except InputError:  # which is a ValueError, and says itself what is wrong
-        raise
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: not text in UTF-8") from None
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise InputError(f"{file}: not valid TOML: {error}") from None
-
-
-def _refuse_long(file: Path, text: str) -> None:
-    """Whoever made the file may be anyone; a key of n parts takes time that grows with n² to read."""
-    if len(text) > _LONGEST_FILE:
-        raise InputError(f"{file}: longer than {_LONGEST_FILE:,} characters; this is no file of settings")
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > _MOST_DOTS:
-            raise InputError(f"{file}, line {number}: more than {_MOST_DOTS} dots in one line; no setting needs that")
-
-
-def _settings_in(part: BaseModel, name: str, explained: bool = True) -> Iterator[str]:
-    if getattr(part, name) is None:
-        return
-    if explained:
-        yield _comment(part, name)
-    # TOML writes text, numbers and truth as JSON does, but for one character that JSON leaves as it is.
-    yield f"{name} = {json.dumps(getattr(part, name), ensure_ascii=False)}".replace("\x7f", "\\u007f")
-
-
-def _comment(part: BaseModel, name: str) -> str:
-    return f"# {type(part).model_fields[name].description}"
+    def _as_written(self, text: str) -> Plain:
+        """Where the file has ``design.uniform`` it need not have `pairs`, which are the sum."""
+        content, design = super()._as_written(text), tomllib.loads(text).get("design", {})
+        if "uniform" in design:
+            del content["pairs"]
+            content["design"]["uniform"] = design["uniform"]
+        return content
 
 
 def _twice(values: list[str]) -> str | None:
     return next((value for value, count in Counter(values).items() if count > 1), None)
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, in one line."""
-    problem = error.errors()[0]
-    where = cut(".".join(str(part + 1) if isinstance(part, int) else str(part) for part in problem["loc"]))
-    said = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "missing":
-        return f"the setting {where} is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"there is no setting {where}"
-    shown = f" = {cut(repr(problem['input']))}" if not isinstance(problem["input"], dict) else ""
-    return f"{where}{shown}: {said}" if where else said
