@@ -12,6 +12,9 @@ from fairwise.study.toml import Input, Line, Plain, SettingsTable
 KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
 """Kinds of pairs beside uniform ones."""
 
+OFFERED_KINDS = ("anchors", "repeats", "checks", "fixed", "active")
+"""Those that the console asks for: stratified ones need strata too."""
+
 Count = Annotated[int, Field(ge=0, le=1000)]
 
 

@@ -30,6 +30,7 @@ from fairwise.study.toml import (
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
+MOST_PAIRS = 1000
 _TABLES, _ROWS = ("design", "recruitment", "answer_words"), ("relations", "columns")
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
@@ -102,7 +103,7 @@ class StudySettings(SettingsFile):
     """The answers offered: all four, or two (same and no_constraint)."""
 
     pairs: Annotated[
-        int, Field(ge=1, le=1000, title="Pairs for each participant"), Input("From 1 to 1000.", locked=True)
+        int, Field(ge=1, le=MOST_PAIRS, title="Pairs for each participant"), Input("From 1 to 1000.", locked=True)
     ] = 50
     """How many pairs each participant is shown, 1 to 1000, of whatever kind."""
 

@@ -44,7 +44,7 @@ class FormField:
     longest: int = _SHORT
 
     @classmethod
-    def at(cls, path: str, **changes: Any) -> FormField:
+    def at(cls, path: str, /, **changes: Any) -> FormField:
         """Return the field of a setting as the settings declare it, but for `changes`."""
         table, _, name = path.rpartition(".")
         info = _TABLES[table.partition(".")[0]].model_fields[name]

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from fairwise.study.design_settings import OFFERED_KINDS
 from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import available, language
 from fairwise.study.recruitment_settings import Relation
@@ -168,7 +169,7 @@ class PairsSection(SettingsSection):
     about = "How many pairs of which kind, and which answers."
     layout: ClassVar = {
         "": "pairs answers seed",
-        "Of these, not uniform": "design.anchors design.repeats design.checks design.fixed design.active",
+        "Of these, not uniform": " ".join(f"design.{kind}" for kind in OFFERED_KINDS),
         "Anchors": "design.anchor_pool design.anchor_people design.lease_hours",
     }
 
