@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fairwise.study.fit_choices import DEEPEST, FitChoices
+from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,16 +12,6 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
     from fairwise.web.shared.forms import Form
 
-MODELS = {
-    "tree": "Decision tree",
-    "linear": "Weighted score",
-    "logistic": "Logistic regression",
-}
-MODEL_HELP = {
-    "tree": "A few yes-or-no questions, easy to explain. The only kind with a proof that no other tree does better.",
-    "linear": "Every detail adds or takes away points. Usually the most accurate.",
-    "logistic": "The model that statisticians know best. The fastest.",
-}
 _RATES = {
     "dp": "How often the model says {one}",
     "tpr": "How often it says {one} where that is right",
@@ -30,70 +19,48 @@ _RATES = {
     "eo": "Both of these two: {one} where that is right, {one} where {zero} is right",
     "error": "How often it is wrong",
 }
-DEPTHS = range(1, DEEPEST + 1)
-_MOST_RULES = 2
-_WHOLE = {"name": 100, "estimator": 20, "max_depth": 4, "favorable_label": 500, "column": 500}
+RULES = (1, 2)
+"""Numbers of the rules about groups that the form has room for."""
+
 _NUMBERS = ("gamma", "eta", "judge_budget")
+FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0"}
+"""What the form says before anything is typed."""
 
 
-@dataclass(frozen=True)
-class Typed:
-    """What stands in the fields; kept as it was typed, so that nothing is lost if it cannot be taken."""
+def values_of(choices: FitChoices) -> dict[str, str]:
+    """What the form says for a fit like one that was asked for before; it has no name yet."""
+    texts = ("estimator", "max_depth", "favorable_label")
+    values = {name: str(getattr(choices, name)) for name in texts}
+    values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
+    for k, rule in zip(RULES, choices.group_rules, strict=False):
+        values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
+    return values | ({"finished_only": "yes"} if choices.finished_only else {})
 
-    name: str = ""
-    estimator: str = "tree"
-    max_depth: str = "2"
-    favorable_label: str = ""
-    gamma: str = "0.1"
-    eta: str = "0"
-    judge_budget: str = ""
-    column: str = ""
-    rules: tuple[tuple[str, str], ...] = (("", ""),) * _MOST_RULES
-    """Rate and bound of each."""
 
-    finished_only: bool = False
+def choices_of(form: Form, study: StudyFolder) -> FitChoices:
+    """Return what was asked for; whatever cannot be is an error that says what is allowed."""
+    numbers = {name: _number(form, name) for name in _NUMBERS}
+    estimator = form.text("estimator", 20)
+    content = {
+        "name": form.text("name", 100) or ESTIMATORS.get(estimator, ("Fit",))[0],
+        "estimator": estimator,
+        "max_depth": form.text("max_depth", 4),
+        "favorable_label": form.text("favorable_label", 500),
+        "gamma": numbers["gamma"],
+        "eta": numbers["eta"] or None,
+        "judge_budget": numbers["judge_budget"] or None,
+        "finished_only": form.text("finished_only", 8) == "yes",
+        "group_rules": [
+            {"rate": rate, "bound": _number(form, f"bound{k}"), "column": form.text("column", 500)}
+            for k in RULES
+            if (rate := form.text(f"rate{k}", 20))
+        ],
+    }
+    return FitChoices.checked(content, study)
 
-    @classmethod
-    def of(cls, form: Form) -> Typed:
-        rules = tuple((form.text(f"rate{k}", 20), form.text(f"bound{k}", 20)) for k in range(1, _MOST_RULES + 1))
-        texts = {name: form.text(name, longest) for name, longest in _WHOLE.items()}
-        numbers = {name: form.text(name, 20) for name in _NUMBERS}
-        return cls(**texts, **numbers, rules=rules, finished_only=form.text("finished_only", 8) == "yes")
 
-    @classmethod
-    def like(cls, settings: Mapping[str, Any]) -> Typed:
-        """The fields of a form for a fit that was asked for before."""
-        rules = tuple((rule["rate"], f"{rule['bound']:g}") for rule in settings["group_rules"][:_MOST_RULES])
-        numbers = {name: "" if settings[name] is None else f"{settings[name]:g}" for name in _NUMBERS}
-        return cls(
-            **numbers,
-            estimator=settings["estimator"],
-            max_depth=str(settings["max_depth"]),
-            favorable_label=settings["favorable_label"],
-            column=settings["group_rules"][0]["column"] if settings["group_rules"] else "",
-            rules=(*rules, *((("", ""),) * (_MOST_RULES - len(rules)))),
-            finished_only=settings["finished_only"],
-        )
-
-    def settings(self, study: StudyFolder) -> FitChoices:
-        """Return what was asked for; whatever cannot be is an error that says what is allowed."""
-        numbers = {name: getattr(self, name).replace(",", ".") for name in _NUMBERS}
-        content = {
-            **numbers,
-            "eta": numbers["eta"] or None,
-            "judge_budget": numbers["judge_budget"] or None,
-            "estimator": self.estimator,
-            "max_depth": self.max_depth,
-            "favorable_label": self.favorable_label,
-            "finished_only": self.finished_only,
-            "group_rules": [
-                {"rate": rate, "bound": bound.replace(",", "."), "column": self.column}
-                for rate, bound in self.rules
-                if rate
-            ],
-            "name": self.name or MODELS.get(self.estimator, "Fit"),
-        }
-        return FitChoices.checked(content, study)
+def _number(form: Form, name: str) -> str:
+    return form.text(name, 20).replace(",", ".")
 
 
 def rates(outcomes: Sequence[str]) -> dict[str, str]:
@@ -102,25 +69,25 @@ def rates(outcomes: Sequence[str]) -> dict[str, str]:
     return {name: words.format(zero=zero, one=one) for name, words in _RATES.items()}
 
 
-def in_words(settings: Mapping[str, Any], columns: Mapping[str, str], outcomes: Sequence[str]) -> dict[str, str]:
+def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str]) -> dict[str, str]:
     """Return each setting with what it is; `columns` are their labels by name."""
-    depth = settings["max_depth"]
-    questions = f", {depth} {'question' if depth == 1 else 'questions'} in a row" * (settings["estimator"] == "tree")
-    said = rates(outcomes)
+    depth = choices.max_depth
+    questions = f", {depth} {'question' if depth == 1 else 'questions'} in a row" * (choices.estimator == "tree")
     rules = [
-        f"{said[rule['rate']]}: {columns.get(rule['column'], rule['column'])}, at most {rule['bound']:g} from everyone"
-        for rule in settings["group_rules"]
+        f"{rates(outcomes)[rule.rate]}: {columns.get(rule.column, rule.column)}, at most {rule.bound:g} from everyone"
+        for rule in choices.group_rules
     ]
-    return {
-        "Name": settings["name"],
-        "Kind of model": MODELS[settings["estimator"]] + questions,
-        "The good outcome": settings["favorable_label"],
-        "Tolerance γ": f"{settings['gamma']:g}",
-        "Budget η": _limit(settings["eta"]),
-        "Budget of each participant": _limit(settings["judge_budget"]),
-        "Rules about groups": "; ".join(rules) or "none",
-        "Whose answers count": "those who finished" if settings["finished_only"] else "everyone who answered",
+    words = {
+        "name": choices.name,
+        "estimator": ESTIMATORS[choices.estimator][0] + questions,
+        "favorable_label": choices.favorable_label,
+        "gamma": f"{choices.gamma:g}",
+        "eta": _limit(choices.eta),
+        "judge_budget": _limit(choices.judge_budget),
+        "group_rules": "; ".join(rules) or "none",
+        "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
     }
+    return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
 
 
 def _limit(budget: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse
@@ -18,11 +18,11 @@ from fairwise.store.export import taken
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_choices import FitChoices, outcome_labels
+from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.charts import drawn
-from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
+from fairwise.web.console.fit_form import FIRST_VALUES, RULES, choices_of, in_words, rates, values_of
 from fairwise.web.shared.forms import whole_number
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class FitPages(ConsolePages):
             request,
             "fits",
             jobs=[(job, settings, None if found is None else found.summary) for job, settings, found in listed],
-            models=MODELS,
+            models={name: words for name, (words, _) in ESTIMATORS.items()},
             finished=[job for job, _, found in listed if found is not None],
             chosen=stands.chosen_job_id,
             is_live=any(job.state in _BUSY for job in jobs),
@@ -165,9 +165,9 @@ class FitPages(ConsolePages):
 
     async def ask(self, request: Request) -> Response:
         like = request.query_params.get("like", "")
-        return await self._ask(request, Typed.like(asked(await self._job(whole_number(like)))) if like else Typed())
+        return await self._ask(request, values_of(asked(await self._job(whole_number(like)))) if like else FIRST_VALUES)
 
-    async def _ask(self, request: Request, typed: Typed, problem: str | None = None) -> Response:
+    async def _ask(self, request: Request, values: Mapping[str, str], problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
         if study is None or advice:
             return self._page(request, "fit_new", 422 if problem else 200, advice=advice, problem=problem)
@@ -178,9 +178,11 @@ class FitPages(ConsolePages):
             422 if problem else 200,
             advice=None,
             problem=problem,
-            typed=typed,
-            models=[(name, words, MODEL_HELP[name]) for name, words in MODELS.items()],
-            depths=DEPTHS,
+            values=values,
+            models=ESTIMATORS,
+            depths=range(1, DEEPEST + 1),
+            rules=RULES,
+            fields=FitChoices.model_fields,
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
@@ -188,20 +190,20 @@ class FitPages(ConsolePages):
         )
 
     async def start(self, request: Request) -> Response:
-        typed, study = Typed.of(request.state.form), self._host.study
+        form, study = request.state.form, self._host.study
         advice = await self._advice()
         if study is None or advice:
-            return await self._ask(request, typed, advice)
+            return await self._ask(request, form.fields, advice)
         try:
-            settings = await self._beside(typed.settings, study)
+            choices = await self._beside(choices_of, form, study)
         except InputError as error:
-            return await self._ask(request, typed, str(error))
-        return await self._submit(request, settings)
+            return await self._ask(request, form.fields, str(error))
+        return await self._submit(request, choices)
 
-    async def _submit(self, request: Request, settings: FitChoices) -> Response:
-        wanted, who = settings.model_dump(mode="json"), request.state.operator.name
-        put = partial(submit, settings=wanted, operator_name=who, at=datetime.now(UTC))
-        job_id = await self._noted(request, "fit started", settings.name, put)
+    async def _submit(self, request: Request, choices: FitChoices) -> Response:
+        settings, operator = choices.model_dump(mode="json"), request.state.operator.name
+        put = partial(submit, settings=settings, operator_name=operator, at=datetime.now(UTC))
+        job_id = await self._noted(request, "fit started", choices.name, put)
         return self._to(f"/fits/{job_id}?done=fit-started")
 
     async def cancel(self, request: Request) -> Response:
@@ -263,10 +265,9 @@ class FitPages(ConsolePages):
         points = [] if fitted is None else fitted.frontier
         if at is None or at >= len(points):
             raise HTTPException(404)
-        settings = asked(job)
-        name = settings["name"].partition(" (budget ")[0]
-        changed = {**settings, "eta": points[at].eta, "name": f"{name} (budget {points[at].eta:g})"}
-        return await self._submit(request, FitChoices.checked(changed))
+        choices, eta = asked(job), points[at].eta
+        name = f"{choices.name.partition(' (budget ')[0]} (budget {eta:g})"
+        return await self._submit(request, FitChoices.checked({**choices.model_dump(), "eta": eta, "name": name}))
 
     async def choose(self, request: Request) -> Response:
         """Not shown to participants before an owner says so of this very model."""
@@ -324,9 +325,9 @@ class FitPages(ConsolePages):
     )
 
 
-def asked(job: Job) -> dict[str, Any]:
+def asked(job: Job) -> FitChoices:
     """Return all settings of a fit, also those that went without saying."""
-    return FitChoices.checked(job.settings).model_dump(mode="json")
+    return FitChoices.checked(job.settings)
 
 
 @lru_cache(maxsize=2)
