@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 
+from fairwise.judgments.answer import PairDesign
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants
@@ -56,7 +57,7 @@ _ANCHORS = (
         sa.func.sum(_holders.c.at_it).label("at_it"),
     )
     .join(_holders, appearances.c.participant_id == _holders.c.id)
-    .where(appearances.c.design == "anchor")
+    .where(appearances.c.design == PairDesign.ANCHOR)
     .group_by(appearances.c.a, appearances.c.b)
 )
 

@@ -23,6 +23,7 @@ from fairwise.store.tables import (
     panel_ids,
     participants,
 )
+from fairwise.study.stages import StudyState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,7 @@ def forget_old(connection: Connection, days: int, now: datetime) -> int:
         sa.update(answers).where(answers.c.appearance_id.in_(theirs), answers.c.why != "").values(why=""),
         sa.update(closings).where(closings.c.participant_id.in_(old), wrote).values(texts),
     ]
-    if standing(connection).state == "closed":
+    if standing(connection).state == StudyState.CLOSED:
         links, of_old = sa.select(participants.c.token_hash), participants.c.id.in_(old)
         theirs_or_nobodys = invitations.c.token_hash.in_(links.where(of_old)) | (
             invitations.c.token_hash.not_in(links) & (invitations.c.made_at < limit)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from fairwise.store.errors import NotOpen
 from fairwise.store.tables import study
+from fairwise.study.stages import StudyState
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 class Standing:
     """What an operator decided last."""
 
-    state: str = "open"
-    """Open: people may begin and answer. Paused: not for the time being. Closed: not any more."""
-
+    state: StudyState = StudyState.OPEN
     chosen_job_id: int | None = None
     result_shown: bool = False
     """Whether participants see how the chosen model treats their pairs."""
@@ -29,7 +28,7 @@ class Standing:
 def standing(connection: Connection) -> Standing:
     """How the study stands now."""
     row = connection.execute(sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown)).one_or_none()
-    return Standing() if row is None else Standing(row.state, row.chosen_job_id, bool(row.result_shown))
+    return Standing() if row is None else Standing(StudyState(row.state), row.chosen_job_id, bool(row.result_shown))
 
 
 STATE = sa.select(study.c.state).scalar_subquery()
@@ -42,7 +41,7 @@ def require_open(connection: Connection) -> None:
 
 
 def refuse_unless_open(state: str | None) -> None:
-    if state not in ("open", None):
+    if state not in (StudyState.OPEN, None):
         raise NotOpen
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import Answer, PairDesign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,6 @@ EXPLAINED = {
 }
 """What participants' pages and documents say each flag means."""
 
-_REPEAT, _CHECK = "repeat", "check"
 _SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
 _SAME = str(Answer.SAME)
 
@@ -98,7 +97,7 @@ def _too_fast(answers: Iterable[Given]) -> Flag | None:
 
 
 def _one_key(answers: Iterable[Given]) -> Flag | None:
-    said = Counter(given.answer for given in answers if given.design != _CHECK)
+    said = Counter(given.answer for given in answers if given.design != PairDesign.CHECK)
     if said.total() < FEWEST_ALIKE:
         return None
     answer, times = said.most_common(1)[0]
@@ -108,7 +107,7 @@ def _one_key(answers: Iterable[Given]) -> Flag | None:
 
 
 def _failed_checks(answers: Iterable[Given]) -> Flag | None:
-    checks = [given for given in answers if given.design == _CHECK]
+    checks = [given for given in answers if given.design == PairDesign.CHECK]
     failed = sorted(given.position for given in checks if given.answer != _SAME)
     if not failed:
         return None
@@ -118,10 +117,14 @@ def _failed_checks(answers: Iterable[Given]) -> Flag | None:
 
 
 def _unsteady(answers: Iterable[Given]) -> Flag | None:
-    repeats = [given for given in answers if given.design == _REPEAT]
+    repeats = [given for given in answers if given.design == PairDesign.REPEAT]
     if not repeats:
         return None
-    first = {(given.a, given.b): given.answer for given in answers if given.design not in (_REPEAT, _CHECK)}
+    first = {
+        (given.a, given.b): given.answer
+        for given in answers
+        if given.design not in (PairDesign.REPEAT, PairDesign.CHECK)
+    }
     first |= {(b, a): _SWAPPED[answer] for (a, b), answer in first.items() if (b, a) not in first}
     known = [(given, first[given.a, given.b]) for given in repeats if (given.a, given.b) in first]
     differing = sorted(given.position for given, before in known if given.answer != before)

@@ -1,6 +1,6 @@
 """The active design: ask where the answer is least certain, by chance and with known probability."""
 
-from fairwise.study.active.chooser import ACTIVE, ActiveChooser, mean_over_pairs
+from fairwise.study.active.chooser import ActiveChooser, mean_over_pairs
 from fairwise.study.active.model import GivenAnswer
 
-__all__ = ["ACTIVE", "ActiveChooser", "GivenAnswer", "mean_over_pairs"]
+__all__ = ["ActiveChooser", "GivenAnswer", "mean_over_pairs"]

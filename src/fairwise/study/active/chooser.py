@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.study.active.features import SeenPeople, is_number
 from fairwise.study.active.model import AnswerModel, GivenAnswer, restored
 from fairwise.study.cards import ID
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
 
 
-ACTIVE = "active"
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.
 _FEW_NUMBERS = 50_000
@@ -114,7 +113,7 @@ class ActiveChooser:
         pool = self._candidates(rng, shown, min(candidates, left_over))
         q = self._chances(pool, own, scores)
         drawn = int(rng.choice(len(pool), p=q))
-        return ShownPair(*pool[drawn], ACTIVE, float(q[drawn]) * len(pool) / left_over)
+        return ShownPair(*pool[drawn], PairDesign.ACTIVE, float(q[drawn]) * len(pool) / left_over)
 
     def _differ(self, one: str, other: str) -> bool:
         for person in (one, other):

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 
+from fairwise.judgments.answer import PairDesign
 from fairwise.store import exclusions
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
@@ -178,7 +179,11 @@ _STAGES: dict[str, str] = {
     Stage.FINISHED: "has finished",
     Stage.SCREENED_OUT: "was screened out",
 }
-_DESIGNS = {"repeat": "shown again, sides swapped", "check": "two identical people", "anchor": "shared with others"}
+_DESIGNS = {
+    PairDesign.REPEAT: "shown again, sides swapped",
+    PairDesign.CHECK: "two identical people",
+    PairDesign.ANCHOR: "shared with others",
+}
 
 
 class OneParticipantPages(ConsolePages):

@@ -20,6 +20,7 @@ from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
 from fairwise.study.folder import StudyFolder
+from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST
 from fairwise.study.toml import SettingError
 from fairwise.web.console import preview
@@ -121,7 +122,7 @@ def has_begun(connection: Connection) -> bool:
 
 def is_locked(connection: Connection) -> bool:
     """Whether what decides about pairs must stay as it is."""
-    return has_begun(connection) or standing(connection).state == "open"
+    return has_begun(connection) or standing(connection).state == StudyState.OPEN
 
 
 _TRIES = 5
@@ -129,9 +130,7 @@ _MEANWHILE = (
     "Someone else saved this part while you were changing it. What you typed is still here, and what they saved can be "
     "seen in another tab. Saving now puts yours in the place of theirs."
 )
-# From which states one may come to each.
-_FROM = {"open": ("paused",), "paused": ("open",), "closed": ("open", "paused")}
-_DONE = {"open": "opened", "paused": "paused", "closed": "closed"}
+_DONE = {StudyState.OPEN: "opened", StudyState.PAUSED: "paused", StudyState.CLOSED: "closed"}
 
 
 class _NotFromHere(Exception):  # noqa: N818 - someone else was faster, or it is closed
@@ -267,24 +266,24 @@ class StudyPages(ConsolePages):
 
     async def change_state(self, request: Request) -> Response:
         study, form = self._study(), request.state.form
-        wanted = form.text("state", 10)
-        if wanted not in _FROM:
+        state = next((one for one in StudyState if one == form.text("state", 10)), None)
+        if state is None:
             raise HTTPException(404)
         sure = "sure" in form.fields
-        if not sure and (wanted == "closed" or (wanted == "open" and study.unfinished)):
+        if not sure and (state == StudyState.CLOSED or (state == StudyState.OPEN and study.unfinished)):
             return self._to("?done=not-sure")
 
         def change(connection: Connection) -> None:
-            if standing(connection).state not in _FROM[wanted]:
+            if not state.may_follow(standing(connection).state):
                 raise _NotFromHere
-            set_state(connection, wanted)
+            set_state(connection, state)
 
         try:
-            await self._noted(request, f"study {_DONE[wanted]}", study.settings.title, change)
+            await self._noted(request, f"study {_DONE[state]}", study.settings.title, change)
         except _NotFromHere:
             return self._to("?done=state-known")
         self._host.look_again()
-        return self._to(f"?done={_DONE[wanted]}")
+        return self._to(f"?done={_DONE[state]}")
 
     routes = (
         ConsoleRoute("GET", "/admin/study", show, "owner"),

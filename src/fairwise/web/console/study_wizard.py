@@ -16,6 +16,7 @@ from fairwise.study.design_settings import OFFERED_KINDS
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.new_study import drafted_study, readable
 from fairwise.study.settings import MOST_PAIRS, StudySettings
+from fairwise.study.stages import StudyState
 from fairwise.web.console import preview
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.settings_form import FormField
@@ -277,7 +278,7 @@ class MakingPages(ConsolePages):
 
             def appear(connection: Connection) -> None:
                 claim(connection, draft.study.fingerprint)
-                set_state(connection, "paused")
+                set_state(connection, StudyState.PAUSED)
                 draft.appear()
 
             self._noted_now(request, "study made", draft.study.settings.title, appear)

@@ -16,7 +16,7 @@ from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
 from fairwise.study.signing import Keys
-from fairwise.study.stages import ENDS, Stage
+from fairwise.study.stages import ENDS, Stage, StudyState
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.language_choice import PARAMETER, language_of
@@ -79,7 +79,7 @@ class Asking(ABC):
 
     @property
     def _is_open(self) -> bool:
-        return self._services.host.standing.state == "open"
+        return self._services.host.standing.state == StudyState.OPEN
 
     def _while_open(self, answer: Handler) -> Handler:
         """Own pages are shut while the study is, but for those who have come to an end."""
@@ -108,7 +108,7 @@ class Asking(ABC):
                 await self._who(request)
             except Unknown:  # a personal link that nobody has used
                 me = None
-        closed = stands.state == "closed"
+        closed = stands.state == StudyState.CLOSED
         own = [] if me is None else await self._read(request, answers.listed)
         result = closed and stands.result_shown and any(answer is not None for _, answer in own)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
