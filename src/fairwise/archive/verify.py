@@ -30,7 +30,7 @@ from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
 from fairwise.study.active.chooser import StudyChooser
-from fairwise.study.editions import version_of
+from fairwise.study.folder import version_of
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:

@@ -108,8 +108,7 @@ def _print_link(
 ) -> None:
     """Make the change, clear what was counted for the name, and print the link."""
     from fairwise.store.store import Store
-    from fairwise.study.editions import SETTINGS
-    from fairwise.study.folder import SECRET, StudyFolder, read_secret
+    from fairwise.study.folder import SECRET, SETTINGS, StudyFolder, read_secret
     from fairwise.study.signing import Keys
     from fairwise.web.console.login import RESET_HOURS, reset_key
     from fairwise.web.server import database_of

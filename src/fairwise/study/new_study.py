@@ -22,7 +22,7 @@ from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.cards import ID, cards_of
 from fairwise.study.designs import Schedules
-from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
+from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT

@@ -9,8 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from fairwise.study.arrivals import PANELS
-from fairwise.study.panel_signatures import PanelKeys
+from fairwise.study.arrivals import PANELS, PanelKeys
 from fairwise.study.toml import Input, Line, SettingsTable
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]

@@ -20,7 +20,7 @@ from fairwise.store.progress import Answers, Identity, answers_of
 from fairwise.store.tables import answers, events, participants
 from fairwise.study.quality import Flag
 from fairwise.study.signing import Keys
-from fairwise.web.console.charts import last_hour, whole_study
+from fairwise.web.console.overview import last_hour, whole_study
 from fairwise.web.console.participants import PAGE_SIZE, Wanted
 from fairwise.web.participant.base import COOKIE
 from fairwise.web.shared import watch

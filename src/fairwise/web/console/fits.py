@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.rounding import difference, share_difference
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import taken
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
@@ -21,87 +20,24 @@ from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.charts import drawn
-from fairwise.web.console.fit_form import FIRST_VALUES, RULES, choices_of, in_words, rates, values_of
+from fairwise.web.console.fit_views import FIRST_VALUES, RULES, choices_of, compared, drawn, in_words, rates, values_of
 from fairwise.web.shared.forms import whole_number
+from fairwise.web.shared.pages import pages_of
+from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from fairwise.store.fit_files import Summary
     from fairwise.store.jobs import Job
+    from fairwise.store.study_state import Standing
     from fairwise.study.folder import StudyFolder
-
-
-# Two fits line by line.
-
-MINUS = "\N{MINUS SIGN}"
-_DIGITS = 2
-
-
-class Line(NamedTuple):
-    """One thing about both."""
-
-    name: str
-    left: str
-    right: str
-    difference: str
-
-
-def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[Line]:
-    """Return settings in words, then numbers; a difference is what the right one has more."""
-    lines = [Line(name, words, right[0][name], "") for name, words in left[0].items()]
-    one, other = left[1], right[1]
-    lines += [
-        _shares("Wrong with the judgments", one.error, other.error),
-        _shares("Wrong about people left out", one.held_out, other.held_out),
-        _shares("Wrong without the judgments", one.error_without, other.error_without),
-        _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
-        _counts("Judgments that ask for something", one.asked, other.asked),
-        _counts("Followed", one.honoured, other.honoured),
-        _counts("Given up", one.given_up, other.given_up),
-        _decimals("Furthest violation", one.max_violation, other.max_violation),
-        _decimals("Mean difference where “the same” was said", one.mean_violation, other.mean_violation),
-        Line("Proved to be the best of its kind", _proved(one), _proved(other), ""),
-        _counts("Participants in it", one.judges, other.judges),
-    ]
-    return lines
-
-
-def _proved(fit: Summary) -> str:
-    return "yes" if fit.kind == "exact" else "no"
-
-
-def _shares(name: str, one: float | None, other: float | None) -> Line:
-    left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
-    if one is None or other is None:
-        return Line(name, left, right, "")
-    return Line(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
-
-
-def _differences(name: str, one: Decimal, other: Decimal) -> Line:
-    left, right = (f"{number} points".replace("-", MINUS) for number in (one, other))
-    return Line(name, left, right, _signed(other - one, " points"))
-
-
-def _counts(name: str, one: int, other: int) -> Line:
-    return Line(name, str(one), str(other), _signed(Decimal(other - one)))
-
-
-def _decimals(name: str, one: float | None, other: float | None) -> Line:
-    if one is None or other is None:
-        left, right = ("–" if value is None else f"{value:.3f}" for value in (one, other))
-        return Line(name, left, right, "")
-    return Line(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
-
-
-def _signed(more: Decimal, unit: str = "") -> str:
-    """A difference with a real minus; nothing where there is none."""
-    return f"{more:+}{unit}".replace("-", MINUS) if more else ""
+    from fairwise.web.shared.pages import Pages
+    from fairwise.web.shared.views import Result
 
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
@@ -343,3 +279,76 @@ def _labels(study: StudyFolder | None) -> tuple[str, ...]:
     except InputError:
         labels = ()
     return labels if len(labels) == 2 else ("0", "1")
+
+
+# Which model is chosen, and whether participants see what it does with their pairs.
+
+
+class ResultPages(ConsolePages):
+    """What comes out of the study, and who sees it."""
+
+    _made: tuple[StudyFolder, Pages] | None = None
+
+    async def results(self, request: Request) -> Response:
+        stands, job = await self._read(_chosen)
+        fitted = None if job is None else Fitted.of(self._host.path, job.id)
+        place = None if fitted is None else fitted.own_place
+        own = None if fitted is None or place is None else fitted.frontier[place]
+        given_up = Counter[str](one.judge for one in own.judgments) if own is not None else Counter[str]()
+        example = next((judge for judge, _ in given_up.most_common(1)), "")
+        return self._page(
+            request,
+            "results",
+            job=job,
+            standing=stands,
+            shown=stands.result_shown,
+            summary=None if fitted is None else fitted.summary,
+            touched=None if own is None else len(given_up),
+            touched_exactly=own is not None and len(own.judgments) == own.given_up,
+            example=example.removeprefix("p").lstrip("0") or "1",
+        )
+
+    async def show(self, request: Request) -> Response:
+        """Only of the model that was chosen when the page was made: another may have been chosen since."""
+        form = request.state.form
+        wanted, job_id = form.text("shown", 8), form.number("job", 1, 10**9)
+        if wanted not in ("yes", "no") or job_id is None:
+            raise HTTPException(404)
+        stands, _ = await self._read(_chosen)
+        if stands.chosen_job_id != job_id:
+            return self._to("/results?done=another-chosen")
+        change = partial(choose, job_id=job_id, shown=wanted == "yes")
+        await self._noted(request, "result shown" if wanted == "yes" else "result hidden", f"fit {job_id}", change)
+        return self._to(f"/results?done=result-{'shown' if wanted == 'yes' else 'hidden'}")
+
+    async def preview(self, request: Request) -> Response:
+        """The page of one participant, as they see it or would see it."""
+        number, study = whole_number(request.query_params.get("participant", "")), self._host.study
+        if study is None or number is None:
+            raise HTTPException(404)
+
+        def found(connection: Connection) -> Result | None:
+            _, job = _chosen(connection)
+            return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
+
+        result = await self._read(found)
+        if result is None:
+            raise HTTPException(404)
+        return HTMLResponse((await self._pages(study)).result(None, result))
+
+    async def _pages(self, study: StudyFolder) -> Pages:
+        if self._made is None or self._made[0] is not study:
+            made = await self._beside(pages_of, study, self._host.prefix)
+            self._made = (study, made[study.settings.languages[0]])
+        return self._made[1]
+
+    routes = (
+        ConsoleRoute("GET", "/admin/results", results, "viewer"),
+        ConsoleRoute("GET", "/admin/results/preview", preview, "viewer"),
+        ConsoleRoute("POST", "/admin/results/shown", show, "owner"),
+    )
+
+
+def _chosen(connection: Connection) -> tuple[Standing, Job | None]:
+    stands = standing(connection)
+    return stands, None if stands.chosen_job_id is None else find_job(connection, stands.chosen_job_id)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from fairwise.study.cards import Card
-    from fairwise.study.editions import Edition
+    from fairwise.study.folder import Edition
     from fairwise.study.toml import Plain
     from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.forms import Form

@@ -63,7 +63,7 @@ class MadeLink:
     link: str
 
 
-class ComingPages(ConsolePages):
+class RecruitmentPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
     async def coming(self, request: Request) -> Response:

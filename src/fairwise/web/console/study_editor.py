@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fairwise.study.design_settings import OFFERED_KINDS
-from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
+from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import available, language
 from fairwise.study.recruitment_settings import Relation
 from fairwise.study.settings import AnswerWords, StudySettings

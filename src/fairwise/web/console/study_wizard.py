@@ -161,7 +161,7 @@ def _column(form: Form, name: str, upload: UploadedPeople) -> str | None:
     return None if number is None else upload.columns[number].name
 
 
-class MakingPages(ConsolePages):
+class StudyWizardPages(ConsolePages):
     """Nothing of a study is there before the last step, and then all of it."""
 
     def __init__(self, host: Host, rendering: Rendering) -> None:

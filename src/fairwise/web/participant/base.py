@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from fairwise.store.housekeeping import Housekeeper
     from fairwise.store.participants import Participant
-    from fairwise.study.editions import Edition
-    from fairwise.study.folder import StudyFolder
+    from fairwise.study.folder import Edition, StudyFolder
     from fairwise.web.participant.answering import Answering
     from fairwise.web.shared.host import Host
     from fairwise.web.shared.pages import Pages

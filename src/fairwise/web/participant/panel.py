@@ -6,8 +6,7 @@ import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairwise.study.arrivals import PANELS, Arrival
-from fairwise.study.panel_signatures import PARAMETER, NotSigned, PanelKeys
+from fairwise.study.arrivals import PANELS, PARAMETER, Arrival, NotSigned, PanelKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
