@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse
 
-from fairwise.store.errors import NotAllowed, NotLoggedIn
+from fairwise.store.errors import NotAllowed, NotLoggedIn, Unknown
 from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.web.console.base import Rendering
 from fairwise.web.console.downloads import DownloadPages
@@ -75,7 +75,7 @@ def create_console(host: Host) -> Starlette:
     return application(
         [route for pages in ALL_PAGES for route in pages(host, rendering).starlette_routes()],
         message,
-        {NotLoggedIn: 401, NotAllowed: 403},
+        {NotLoggedIn: 401, NotAllowed: 403, Unknown: 404},
         handlers={OSError: no_room},
         scripts_may_ask=True,
         larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},

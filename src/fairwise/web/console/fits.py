@@ -106,12 +106,11 @@ class FitPages(ConsolePages):
     async def _ask(self, request: Request, values: Mapping[str, str], problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
         if study is None or advice:
-            return self._page(request, "fit_new", 422 if problem else 200, advice=advice, problem=problem)
+            return self._page(request, "fit_new", advice=advice, problem=problem)
         labels = await self._beside(_outcomes, study)
         return self._page(
             request,
             "fit_new",
-            422 if problem else 200,
             advice=None,
             problem=problem,
             values=values,

@@ -10,13 +10,11 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from starlette.exceptions import HTTPException
-
 from fairwise.judgments.answer import PairDesign
 from fairwise.store import exclusions
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
-from fairwise.store.errors import StoreUnavailable, Unknown
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.one_participant import claims, one_participant
 from fairwise.store.progress import answers_of, identities
@@ -189,40 +187,30 @@ _DESIGNS = {
 class OneParticipantPages(ConsolePages):
     """Viewers see how they went; owners also who they are and what they wrote, and may leave them out or erase them."""
 
-    async def one(self, request: Request) -> Response:
-        return await self._one(request)
+    async def one(self, request: Request, problem: str | None = None) -> Response:
+        number, study = request.path_params["number"], self._study()
 
-    async def _one(self, request: Request, problem: str | None = None, reason: str = "") -> Response:
-        number, study = request.path_params["number"], self._host.study
-        if study is None:
-            raise HTTPException(404)
+        def look(connection: Connection) -> dict[str, Any]:
+            one = one_participant(connection, number)
+            answers = next((each.given for each in answers_of(connection, [one.way.id])), [])
+            return {
+                "one": one,
+                "steps": _steps(one),
+                "way": CAME_BY[one.way.came_by],
+                "stage": _STAGES[one.way.stage],
+                "flags": flags(answers),
+                "history": exclusions.history(connection, number),
+                "same_id": claims(connection, one.way),
+            }
 
-        def look(connection: Connection) -> tuple[Any, ...]:
-            found = one_participant(connection, number)
-            given = [each.given for each in answers_of(connection, [found.way.id])]
-            same_id = claims(connection, found.way)
-            return found, flags(given[0] if given else []), exclusions.history(connection, number), same_id
-
-        try:
-            found, signs, history, same_id = await self._read(look)
-        except Unknown:
-            raise HTTPException(404) from None
         return self._page(
             request,
             "one_participant",
-            422 if problem else 200,
+            **await self._read(look),
             problem=problem,
-            reason=reason,
             longest=_LONGEST_REASON,
-            one=found,
-            flags=signs,
-            history=history,
-            same_id=same_id,
             cards=study.cards,
             pairs=study.settings.pairs,
-            steps=_steps(found),
-            way=CAME_BY[found.way.came_by],
-            stage=_STAGES[found.way.stage],
             words=WORDS,
             explained=EXPLAINED,
             designs=_DESIGNS,
@@ -232,55 +220,33 @@ class OneParticipantPages(ConsolePages):
     async def exclude(self, request: Request) -> Response:
         number, reason = request.path_params["number"], request.state.form.text("reason", _LONGEST_REASON)
         if not reason:
-            return await self._one(request, "Say why this participant is left out")
+            return await self.one(request, "Say why this participant is left out")
         by, at = request.state.operator.name, datetime.now(UTC)
-        await self._decide(
-            request, number, "excluded", partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
-        )
-        return self._to(f"/participants/{number}?done=excluded")
+        exclude = partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
+        return await self._decide(request, "excluded", exclude)
 
     async def include(self, request: Request) -> Response:
         number, by, at = request.path_params["number"], request.state.operator.name, datetime.now(UTC)
-        await self._decide(request, number, "included", partial(exclusions.include, number=number, by=by, at=at))
-        return self._to(f"/participants/{number}?done=included")
+        return await self._decide(request, "included", partial(exclusions.include, number=number, by=by, at=at))
 
-    async def _decide(self, request: Request, number: int, action: str, change: Any) -> None:
-        try:
-            await self._noted(request, action, about(number), change)
-        except Unknown:
-            raise HTTPException(404) from None
-        self._host.watch.forget()
-
-    async def ask_erase(self, request: Request) -> Response:
-        return await self._ask_erase(request)
-
-    async def _ask_erase(self, request: Request, problem: str | None = None) -> Response:
+    async def _decide(self, request: Request, action: str, change: Callable[[Connection], object]) -> Response:
         number = request.path_params["number"]
-        try:
-            found = await self._read(partial(one_participant, number=number))
-        except Unknown:
-            raise HTTPException(404) from None
+        await self._noted(request, action, about(number), change)
+        self._host.watch.forget()
+        return self._to(f"/participants/{number}?done={action}")
+
+    async def ask_erase(self, request: Request, problem: str | None = None) -> Response:
+        one = await self._read(partial(one_participant, number=request.path_params["number"]))
         backend = database_url(self._host.database).get_backend_name()
-        answered = sum(bool(pair.versions) for pair in found.pairs)
-        return self._page(
-            request,
-            "erase",
-            422 if problem else 200,
-            problem=problem,
-            way=found.way,
-            answered=answered,
-            backend=backend,
-        )
+        answered = sum(bool(pair.versions) for pair in one.pairs)
+        return self._page(request, "erase", problem=problem, way=one.way, answered=answered, backend=backend)
 
     async def erase(self, request: Request) -> Response:
         number, form = request.path_params["number"], request.state.form
         if form.text("number", 20) != str(number):
-            return await self._ask_erase(request, f"To erase participant {number}, type their number: {number}")
-        try:
-            # Nothing of what was erased is noted, not even the number.
-            in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
-        except Unknown:
-            raise HTTPException(404) from None
+            return await self.ask_erase(request, f"To erase participant {number}, type their number: {number}")
+        # Nothing of what was erased is noted, not even the number.
+        in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
         self._host.watch.forget()
         with suppress(StoreUnavailable, OSError):  # then the server does it within the hour
             if in_fits:

@@ -66,17 +66,12 @@ class MadeLink:
 class RecruitmentPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
-    async def coming(self, request: Request) -> Response:
-        if self._host.study is None:
-            return self._to("")
-        return await self._coming(request)
-
-    async def _coming(
+    async def coming(
         self, request: Request, problem: str | None = None, count: str = "", names: str = "", ids: str = ""
     ) -> Response:
         study = self._host.study
         if study is None:
-            raise HTTPException(404)
+            return self._to("")
         asked, state = request.query_params.get("page", ""), request.query_params.get("state", "")
         everyone = await self._read(recruitment.all_invited)
         found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
@@ -86,7 +81,6 @@ class RecruitmentPages(ConsolePages):
         return self._page(
             request,
             "coming",
-            422 if problem else 200,
             problem=problem,
             base=base,
             open_link=Address(f"{base}/") if settings.open else None,
@@ -123,7 +117,7 @@ class RecruitmentPages(ConsolePages):
         number = form.number("count", 1, MOST_LINKS)
         problem = _problem(count, number, names)
         if problem or not once:
-            return await self._coming(request, problem or "Send the form once more", count, written)
+            return await self.coming(request, problem or "Send the form once more", count, written)
         called = names or [""] * (number or 0)
         tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(called)]
         people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
@@ -153,9 +147,9 @@ class RecruitmentPages(ConsolePages):
         wrong = next((place for place, one in enumerate(ids, start=1) if not is_panel_id(one)), None)
         if wrong is not None:
             problem = f"{ids[wrong - 1][:40]!r} in line {wrong} is no id; allowed: letters, digits and _ . ~ -"
-            return await self._coming(request, problem, ids=written)
+            return await self.coming(request, problem, ids=written)
         if not ids:
-            return await self._coming(request, "Give the ids that may come, one in a line")
+            return await self.coming(request, "Give the ids that may come, one in a line")
         marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
         keep = partial(recruitment.list_ids, marks=marks, at=datetime.now(UTC))
         await self._noted(request, "ids listed", str(len(ids)), keep)
@@ -170,7 +164,7 @@ class RecruitmentPages(ConsolePages):
     async def open_room(self, request: Request) -> Response:
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
-            return await self._coming(request, "Give the room a name, such as Class 7b")
+            return await self.coming(request, "Give the room a name, such as Class 7b")
         await self._noted(request, "room opened", name, partial(recruitment.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,11 +143,6 @@ class StudyPages(ConsolePages):
         super().__init__(host, rendering)
         discard_left_behind(host.path)
 
-    def _study(self) -> StudyFolder:
-        if self._host.study is None:
-            raise HTTPException(404)
-        return self._host.study
-
     async def show(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
@@ -246,7 +240,7 @@ class StudyPages(ConsolePages):
         if self._section(request).token != section.token:
             raise ChangedMeanwhile
         locked = await self._read(is_locked)
-        changes = await self._beside(partial(section.changes, request.state.form, locked=locked))
+        changes = await self._beside(section.changes, request.state.form, locked=locked)
         if not changes:
             return
         known = {name: before[name] for name in changes}

@@ -171,21 +171,17 @@ class StudyWizardPages(ConsolePages):
 
     # The table
 
-    async def start(self, request: Request) -> Response:
-        return self._start(request)
-
-    def _start(self, request: Request, problem: str | None = None, status: int = 200) -> Response:
-        there = self._host.has_study
-        most = MOST_BYTES // 1024**2
+    async def start(self, request: Request, problem: str | None = None, status: int = 0) -> Response:
+        there, most = self._host.has_study, MOST_BYTES // 1024**2
         return self._page(request, "new", status, problem=problem, there=there, most=most, hours=HOURS_KEPT)
 
     async def upload(self, request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if kind != "multipart/form-data":
             await self._own_form(request)
-            return self._start(request, "Choose a file", 422)
+            return await self.start(request, "Choose a file")
         if self._host.has_study:
-            return self._start(request, status=409)
+            return await self.start(request, status=409)
         self._uploads.discard_old()
         name = self._uploads.new()
         try:
@@ -195,10 +191,10 @@ class StudyWizardPages(ConsolePages):
             await self._beside(self._uploads.look_at, name, called)
         except NoFile:
             self._uploads.discard(name)
-            return self._start(request, "Choose a file", 422)
+            return await self.start(request, "Choose a file")
         except InputError as error:
             self._uploads.discard(name)
-            return self._start(request, str(error), 422)
+            return await self.start(request, str(error))
         except BaseException:
             self._uploads.discard(name)
             raise
@@ -229,7 +225,6 @@ class StudyWizardPages(ConsolePages):
         response = self._page(
             request,
             "choose",
-            422 if problem else 200,
             problem=problem,
             upload=upload,
             values=values,
@@ -260,7 +255,7 @@ class StudyWizardPages(ConsolePages):
 
     async def make(self, request: Request) -> Response:
         if self._host.has_study:
-            return self._start(request, status=409)
+            return await self.start(request, status=409)
         found, form = self._found(request), request.state.form
         try:
             choices = choices_of(form, found)
