@@ -7,15 +7,12 @@ import hashlib
 import hmac
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard
 from urllib.parse import urlencode
 
 from fairwise.study.signing import Keys
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 OPEN, PERSONAL, ROOM = "open", "personal", "room"
 PANELS = {"prolific": "Prolific", "sona": "Sona", "mturk": "Mechanical Turk"}

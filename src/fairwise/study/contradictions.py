@@ -11,6 +11,7 @@ People are who they look like: two with the same details are one to whoever saw 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -22,8 +23,6 @@ from fairwise.judgments.answer import orient
 from fairwise.judgments.cycles import cycles
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-
     from fairwise.judgments.answer import Answer
 
 MOST_SHOWN = 5

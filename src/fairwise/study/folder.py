@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +24,6 @@ from fairwise.tables.ids import some, text_of
 from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from os import PathLike
-
     import pandas as pd
     import pyarrow as pa
 

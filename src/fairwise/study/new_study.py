@@ -6,6 +6,7 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,6 @@ from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
 from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from fairwise.study.folder import GivenScores

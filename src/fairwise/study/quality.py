@@ -7,14 +7,12 @@ second look, and at the time that each pair took when it was first answered.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairwise.judgments.answer import Answer, PairDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 FAST_SECONDS = 2.0
 """Nobody reads two people's details in less."""

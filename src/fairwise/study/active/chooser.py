@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from fairwise.study.designs.pairs import Purpose, stream
 from fairwise.study.folder import PEOPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-
     from numpy.typing import ArrayLike
 
     from fairwise.study.active.model import Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,8 +14,6 @@ from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from fairwise.study.active.chooser import ActiveChooser
     from fairwise.study.active.features import SeenPeople
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, TypeVar
@@ -21,9 +23,6 @@ from fairwise.study.designs.pairs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from fairwise.study.designs.pairs import TwoPeople
     from fairwise.study.settings import StudySettings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,8 +20,6 @@ from fairwise.web.shared.security import cookie_of
 from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from sqlalchemy import Connection
     from starlette.requests import Request
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +22,6 @@ from fairwise.store.snapshot import snapshot
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,8 +12,6 @@ from fairwise.rounding import difference, share_difference
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from fairwise.store.fit_files import Summary
     from fairwise.study.folder import StudyFolder
     from fairwise.web.shared.forms import Form

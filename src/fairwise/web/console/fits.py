@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -26,9 +28,6 @@ from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response

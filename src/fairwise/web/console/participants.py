@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,8 +28,6 @@ from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from sqlalchemy import Connection
     from starlette.datastructures import QueryParams
     from starlette.requests import Request

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,6 @@ from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.study_editor import TextSection, sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response

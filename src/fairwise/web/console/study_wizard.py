@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, Uploads
 from fairwise.web.shared.forms import Form, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
     from sqlalchemy import Connection
     from starlette.requests import Request

@@ -7,7 +7,9 @@ import json
 import re
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +29,6 @@ from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from python_multipart.multipart import MultipartCallbacks
     from starlette.requests import Request
 
