@@ -54,7 +54,7 @@ _SORTED_BY: dict[str, Callable[[Person], Any]] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ParticipantFilter:
     """Which participants, in which order, and which page of them; what makes no sense is not taken."""
 
     state: str = ""
@@ -68,7 +68,7 @@ class Wanted:
     page: int = 1
 
     @classmethod
-    def read(cls, query: QueryParams, *, is_owner: bool) -> Wanted:
+    def read(cls, query: QueryParams, *, is_owner: bool) -> ParticipantFilter:
         def one_of(name: str, allowed: Mapping[str, object], otherwise: str = "") -> str:
             return query[name] if query.get(name) in allowed else otherwise
 
@@ -86,7 +86,7 @@ class Wanted:
     def among(
         self, people: Sequence[Person], who: Mapping[int, Identity], same_id: Container[int] = ()
     ) -> list[Person]:
-        """Those who are wanted, in the order that is wanted; `same_id` are those whose id others say they have."""
+        """Those whom it takes, in its order; `same_id` are those whose id others say they have."""
         if self.flag == SAME_ID:
             people = [person for person in people if person.number in same_id]
         found = [person for person in people if self._takes(person, who)]
@@ -131,18 +131,18 @@ class ParticipantsPages(ConsolePages):
         study, is_owner = self._host.study, request.state.operator.is_owner
         if study is None:
             return self._to("")
-        wanted = Wanted.read(request.query_params, is_owner=is_owner)
+        chosen = ParticipantFilter.read(request.query_params, is_owner=is_owner)
         picture = await self._beside(self._host.watch.now, study)
         who = await self._read(identities) if is_owner else {}
         same_id = await self._read(same_ids) if is_owner else {}
-        found = wanted.among(picture.people, who, same_id)
+        found = chosen.among(picture.people, who, same_id)
         pages = max(1, ceil(len(found) / PAGE_SIZE))
-        wanted = replace(wanted, page=min(wanted.page, pages))
-        first = (wanted.page - 1) * PAGE_SIZE
+        chosen = replace(chosen, page=min(chosen.page, pages))
+        first = (chosen.page - 1) * PAGE_SIZE
         return self._page(
             request,
             "participants",
-            wanted=wanted,
+            chosen=chosen,
             people=found[first : first + PAGE_SIZE],
             who=who,
             same_id=same_id,

@@ -201,22 +201,22 @@ class StudyWizardPages(ConsolePages):
         return self._to(f"/new/{name}")
 
     async def discard(self, request: Request) -> Response:
-        self._uploads.discard(self._found(request).id)
+        self._uploads.discard(self._upload(request).id)
         return self._to("/new?done=discarded")
 
-    def _found(self, request: Request) -> UploadedPeople:
-        found = self._uploads.find(request.path_params["upload"])
-        if found is None:
+    def _upload(self, request: Request) -> UploadedPeople:
+        upload = self._uploads.find(request.path_params["upload"])
+        if upload is None:
             raise HTTPException(404)
-        return found
+        return upload
 
     # What is chosen
 
     async def choose(self, request: Request) -> Response:
         if self._host.has_study:
             return self._to("/new")
-        found = self._found(request)
-        return self._choose(request, found, first_values(found))
+        upload = self._upload(request)
+        return self._choose(request, upload, first_values(upload))
 
     def _choose(
         self, request: Request, upload: UploadedPeople, values: Mapping[str, str], problem: str | None = None
@@ -237,17 +237,17 @@ class StudyWizardPages(ConsolePages):
         return response
 
     async def first_preview(self, request: Request) -> Response:
-        found = self._found(request)
-        return self._preview(Form(first_values(found)), found)
+        upload = self._upload(request)
+        return self._preview(Form(first_values(upload)), upload)
 
     async def preview(self, request: Request) -> Response:
-        return self._preview(request.state.form, self._found(request))
+        return self._preview(request.state.form, self._upload(request))
 
     def _preview(self, form: Form, upload: UploadedPeople) -> Response:
         try:
             html = preview.pair_preview(settings_of(form, upload), form, upload, self._host.prefix)
         except InputError as error:
-            return preview.framed(self._rendering.page("preview_note", text=_said(error, upload)))
+            return preview.framed(self._rendering.page("preview_note", text=upload.problem(error)))
         return preview.framed(html)
 
     # The study
@@ -255,12 +255,12 @@ class StudyWizardPages(ConsolePages):
     async def make(self, request: Request) -> Response:
         if self._host.has_study:
             return await self.start(request, status=409)
-        found, form = self._found(request), request.state.form
+        upload, form = self._upload(request), request.state.form
         try:
-            choices = choices_of(form, found)
-            await self._beside(self._make, request, found, choices)
+            choices = choices_of(form, upload)
+            await self._beside(self._make, request, upload, choices)
         except InputError as error:
-            return self._choose(request, found, form.fields, _said(error, found))
+            return self._choose(request, upload, form.fields, upload.problem(error))
         self._uploads.discard_all()
         self._host.look_again()
         return self._to("/study?done=made")
@@ -286,7 +286,3 @@ class StudyWizardPages(ConsolePages):
         ConsoleRoute("POST", "/admin/new/{upload}/preview", preview, "owner"),
         ConsoleRoute("POST", "/admin/new/{upload}/discard", discard, "owner"),
     )
-
-
-def _said(error: InputError, upload: UploadedPeople) -> str:
-    return upload.told(error).removeprefix("study: ")
