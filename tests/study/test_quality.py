@@ -18,7 +18,7 @@ from fairwise.study.quality import (
     TOO_FAST,
     UNSTEADY,
     Flag,
-    Given,
+    TimedAnswer,
     flags,
 )
 
@@ -30,26 +30,26 @@ def kinds(found: tuple[Flag, ...]) -> set[str]:
     return {flag.kind for flag in found}
 
 
-def asked(said: list[str], seconds: list[float | None] | None = None, design: str = "uniform") -> list[Given]:
+def asked(said: list[str], seconds: list[float | None] | None = None, design: str = "uniform") -> list[TimedAnswer]:
     """Different pairs, one for each answer."""
     times = seconds or [9.0] * len(said)
     return [
-        Given(at, f"a{at}", f"b{at}", design, answer, time)
+        TimedAnswer(at, f"a{at}", f"b{at}", design, answer, time)
         for at, (answer, time) in enumerate(zip(said, times, strict=True), start=1)
     ]
 
 
-def again(first: Given, position: int, answer: str) -> Given:
-    return Given(position, first.b, first.a, "repeat", answer, 9.0)
+def again(first: TimedAnswer, position: int, answer: str) -> TimedAnswer:
+    return TimedAnswer(position, first.b, first.a, "repeat", answer, 9.0)
 
 
 @st.composite
-def visits(draw: st.DrawFn) -> list[Given]:
+def visits(draw: st.DrawFn) -> list[TimedAnswer]:
     """Any answers to pairs, checks and repeats of the pairs."""
     pairs = asked(draw(st.lists(ANSWERS, max_size=30)))
     pairs = [given._replace(seconds=draw(SECONDS)) for given in pairs]
     checks = [
-        Given(100 + at, f"x{at}", f"y{at}", "check", said, 9.0)
+        TimedAnswer(100 + at, f"x{at}", f"y{at}", "check", said, 9.0)
         for at, said in enumerate(draw(st.lists(ANSWERS, max_size=4)))
     ]
     repeated = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=4)) if pairs else []
@@ -62,21 +62,21 @@ def test_every_flag_has_a_name_and_an_explanation() -> None:
 
 
 @for_all(visits(), st.randoms())
-def test_the_order_of_answers_does_not_matter(answers: list[Given], chance: object) -> None:
+def test_the_order_of_answers_does_not_matter(answers: list[TimedAnswer], chance: object) -> None:
     mixed = list(answers)
     chance.shuffle(mixed)  # type: ignore[attr-defined]
     assert {(one.kind, one.positions) for one in flags(mixed)} == {(one.kind, one.positions) for one in flags(answers)}
 
 
 @for_all(visits())
-def test_sides_are_nobodys_fault_but_for_always_the_same_key(answers: list[Given]) -> None:
+def test_sides_are_nobodys_fault_but_for_always_the_same_key(answers: list[TimedAnswer]) -> None:
     """Shown the other way round and answered alike, nobody is faster, or less steady."""
     turned = [one._replace(a=one.b, b=one.a, answer=str(Answer(one.answer).swapped())) for one in answers]
     assert kinds(flags(turned)) == kinds(flags(answers))
 
 
 @for_all(visits())
-def test_too_fast_is_said_of_whoever_is_fast_half_of_the_time(answers: list[Given]) -> None:
+def test_too_fast_is_said_of_whoever_is_fast_half_of_the_time(answers: list[TimedAnswer]) -> None:
     times = [one.seconds for one in answers if one.seconds is not None]
     fast = [time for time in times if time < FAST_SECONDS]
     assert (TOO_FAST in kinds(flags(answers))) == (len(times) >= FEWEST_TIMED and len(fast) >= len(times) / 2)
@@ -90,7 +90,7 @@ def test_times_that_nobody_knows_are_not_fast() -> None:
 
 
 @for_all(visits())
-def test_one_key_is_said_of_nearly_all_answers_alike(answers: list[Given]) -> None:
+def test_one_key_is_said_of_nearly_all_answers_alike(answers: list[TimedAnswer]) -> None:
     said = [one.answer for one in answers if one.design != "check"]
     most = max((said.count(answer) for answer in said), default=0)
     assert (ONE_KEY in kinds(flags(answers))) == (len(said) >= FEWEST_ALIKE and most >= ALIKE_SHARE * len(said))
@@ -102,7 +102,7 @@ def test_one_other_answer_in_twenty_is_still_always() -> None:
 
 
 @for_all(visits())
-def test_a_check_is_failed_by_anything_but_same(answers: list[Given]) -> None:
+def test_a_check_is_failed_by_anything_but_same(answers: list[TimedAnswer]) -> None:
     failed = {one.position for one in answers if one.design == "check" and one.answer != "same"}
     found = [one for one in flags(answers) if one.kind == FAILED_CHECK]
     assert {position for one in found for position in one.positions} == failed
@@ -124,5 +124,5 @@ def test_repeats_are_compared_with_sides_swapped_back(said: list[str], data: st.
 
 
 def test_a_repeat_whose_original_has_no_answer_says_nothing() -> None:
-    alone = [Given(at, "b", "a", "repeat", "same", 9.0) for at in (1, 2)]
+    alone = [TimedAnswer(at, "b", "a", "repeat", "same", 9.0) for at in (1, 2)]
     assert flags(alone) == ()

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fairwise.store.answers import FIRST
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.tables import answers, appearances, invitations, participants, rooms, withdrawals
-from fairwise.study.quality import Given
+from fairwise.study.quality import TimedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ class Answers(NamedTuple):
     """What one participant answered: as it was before a second look, and when each pair was first answered."""
 
     participant_id: int
-    given: list[Given]
+    given: list[TimedAnswer]
     first_at: list[datetime]
     last_at: datetime
 
@@ -134,13 +134,13 @@ def answers_of(connection: Connection, participant_ids: Sequence[int]) -> Iterat
 
 
 def _answers(participant_id: int, rows: Iterable[Any]) -> Answers:
-    given: dict[int, Given] = {}
+    given: dict[int, TimedAnswer] = {}
     first_at: list[datetime] = []
     all_at: list[datetime] = []
     for _, position, a, b, design, answer, seconds, at, turn in rows:
         before = given.get(position)
         if before is None:
-            given[position] = Given(position, a, b, design, answer, seconds)
+            given[position] = TimedAnswer(position, a, b, design, answer, seconds)
             first_at.append(at)
         elif turn == FIRST:
             given[position] = before._replace(answer=answer)

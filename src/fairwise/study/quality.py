@@ -51,7 +51,7 @@ _SWAPPED = {str(answer): str(answer.swapped()) for answer in Answer}
 _SAME = str(Answer.SAME)
 
 
-class Given(NamedTuple):
+class TimedAnswer(NamedTuple):
     """An answer to a pair, with how long it took if that is known."""
 
     position: int
@@ -76,13 +76,13 @@ class Flag:
         return NAMES[self.kind]
 
 
-def flags(answers: Sequence[Given]) -> tuple[Flag, ...]:
+def flags(answers: Sequence[TimedAnswer]) -> tuple[Flag, ...]:
     """Every flag of one person, from their answers in any order."""
     found = (_too_fast(answers), _one_key(answers), _failed_checks(answers), _unsteady(answers))
     return tuple(flag for flag in found if flag is not None)
 
 
-def _too_fast(answers: Iterable[Given]) -> Flag | None:
+def _too_fast(answers: Iterable[TimedAnswer]) -> Flag | None:
     times = [given.seconds for given in answers if given.seconds is not None]
     fast = sum(seconds < FAST_SECONDS for seconds in times)
     if len(times) < FEWEST_TIMED or 2 * fast < len(times):
@@ -94,7 +94,7 @@ def _too_fast(answers: Iterable[Given]) -> Flag | None:
     )
 
 
-def _one_key(answers: Iterable[Given]) -> Flag | None:
+def _one_key(answers: Iterable[TimedAnswer]) -> Flag | None:
     said = Counter(given.answer for given in answers if given.design != PairDesign.CHECK)
     if said.total() < FEWEST_ALIKE:
         return None
@@ -104,7 +104,7 @@ def _one_key(answers: Iterable[Given]) -> Flag | None:
     return Flag(ONE_KEY, f"{times} of {said.total()} answers are “{WORDS[answer]}”.")
 
 
-def _failed_checks(answers: Iterable[Given]) -> Flag | None:
+def _failed_checks(answers: Iterable[TimedAnswer]) -> Flag | None:
     checks = [given for given in answers if given.design == PairDesign.CHECK]
     failed = sorted(given.position for given in checks if given.answer != _SAME)
     if not failed:
@@ -114,7 +114,7 @@ def _failed_checks(answers: Iterable[Given]) -> Flag | None:
     )
 
 
-def _unsteady(answers: Iterable[Given]) -> Flag | None:
+def _unsteady(answers: Iterable[TimedAnswer]) -> Flag | None:
     repeats = [given for given in answers if given.design == PairDesign.REPEAT]
     if not repeats:
         return None

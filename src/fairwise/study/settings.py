@@ -35,7 +35,7 @@ _TABLES, _ROWS = ("design", "recruitment", "answer_words"), ("relations", "colum
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
-def _known(code: str) -> str:
+def _check_language(code: str) -> str:
     if code not in available():
         raise ValueError(f"there is no such language; there are {', '.join(available())}")
     return code
@@ -82,7 +82,7 @@ class StudySettings(SettingsFile):
     title: Annotated[Line, Field(title="Name of the study"), Input("At the top of every page.")]
     """The name of the study, at the top of every page."""
 
-    languages: Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Field(min_length=1)] = (SOURCE,)
+    languages: Annotated[tuple[Annotated[str, AfterValidator(_check_language)], ...], Field(min_length=1)] = (SOURCE,)
     """The languages that participants may choose from; the first is the language of this file."""
 
     question: Annotated[Text, Field(title="The question about every pair")] = marked(

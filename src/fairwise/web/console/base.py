@@ -164,11 +164,11 @@ class ConsolePages:
 
     async def _check(self, request: Request) -> None:
         """See who it is, and refuse those who may not use this route."""
-        request.state.operator = await self._known(request)
+        request.state.operator = await self._operator(request)
         if request.state.role != "anyone":
             operators.check_role(request.state.operator, request.state.role)
 
-    async def _known(self, request: Request) -> Operator | None:
+    async def _operator(self, request: Request) -> Operator | None:
         token = cookie_of(request, COOKIE)
         if token is None:
             return None

@@ -104,7 +104,7 @@ MINUS = "\N{MINUS SIGN}"
 _DIGITS = 2
 
 
-class Line(NamedTuple):
+class ComparisonRow(NamedTuple):
     """One thing about both."""
 
     name: str
@@ -113,9 +113,9 @@ class Line(NamedTuple):
     difference: str
 
 
-def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[Line]:
+def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[ComparisonRow]:
     """Return settings in words, then numbers; a difference is what the right one has more."""
-    lines = [Line(name, words, right[0][name], "") for name, words in left[0].items()]
+    lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
     one, other = left[1], right[1]
     lines += [
         _shares("Wrong with the judgments", one.error, other.error),
@@ -127,7 +127,7 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
         _counts("Given up", one.given_up, other.given_up),
         _decimals("Furthest violation", one.max_violation, other.max_violation),
         _decimals("Mean difference where “the same” was said", one.mean_violation, other.mean_violation),
-        Line("Proved to be the best of its kind", _proved(one), _proved(other), ""),
+        ComparisonRow("Proved to be the best of its kind", _proved(one), _proved(other), ""),
         _counts("Participants in it", one.judges, other.judges),
     ]
     return lines
@@ -137,27 +137,27 @@ def _proved(fit: Summary) -> str:
     return "yes" if fit.kind == "exact" else "no"
 
 
-def _shares(name: str, one: float | None, other: float | None) -> Line:
+def _shares(name: str, one: float | None, other: float | None) -> ComparisonRow:
     left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
     if one is None or other is None:
-        return Line(name, left, right, "")
-    return Line(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
 
 
-def _differences(name: str, one: Decimal, other: Decimal) -> Line:
+def _differences(name: str, one: Decimal, other: Decimal) -> ComparisonRow:
     left, right = (f"{number} points".replace("-", MINUS) for number in (one, other))
-    return Line(name, left, right, _signed(other - one, " points"))
+    return ComparisonRow(name, left, right, _signed(other - one, " points"))
 
 
-def _counts(name: str, one: int, other: int) -> Line:
-    return Line(name, str(one), str(other), _signed(Decimal(other - one)))
+def _counts(name: str, one: int, other: int) -> ComparisonRow:
+    return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
 
 
-def _decimals(name: str, one: float | None, other: float | None) -> Line:
+def _decimals(name: str, one: float | None, other: float | None) -> ComparisonRow:
     if one is None or other is None:
         left, right = ("–" if value is None else f"{value:.3f}" for value in (one, other))
-        return Line(name, left, right, "")
-    return Line(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
 
 
 def _signed(more: Decimal, unit: str = "") -> str:

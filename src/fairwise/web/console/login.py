@@ -50,7 +50,7 @@ class Devices:
         said = f"{int(time.time())}.{self._keys.new()}"
         return f"{said}.{self._keys.form(_subject(said, name, password_hash))}"
 
-    def known(self, name: str, password_hash: str, cookie: str) -> str | None:
+    def device_of(self, name: str, password_hash: str, cookie: str) -> str | None:
         """Which browser this is, if this name logged in by it; None for strangers.
 
         With another password all browsers are strangers: whoever knew the old one must not guess the new one freely.
@@ -153,7 +153,7 @@ class LoginPages(ConsolePages):
         address = request.client.host if request.client else ""
         found = await self._read(partial(operators.credentials, name=name))
         kept = None if found is None else found[1]
-        device = self._devices.known(name, kept or "", cookie_of(request, DEVICE_COOKIE) or "")
+        device = self._devices.device_of(name, kept or "", cookie_of(request, DEVICE_COOKIE) or "")
         limits = login_limits(name, address, device)
         if not await self._beside(self._attempts.begin, *limits):
             return await self._ask(request, TOO_MANY, name, 429)

@@ -55,7 +55,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class MadeLink:
+class PersonalLink:
     """A personal link, known only now."""
 
     name: str
@@ -123,7 +123,7 @@ class RecruitmentPages(ConsolePages):
         keep = partial(recruitment.invite_once, people=people, at=datetime.now(UTC))
         await self._noted(request, "links made", str(len(called)), keep)
         base = self._base(request)
-        made = [MadeLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
+        made = [PersonalLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
         file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
         return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
 
@@ -199,7 +199,7 @@ def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None
     return None if long is None else f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
 
 
-def _as_csv(made: Sequence[MadeLink]) -> str:
+def _as_csv(made: Sequence[PersonalLink]) -> str:
     """An address that holds the file itself: the server has the links no more when the page was sent."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -48,7 +48,7 @@ _ID = re.compile(r"(^|[^a-z])(id|nr|no|number|key|person|code)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Choices:
+class StudyChoices:
     """Everything, complete and sensible as far as the form alone can tell."""
 
     id_column: str
@@ -83,7 +83,7 @@ def _likely_id(upload: UploadedPeople) -> int:
     return (named or unique or [0])[0]
 
 
-def choices_of(form: Form, upload: UploadedPeople) -> Choices:
+def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
     """Everything that was chosen; the first thing that is missing is said."""
     id_column = _column(form, "id", upload)
     if id_column is None:
@@ -97,7 +97,7 @@ def choices_of(form: Form, upload: UploadedPeople) -> Choices:
     settings = settings_of(form, upload)
     if "treated_well" not in settings:
         raise InputError("Say what the favourable outcome is, such as: being released until the trial")
-    return Choices(
+    return StudyChoices(
         id_column, outcome, [column["name"] for column in columns], settings, form.text("design", 10) == "mixed"
     )
 
@@ -265,7 +265,7 @@ class StudyWizardPages(ConsolePages):
         self._host.look_again()
         return self._to("/study?done=made")
 
-    def _make(self, request: Request, upload: UploadedPeople, choices: Choices) -> None:
+    def _make(self, request: Request, upload: UploadedPeople, choices: StudyChoices) -> None:
         people = upload.read(choices.id_column)
         settings = choices.settings_for(people.table)
         with drafted_study(self._host.path, people, choices.show, settings, outcome=choices.outcome) as draft:
