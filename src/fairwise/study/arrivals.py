@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from typing import Any, Self, TypeGuard
+from typing import Self, TypeGuard
 from urllib.parse import urlencode
 
 from fairwise.study.signing import Keys
@@ -172,7 +172,7 @@ class PanelKeys:
                 raise ValueError(f"the key {name[:40]!r} is not an RSA key of 2048 to 8192 bits")
         return cls(found)
 
-    def claims(self, token: str, studies: str, now: float) -> Mapping[str, Any]:
+    def claims(self, token: str, studies: str, now: float) -> Mapping[str, str]:
         """Return whom the panel says it sent to one of its `studies`, if it signed so and that holds `now`."""
         parts = _TOKEN.fullmatch(token) if len(token) <= _LONGEST else None
         if parts is None:
@@ -194,7 +194,7 @@ class PanelKeys:
         return {name: value for name, value in sent.items() if isinstance(value, str)}
 
 
-def _is_rsa(key: Mapping[str, Any]) -> bool:
+def _is_rsa(key: Mapping[str, object]) -> bool:
     return bool(key["kty"] == "RSA") and key.get("alg", "RS256") == "RS256" and key.get("use", "sig") == "sig"
 
 
@@ -213,7 +213,7 @@ def _number(text: str) -> int:
     return int.from_bytes(_bytes(text))
 
 
-def _content(text: str) -> dict[str, Any]:
+def _content(text: str) -> dict[str, object]:
     try:
         found = json.loads(_bytes(text))
     except (ValueError, RecursionError):

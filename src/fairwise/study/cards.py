@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) ->
         raise InputError(f"{where}: every column must be there once; found: {some(found)}")
 
 
-def _rows(values: Sequence[Any], column: Column, words: Language) -> list[Row]:
+def _rows(values: Sequence[object], column: Column, words: Language) -> list[Row]:
     """One row for each value; values that read the same share it, as there may be many people."""
     made: dict[str, Row] = {}
     texts = (value_text(value, column.unit, words) for value in values)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from fairwise.errors import InputError
 from fairwise.study.cards import ID, cards_of
@@ -24,9 +26,6 @@ from fairwise.tables.ids import some, text_of
 from fairwise.tables.parquet import read_parquet
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
     from fairwise.study.cards import Card
     from fairwise.study.languages import Language
     from fairwise.tables.people_file import PeopleFile
@@ -148,9 +147,6 @@ class GivenScores:
 
     def table(self, ids: pa.Array) -> pa.Table:
         """Return these people's probabilities of the good label."""
-        import pandas as pd
-        import pyarrow as pa
-
         cells, source = self.file.column(self.column), self.file.source
         ones = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
         rule = "is not the probability of label 1; allowed: a number from 0 to 1"

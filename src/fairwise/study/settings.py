@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -192,7 +192,7 @@ class StudySettings(SettingsFile):
 
     @model_validator(mode="before")
     @classmethod
-    def _added_up(cls, content: Any) -> Any:
+    def _added_up(cls, content: object) -> object:
         return added_up(content) if isinstance(content, dict) else content
 
     @model_validator(mode="after")
@@ -223,10 +223,12 @@ class StudySettings(SettingsFile):
 
     @model_validator(mode="before")
     @classmethod
-    def _our_words_in_its_language(cls, content: Any) -> Any:
+    def _our_words_in_its_language(cls, content: object) -> object:
         """A study that begins in another language than English has our words in that language too."""
-        spoken = content.get("languages") if isinstance(content, dict) else None
-        first = spoken[0] if isinstance(spoken, list | tuple) and spoken else SOURCE
+        if not isinstance(content, dict):
+            return content
+        codes = content.get("languages")
+        first = codes[0] if isinstance(codes, list | tuple) and codes else SOURCE
         if first == SOURCE or first not in available():
             return content
         say = language(first).say

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import nh3
 from markdown_it import MarkdownIt
@@ -48,7 +48,7 @@ def safe_html(markdown: str) -> str:
     )
 
 
-def _words_of_image(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+def _words_of_image(_renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
     """A picture would be fetched from somewhere; what it says in words stays."""
     return escape(tokens[index].content)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -106,5 +106,5 @@ def _common(codes: Ints) -> Ints:
     return common
 
 
-def _columns(parts: Sequence[NDArray[Any]], n: int) -> Floats:
+def _columns(parts: Sequence[NDArray[np.generic]], n: int) -> Floats:
     return np.column_stack(parts).astype(np.float64) if parts else np.empty((n, 0))

@@ -90,7 +90,7 @@ class FormField:
         return int(text)
 
 
-def value_at(content: Any, path: str) -> Any:
+def value_at(content: object, path: str) -> object:
     """Return what is at a path, None if nothing is.
 
     >>> value_at({"columns": [{"label": "Age"}]}, "columns.0.label")
@@ -100,7 +100,7 @@ def value_at(content: Any, path: str) -> Any:
         if isinstance(content, list):
             content = content[int(step)] if int(step) < len(content) else None
         else:
-            content = None if content is None else content.get(step)
+            content = content.get(step) if isinstance(content, dict) else None
     return content
 
 

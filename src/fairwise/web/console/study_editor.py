@@ -269,7 +269,7 @@ class TranslationSection(Section):
                     field,
                     path=field.path.removesuffix(".words"),
                     label=labels.get(field.path, field.label),
-                    hint=words,
+                    hint=str(words),
                     optional=True,
                     locked=False,
                 )
