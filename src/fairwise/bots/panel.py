@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fairwise.bots.browser import Browser
 from fairwise.bots.page import Eyes
 from fairwise.bots.participant import BotParticipant, World
-from fairwise.study.arrivals import Arrival
+from fairwise.study.recruitment import Arrival
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fairwise.simulation import Respondent
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.recruitment_settings import Recruitment
+    from fairwise.study.recruitment import Recruitment
 
 
 @dataclass(frozen=True)

@@ -261,7 +261,7 @@ def base_address(url: str) -> str:
 
 
 def _panel_ids(file: Path) -> list[str]:
-    from fairwise.study.arrivals import is_panel_id
+    from fairwise.study.recruitment import is_panel_id
     from fairwise.tables.files import read_table, require_column
 
     table, source = read_table(file)

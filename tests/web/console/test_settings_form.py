@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairwise.study.recruitment_settings import Relation
+from fairwise.study.recruitment import Relation
 from fairwise.study.settings import Column, StudySettings
 from fairwise.study.toml import SettingError
 from fairwise.web.console.settings_form import FormField, value_at

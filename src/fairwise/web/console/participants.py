@@ -20,8 +20,8 @@ from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.one_participant import claims, one_participant
 from fairwise.store.progress import answers_of, identities
 from fairwise.store.recruitment import same_ids
-from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
+from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number

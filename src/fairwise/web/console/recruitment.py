@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from fairwise.store import recruitment
 from fairwise.store.export import defused
-from fairwise.study.arrivals import PANELS, is_panel_id
+from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args
 
-from fairwise.study.design_settings import Design
-from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.study.settings import AnswerWords, Column, StudySettings
+from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.settings import AnswerWords, Column, Design, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from fairwise.study.design_settings import OFFERED_KINDS
 from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import available, language
-from fairwise.study.recruitment_settings import Relation
-from fairwise.study.settings import AnswerWords, StudySettings
+from fairwise.study.recruitment import Relation
+from fairwise.study.settings import OFFERED_KINDS, AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, SettingError, plain
 from fairwise.study.translations import Translation, draft_words

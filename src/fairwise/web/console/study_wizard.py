@@ -13,10 +13,9 @@ from starlette.exceptions import HTTPException
 from fairwise.errors import InputError
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
-from fairwise.study.design_settings import OFFERED_KINDS
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.new_study import drafted_study, readable
-from fairwise.study.settings import MOST_PAIRS, StudySettings
+from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.web.console import preview
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
