@@ -73,7 +73,7 @@ DEFENCES = (
     one("participants' cookies are out of reach", "web/participant/test_safety.py::test_cookies_are_out_of_reach",
         "web/participant/consent.py", "httponly=True", "httponly=False"),
     one("operators' cookies are out of reach", "web/console/test_login.py::test_logging_in_and_out",
-        "web/console/login.py", '"samesite": "strict"', '"samesite": "lax"'),
+        "web/console/login.py", 'samesite="strict"', 'samesite="lax"'),
     one("sessions have new names", "web/console/test_login.py::test_a_token_that_was_planted_is_not_kept",
         "web/console/login.py", "token, now = self._host.keys.new(), datetime.now(UTC)",
         "token, now = request.cookies.get(COOKIE) or self._host.keys.new(), datetime.now(UTC)"),

@@ -159,7 +159,7 @@ class StudyPages(ConsolePages):
     def _section(self, request: Request) -> Section:
         self._study()
         try:
-            section = sections_of(self._host.path).get(request.path_params["section"])
+            section = sections_of(self._host.path).get(request.path_params["part"])
         except InputError:  # the list of all sections says why
             raise HTTPException(500) from None
         if section is None:
@@ -280,9 +280,9 @@ class StudyPages(ConsolePages):
 
     routes = (
         ConsoleRoute("GET", "/admin/study", show, "owner"),
-        ConsoleRoute("GET", "/admin/study/{section}", section, "owner"),
-        ConsoleRoute("POST", "/admin/study/{section}", save, "owner"),
-        ConsoleRoute("GET", "/admin/study/{section}/preview", first_preview, "owner"),
-        ConsoleRoute("POST", "/admin/study/{section}/preview", preview, "owner"),
+        ConsoleRoute("GET", "/admin/study/{part}", section, "owner"),
+        ConsoleRoute("POST", "/admin/study/{part}", save, "owner"),
+        ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
+        ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),
         ConsoleRoute("POST", "/admin/state", change_state, "owner"),
     )
