@@ -16,17 +16,7 @@ from fairwise.errors import InputError
 from fairwise.study.languages import language
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
-from fairwise.study.toml import (
-    Contact,
-    Line,
-    Plain,
-    SettingsFile,
-    SettingsTable,
-    Text,
-    Unit,
-    read_toml,
-    setting_line,
-)
+from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
 
 _WORDS = ("title", "question", "treated_well", "relation_question", "contact")
 
