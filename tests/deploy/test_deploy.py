@@ -22,7 +22,7 @@ from tests.support.small_study import study_maker
 
 from fairwise.cli.app import app
 from fairwise.jobs import supervisor
-from fairwise.web.console.study_wizard import MakingPages
+from fairwise.web.console.study_wizard import StudyWizardPages
 from fairwise.web.shared import security
 
 ROOT = Path(__file__).parent.parent.parent
@@ -202,7 +202,7 @@ def test_nginx_is_believed_and_finds_the_app() -> None:
 
 def test_nginx_lets_through_what_the_app_takes() -> None:
     usual, upload = (int(size) * 1024**2 for size in re.findall(r"client_max_body_size (\d+)m;", NGINX))
-    (largest,) = (route.most_bytes for route in MakingPages.routes if route.most_bytes)
+    (largest,) = (route.most_bytes for route in StudyWizardPages.routes if route.most_bytes)
     assert security.MOST_BYTES < usual < 4 * security.MOST_BYTES
     assert largest <= upload < largest + 2 * 1024**2
 

@@ -203,7 +203,7 @@ def test_no_route_changes_anything_for_somebody_without_a_session(
     async def believed(_pages: Any, _request: Any) -> operators.Operator:
         return operators.Operator(1, "Ada", "owner")
 
-    monkeypatch.setattr(routes.ConsolePages, "_known", believed)
+    monkeypatch.setattr(routes.ConsolePages, "_operator", believed)
     monkeypatch.setattr(routes.ConsolePages, "_refuse_others", lambda *_: None)
     guarded = {route.handler for pages in ALL_PAGES for route in pages.routes if route.role != "anyone"}
     assert len(guarded) > 30

@@ -12,7 +12,7 @@ from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
-from fairwise.study.recruitment_settings import filled
+from fairwise.study.recruitment import filled
 from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.downloads import FILES
 

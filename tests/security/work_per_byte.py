@@ -32,7 +32,7 @@ from tests.support.small_study import study_maker
 from fairwise.web.console import login
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import setup_key
-from fairwise.web.console.study_pages import parts_of
+from fairwise.web.console.study_editor import sections_of
 from fairwise.web.protocol import MOST_HEAD_BYTES
 from fairwise.web.shared import attempts
 from fairwise.web.shared.security import MOST_BYTES
@@ -226,7 +226,7 @@ def everything(home: Path) -> Iterator[list[tuple[Callable[[], Any], list[Place]
     with operating(study.path, database) as console:
         console.log_in("Ada")
         owner = (b"cookie", f"{OPERATOR}={console.client.cookies[OPERATOR]}".encode())
-        for part in parts_of(study.path):
+        for part in sections_of(study.path):
             fields = _fields(console.get(f"/study/{part}").text)
             forms[f"POST /admin/study/{part}"] = _post(f"/admin/study/{part}", fields, owner)
             if "text" in fields:

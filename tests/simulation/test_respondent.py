@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fairwise.bots import participant
 from fairwise.errors import InputError
-from fairwise.judgments import Answer  # noqa: TC001
+from fairwise.judgments import Answer
 from fairwise.simulation import Closeness, Discount, FirstNoticeable, Merit, Respondent, Step
 from fairwise.simulation.respondent import PACE_SPREAD, THOUGHT_SPREAD, minutes_for
 

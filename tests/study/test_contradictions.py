@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.judgments import Answer
-from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, Kind, contradictions
+from fairwise.study.contradictions import LONGEST_CIRCLE, MOST_SHOWN, ContradictionKind, contradictions
 from fairwise.study.designs import PairAnswer
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_whatever_is_shown_does_not_fit_together(said: list[PairAnswer]) -> None
             assert LOOKS[one.people[pair.b]] == LOOKS[at[pair.position].b]
             assert pair.a != pair.b
         answers = [at[pair.position] for pair in one.pairs]
-        if one.kind == Kind.CIRCLE:
+        if one.kind == ContradictionKind.CIRCLE:
             size = len(one.people)
             assert 3 <= size <= LONGEST_CIRCLE
             assert len(answers) == size == len({LOOKS[person] for person in one.people})
@@ -131,7 +131,7 @@ def test_whatever_is_shown_does_not_fit_together(said: list[PairAnswer]) -> None
             assert len(one.people) == 2
             assert len(about_two(answers)) == 1
             alike = LOOKS[one.people[0]] == LOOKS[one.people[1]]
-            assert alike or one.kind == Kind.DIFFERENT
+            assert alike or one.kind == ContradictionKind.DIFFERENT
             assert len(about_two(answers).popitem()[1]) > 1 or (alike and answers[0].answer.ordered)
     assert contradictions(said, LOOKS) == found[:MOST_SHOWN]
 
@@ -179,8 +179,10 @@ def test_sides_and_who_it_is_do_not_matter(said: list[PairAnswer], data: st.Data
     as_found = [(one.kind, {pair.position for pair in one.pairs}) for one in contradictions(said, LOOKS)]
     for again in (other, [one._replace(a=like[LOOKS[one.a]], b=like[LOOKS[one.b]]) for one in said]):
         found = contradictions(again, LOOKS)
-        ours = [kind for kind in as_found if kind[0] != Kind.CIRCLE]
-        theirs = [(one.kind, {pair.position for pair in one.pairs}) for one in found if one.kind != Kind.CIRCLE]
+        ours = [kind for kind in as_found if kind[0] != ContradictionKind.CIRCLE]
+        theirs = [
+            (one.kind, {pair.position for pair in one.pairs}) for one in found if one.kind != ContradictionKind.CIRCLE
+        ]
         assert theirs == ours
 
 

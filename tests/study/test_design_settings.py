@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.study.design_settings import KINDS
 from fairwise.study.folder import StudyFolder
-from fairwise.study.settings import StudySettings
+from fairwise.study.settings import KINDS, StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.errors import InputError
-from fairwise.study.cards import Card, Row, shown
+from fairwise.study.cards import Card, Row, value_text
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import language
 from fairwise.study.settings import Column, StudySettings
@@ -211,12 +211,12 @@ def test_no_folder(tmp_path: Path) -> None:
     ],
 )
 def test_values_as_they_are_read(value: object, text: str) -> None:
-    assert shown(value, "kg", language("en")) == text
+    assert value_text(value, "kg", language("en")) == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_shown_plainly_and_exactly(number: float) -> None:
-    text = shown(number, "", language("en"))
+    text = value_text(number, "", language("en"))
     assert float(text) == number
     assert "e" not in text
     assert not text.endswith(".")

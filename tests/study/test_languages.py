@@ -14,7 +14,7 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po
 
 import fairwise
-from fairwise.study.cards import shown
+from fairwise.study.cards import value_text
 from fairwise.study.languages import Language, available, language
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS
 
@@ -125,7 +125,7 @@ def test_dates() -> None:
     ],
 )
 def test_values_in_german(value: object, text: str) -> None:
-    assert shown(value, "kg", language("de")) == text
+    assert value_text(value, "kg", language("de")) == text
 
 
 def test_nothing_said_stays_nothing() -> None:

@@ -16,9 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.study.design_settings import Design
-from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, StudySettings, _twice
+from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, Design, StudySettings, _twice
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
 ANY_NUMBER = -1

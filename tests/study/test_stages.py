@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairwise.study.recruitment_settings import Relation
+from fairwise.study.recruitment import Relation
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import Stage, first_stage, stage_after
 

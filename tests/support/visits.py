@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from fairwise.store import export
 from fairwise.store.identity import FILE
-from fairwise.study.editions import SETTINGS
+from fairwise.study.folder import SETTINGS
 from fairwise.study.settings import StudySettings
 from fairwise.web.app import Site
 

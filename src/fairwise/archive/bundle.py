@@ -32,7 +32,7 @@ from fairwise.store.tables import (
     exclusions,
     participants,
 )
-from fairwise.study.editions import CONSENT, version_of
+from fairwise.study.folder import CONSENT, version_of
 
 if TYPE_CHECKING:
     from fairwise.archive.container import Manifest

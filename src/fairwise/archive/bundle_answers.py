@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.study.active import ACTIVE
+from fairwise.judgments.answer import PairDesign
 from fairwise.study.active.chooser import Situation
 from fairwise.study.active.model import Judgment
 from fairwise.study.contradictions import contradictions
@@ -207,7 +207,7 @@ class ActivePairCheck:
         """Refuse the first of a participant's active pairs that was not chosen as it is said to be."""
         answers = sorted(versions, key=lambda row: int(row["sequence"]))
         begun = {int(row["position"]) for row in answers}
-        chosen = {int(row["position"]): row for row in schedule if row["design"] == ACTIVE}
+        chosen = {int(row["position"]): row for row in schedule if row["design"] == PairDesign.ACTIVE}
         for place, pair in enumerate(places, start=1):
             if pair is None and (place in chosen) != (place - 1 in begun):
                 said_so = "is missing" if place - 1 in begun else "was chosen before the one before it was answered"

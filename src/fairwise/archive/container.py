@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fairwise.errors import InputError
-from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
-from fairwise.study.folder import PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder
+from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
 from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
 from fairwise.archive.bundle_tables import checked_tables
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
-from fairwise.study.active import ACTIVE
+from fairwise.judgments.answer import PairDesign
 from fairwise.study.active.chooser import StudyChooser
-from fairwise.study.editions import version_of
+from fairwise.study.folder import version_of
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def verify(bundle: Bundle) -> Verified:
         participants=len(people),
         finished=int((people["stage"] == Stage.FINISHED).sum()),
         pairs=len(schedule),
-        active=int((schedule["design"] == ACTIVE).sum()),
+        active=int((schedule["design"] == PairDesign.ACTIVE).sum()),
         answers=len(answer_check.current),
         versions=len(versions),
         excluded=_check_exclusions(path, people, tables[EXCLUSIONS]),
@@ -147,7 +147,7 @@ def _check_schedule(path: Path, study: StudyFolder, people: pd.DataFrame, schedu
         )
         # Active pairs are checked by themselves; here, only whether they are where they may be, each once.
         actives = {str(at) for at, pair in enumerate(expected, start=1) if pair is None}
-        chosen = {row[0]: row for row in rows if row[3] == ACTIVE and row[0] in actives}
+        chosen = {row[0]: row for row in rows if row[3] == PairDesign.ACTIVE and row[0] in actives}
         laid_out = [row for row in rows if chosen.get(row[0]) != row]
         expected_rows = [(str(at), pair.a, pair.b, pair.design) for at, pair in enumerate(expected, start=1) if pair]
         if laid_out != expected_rows or len(rows) != len(laid_out) + len(chosen):

@@ -13,8 +13,8 @@ import numpy as np
 
 from fairwise.bots.browser import Browser, Recognition
 from fairwise.errors import InputError
-from fairwise.study.arrivals import Arrival
 from fairwise.study.practice import check_questions
+from fairwise.study.recruitment import Arrival
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairwise.bots.browser import Page, PageForm
     from fairwise.simulation import Respondent
     from fairwise.study.folder import StudyFolder
-    from fairwise.study.recruitment_settings import Recruitment
+    from fairwise.study.recruitment import Recruitment
     from fairwise.study.settings import StudySettings
 
 

@@ -130,8 +130,8 @@ def ids(
     fairwise study ids my-study --add sona.csv
     """
     from fairwise.store.recruitment import delete_list, how_many_listed, list_ids
-    from fairwise.study.arrivals import is_panel_id
     from fairwise.study.folder import StudyFolder
+    from fairwise.study.recruitment import is_panel_id
     from fairwise.study.signing import Keys
 
     if add is not None and delete:

@@ -34,6 +34,19 @@ class Answer(StrEnum):
 
 _SWAPPED = {Answer.A_AT_LEAST_B: Answer.B_AT_LEAST_A, Answer.B_AT_LEAST_A: Answer.A_AT_LEAST_B}
 
+
+class PairDesign(StrEnum):
+    """Why a pair was shown; each member is also the plain string that tables hold."""
+
+    UNIFORM = "uniform"
+    FIXED = "fixed"
+    STRATIFIED = "stratified"
+    ANCHOR = "anchor"
+    REPEAT = "repeat"
+    CHECK = "check"
+    ACTIVE = "active"
+
+
 Ints = NDArray[np.int64]
 
 # The codes of the answers about (first, second).

@@ -12,7 +12,7 @@ from scipy.special import bdtr, betaincinv, ndtri
 
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
-from fairwise.judgments.answer import Answer, orient
+from fairwise.judgments.answer import Answer, PairDesign, orient
 from fairwise.judgments.table import Judgments
 from fairwise.rounding import digits_beside
 
@@ -108,7 +108,7 @@ def by_judge(
     return pd.DataFrame({names[0]: of, names[1]: count, "share": share, "low": low, "high": high}, index=judges)
 
 
-REPEAT, CHECK = "repeat", "check"
+REPEAT, CHECK = PairDesign.REPEAT, PairDesign.CHECK
 
 
 @dataclass(frozen=True, eq=False)

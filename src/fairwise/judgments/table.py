@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.validation import (
     REQUIRED,
     By,
@@ -32,7 +32,7 @@ from fairwise.tables.source import Source
 
 Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
-MEASURED_ONLY = ("repeat", "check")
+MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
 
 
 class Judgments:

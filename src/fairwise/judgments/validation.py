@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError, quote
 from fairwise.judgments import columns
+from fairwise.judgments.answer import PairDesign
 from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
 from fairwise.tables.source import Source
 
 REQUIRED = ("judge", "a", "b", "answer")
-DEFAULTS = {"weight": 1.0, "round": 1, "design": "uniform"}
+DEFAULTS = {"weight": 1.0, "round": 1, "design": PairDesign.UNIFORM.value}
 _OPTIONAL: dict[str, Callable[[pd.Series, Source], object]] = {
     "weight": columns.weights,
     "round": columns.rounds,

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairwise.judgments import Answer, agreement
+from fairwise.judgments.answer import PairDesign
 from fairwise.rounding import digits_beside, rounded, share_difference
 
 NOTHING = "\N{EN DASH}"
@@ -20,13 +21,13 @@ _ANSWERS = {
     Answer.B_AT_LEAST_A: "treat B at least as well as A",
     Answer.NO_CONSTRAINT: "no constraint",
 }
-_DESIGNS = {
-    "uniform": "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
-    "fixed": "the same pairs for every judge",
-    "anchor": "shown to several judges, to compare them",
-    "repeat": "shown again with sides swapped, to see how steady an answer is; asks for nothing",
-    "check": "two identical records, to see whether a judge pays attention; asks for nothing",
-    "active": "chosen because earlier answers left them open",
+_DESIGNS: dict[str, str] = {
+    PairDesign.UNIFORM: "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
+    PairDesign.FIXED: "the same pairs for every judge",
+    PairDesign.ANCHOR: "shown to several judges, to compare them",
+    PairDesign.REPEAT: "shown again with sides swapped, to see how steady an answer is; asks for nothing",
+    PairDesign.CHECK: "two identical records, to see whether a judge pays attention; asks for nothing",
+    PairDesign.ACTIVE: "chosen because earlier answers left them open",
 }
 
 

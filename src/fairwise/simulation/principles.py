@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairwise.simulation.respondent import Closeness, Merit, Points, Respondent
+from fairwise.simulation.respondent import Closeness, Merit, Respondent, Worth
 
 _CHARGE = "c_charge_degree"
 _JUVENILE = ("juv_fel_count", "juv_misd_count", "juv_other_count")
@@ -46,7 +46,7 @@ class Principle:
 
     def respondent(self, name: str, kind: str, patience: float) -> Respondent:
         """Return one who holds it, and overlooks so many times what the principle says."""
-        points: dict[str, Points] = {column: -weight for column, weight in self.weights.items()}
+        points: dict[str, Worth] = {column: -weight for column, weight in self.weights.items()}
         if _CHARGE in points:
             points[_CHARGE] = {"misdemeanour": self.weights[_CHARGE]}
         weights = {column: self.weights.get(column, 0.0) for column in _COLUMNS}

@@ -22,6 +22,7 @@ from fairwise.errors import InputError
 from fairwise.store.engine import database_url, public_address, snapshot_engine
 from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
+from fairwise.study.stages import StudyState
 from fairwise.tables.safe_files import write_whole
 
 FILE = "database.json"
@@ -156,7 +157,7 @@ def _untouched(connection: sa.Connection, number: str) -> bool:
     others = [table for table in metadata.sorted_tables if table.name in there and table.name not in made_at_once]
     if _number_if_any(connection) != number or any(_has_rows(connection, table) for table in others):
         return False
-    return connection.execute(sa.select(study.c.state)).scalar_one_or_none() in (None, "open")
+    return connection.execute(sa.select(study.c.state)).scalar_one_or_none() in (None, StudyState.OPEN)
 
 
 def _has_rows(connection: sa.Connection, table: sa.Table) -> bool:

@@ -23,7 +23,7 @@ from fairwise.store.tables import (
     participants,
     withdrawals,
 )
-from fairwise.study.arrivals import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
+from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:

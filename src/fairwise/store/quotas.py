@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 
+from fairwise.judgments.answer import PairDesign
 from fairwise.store.answers import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
@@ -54,7 +55,7 @@ _ANCHORS = (
         sa.func.sum(_holders.c.at_it).label("at_it"),
     )
     .join(_holders, appearances.c.participant_id == _holders.c.id)
-    .where(appearances.c.design == "anchor")
+    .where(appearances.c.design == PairDesign.ANCHOR)
     .group_by(appearances.c.a, appearances.c.b)
 )
 

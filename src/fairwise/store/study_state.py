@@ -8,15 +8,14 @@ import sqlalchemy as sa
 
 from fairwise.store.errors import NotOpen
 from fairwise.store.tables import study
+from fairwise.study.stages import StudyState
 
 
 @dataclass(frozen=True)
 class Standing:
     """What an operator decided last."""
 
-    state: str = "open"
-    """Open: people may begin and answer. Paused: not for the time being. Closed: not any more."""
-
+    state: StudyState = StudyState.OPEN
     chosen_job_id: int | None = None
     result_shown: bool = False
     """Whether participants see how the chosen model treats their pairs."""
@@ -25,7 +24,7 @@ class Standing:
 def standing(connection: sa.Connection) -> Standing:
     """How the study stands now."""
     row = connection.execute(sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown)).one_or_none()
-    return Standing() if row is None else Standing(row.state, row.chosen_job_id, bool(row.result_shown))
+    return Standing() if row is None else Standing(StudyState(row.state), row.chosen_job_id, bool(row.result_shown))
 
 
 STATE = sa.select(study.c.state).scalar_subquery()
@@ -38,7 +37,7 @@ def require_open(connection: sa.Connection) -> None:
 
 
 def refuse_unless_open(state: str | None) -> None:
-    if state not in ("open", None):
+    if state not in (StudyState.OPEN, None):
         raise NotOpen
 
 

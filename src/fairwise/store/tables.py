@@ -47,7 +47,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
-from fairwise.study.stages import Stage
+from fairwise.study.stages import Stage, StudyState
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
@@ -77,7 +77,6 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-STUDY_STATES = ("open", "paused", "closed")
 ROLES = ("owner", "viewer")
 JOB_STATES = ("waiting", "running", "done", "failed", "cancelled")
 CAME_BY = ("open", "personal", "room", "prolific", "sona", "mturk")
@@ -242,7 +241,7 @@ study = Table(
     Column("chosen_job_id", ForeignKey("jobs.id")),  # the fit whose model the operator chose
     Column("result_shown", Boolean, nullable=False, server_default=false()),  # to participants
     CheckConstraint("id = 1", name="one"),
-    _one_of("state", STUDY_STATES),
+    _one_of("state", tuple(StudyState)),
 )
 
 database_identity = Table(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,6 @@ from fairwise.errors import InputError
 from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
     from fairwise.study.languages import Language
@@ -71,18 +70,18 @@ def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) ->
         raise InputError(f"{where}: every column must be there once; found: {some(found)}")
 
 
-def _rows(values: Sequence[Any], column: Column, words: Language) -> list[Row]:
+def _rows(values: Sequence[object], column: Column, words: Language) -> list[Row]:
     """One row for each value; values that read the same share it, as there may be many people."""
     made: dict[str, Row] = {}
-    texts = (shown(value, column.unit, words) for value in values)
+    texts = (value_text(value, column.unit, words) for value in values)
     return [made.get(text) or made.setdefault(text, Row(column.label, text)) for text in texts]
 
 
-def shown(value: object, unit: str, words: Language) -> str:
+def value_text(value: object, unit: str, words: Language) -> str:
     """Return a value as it is read.
 
     >>> from fairwise.study.languages import language
-    >>> [shown(value, "Euro", language("de")) for value in (12000.0, 0.25, None)]
+    >>> [value_text(value, "Euro", language("de")) for value in (12000.0, 0.25, None)]
     ['12000 Euro', '0,25 Euro', 'nicht bekannt']
     """
     if isinstance(value, bool):

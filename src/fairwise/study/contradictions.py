@@ -11,6 +11,7 @@ People are who they look like: two with the same details are one to whoever saw 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -22,8 +23,6 @@ from fairwise.judgments.answer import orient
 from fairwise.judgments.cycles import cycles
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-
     from fairwise.judgments.answer import Answer
     from fairwise.study.designs import PairAnswer
 
@@ -32,7 +31,7 @@ LONGEST_CIRCLE = 4
 """More people than that are too many to keep in mind."""
 
 
-class Kind(StrEnum):
+class ContradictionKind(StrEnum):
     """Why answers are looked at together."""
 
     DIFFERENT = "different"
@@ -52,7 +51,7 @@ class Compared(NamedTuple):
 class Contradiction:
     """Answers to be looked at together."""
 
-    kind: Kind
+    kind: ContradictionKind
     people: tuple[str, ...]
     """Each once: two, or those of a circle in its order."""
 
@@ -82,10 +81,10 @@ def contradictions(
     for two, those in alike.items():
         answers = {_as_first(one, those[0], looks) for one in those}
         if len(two) == 1 and any(answer.ordered for answer in answers):
-            plain.append((1, _about_two(Kind.ALIKE, those, looks)))
+            plain.append((1, _about_two(ContradictionKind.ALIKE, those, looks)))
         elif len(answers) > 1:
             opposed = all(answer.ordered for answer in answers)
-            plain.append((0 if opposed else 2, _about_two(Kind.DIFFERENT, those, looks)))
+            plain.append((0 if opposed else 2, _about_two(ContradictionKind.DIFFERENT, those, looks)))
         elif len(two) > 1:
             consistent.append(those[0])
     found = [thought for _, thought in sorted(plain, key=lambda ranked: ranked[0])]
@@ -99,7 +98,7 @@ def _as_first(one: PairAnswer, first: PairAnswer, looks: Mapping[str, Hashable])
     return one.answer if looks[one.a] == looks[first.a] else one.answer.swapped()
 
 
-def _about_two(kind: Kind, those: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Contradiction:
+def _about_two(kind: ContradictionKind, those: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Contradiction:
     first = those[0]
     as_first = [looks[one.a] == looks[first.a] for one in those]
     pairs = (Compared(one.position, *((0, 1) if same else (1, 0))) for one, same in zip(those, as_first, strict=True))
@@ -121,4 +120,4 @@ def _circles(said: Sequence[PairAnswer], looks: Mapping[str, Hashable]) -> Itera
         places = [(members.index(number[looks[one.a]]), members.index(number[looks[one.b]])) for one in taken]
         names = [one.a if a == turn else one.b for turn, (one, (a, _)) in enumerate(zip(taken, places, strict=True))]
         pairs = (Compared(one.position, *place) for one, place in zip(taken, places, strict=True))
-        yield Contradiction(Kind.CIRCLE, tuple(names), tuple(pairs))
+        yield Contradiction(ContradictionKind.CIRCLE, tuple(names), tuple(pairs))

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
 from fairwise.errors import InputError
-from fairwise.study.settings_base import Checked, Line
+from fairwise.study.toml import Line, SettingsTable
 from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fairwise.study.folder import StudyFolder
 
-ESTIMATORS = {
-    "linear": "A weighted score of the columns, found by search. Usually the most accurate of the three.",
-    "tree": "A few yes-or-no questions (a decision tree). The result comes with a proof that it cannot be better.",
-    "logistic": "Logistic regression, the common statistical model. The fastest, without a proof.",
+Estimator = Literal["linear", "tree", "logistic"]
+Rate = Literal["dp", "tpr", "fpr", "eo", "error"]
+ESTIMATORS: Mapping[str, tuple[str, str]] = {
+    "tree": (
+        "Decision tree",
+        "A few yes-or-no questions, easy to explain. The only kind with a proof that no other tree does better.",
+    ),
+    "linear": ("Weighted score", "Every detail adds or takes away points. Usually the most accurate."),
+    "logistic": ("Logistic regression", "The model that statisticians know best. The fastest."),
 }
-RATES = {
-    "dp": "how often people get label 1",
-    "tpr": "how often people whose outcome is 1 get label 1",
-    "fpr": "how often people whose outcome is 0 get label 1",
-    "eo": "both of these rates",
-    "error": "how often the model is wrong",
-}
+"""Kinds of model, each with its name on pages and what is said about it."""
+
 DEEPEST = 3
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -34,51 +33,51 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 _FROM_0_TO_1 = "must be a number from 0 to 1, such as 0.1"
 _NEEDED = {
     "name": "The name of the fit must have 1 to 500 letters.",
-    "estimator": f"The kind of model must be one of {', '.join(ESTIMATORS)}.",
+    "estimator": f"The kind of model must be one of {', '.join(get_args(Estimator))}.",
     "max_depth": f"The depth of a tree must be a whole number from 1 to {DEEPEST}.",
     "gamma": f"The difference that is allowed against a judgment (gamma) {_FROM_0_TO_1}.",
     "eta": f"What the panel may be disappointed by on average (eta) {_FROM_0_TO_1}, or empty for no limit.",
     "judge_budget": f"What each participant may be disappointed by on average {_FROM_0_TO_1}, or empty for no limit.",
     "favorable_label": "Say which of the two outcomes is the good one.",
     "group_rules": (
-        f"A rule for groups needs a rate ({', '.join(RATES)}), a bound from 0 to 1 and a column of the people."
+        f"A rule for groups needs a rate ({', '.join(get_args(Rate))}), a bound from 0 to 1 and a column of the people."
     ),
 }
 
 
-class GroupRule(Checked):
+class GroupRule(SettingsTable):
     """The rate of each group may differ from everyone's by at most the bound."""
 
-    rate: Literal["dp", "tpr", "fpr", "eo", "error"]
+    rate: Rate
     bound: Fraction
     column: Line
 
 
-class FitChoices(Checked):
+class FitChoices(SettingsTable):
     """One fit, and perhaps the frontier around it."""
 
-    name: Line
-    estimator: Literal["linear", "tree", "logistic"] = "linear"
+    name: Annotated[Line, Field(title="Name")]
+    estimator: Annotated[Estimator, Field(title="Kind of model")] = "linear"
     max_depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 2
     """Of trees: so many questions in a row at most."""
 
-    gamma: Fraction = 0.1
+    gamma: Annotated[Fraction, Field(title="Tolerance γ")] = 0.1
     """By how much the chances of two people may differ against a judgment."""
 
-    eta: Fraction | None = 0.0
+    eta: Annotated[Fraction | None, Field(title="Allowance η")] = 0.0
     """How much more than that the panel may suffer on average; None for no limit."""
 
-    judge_budget: Fraction | None = None
+    judge_budget: Annotated[Fraction | None, Field(title="Allowance for each participant")] = None
     """How much more than that any single participant may suffer on average; None for no limit."""
 
-    favorable_label: Line
+    favorable_label: Annotated[Line, Field(title="The good outcome")]
     """The good one of the two outcomes, as written in the people's table: 0 or 1, for example."""
 
-    group_rules: tuple[GroupRule, ...] = ()
+    group_rules: Annotated[tuple[GroupRule, ...], Field(title="Rules about groups")] = ()
     frontier: bool = True
     """Whether to find out, too, what other values of eta would cost."""
 
-    finished_only: bool = False
+    finished_only: Annotated[bool, Field(title="Whose answers count")] = False
     """Whether the answers of those who did not finish are left out."""
 
     @model_validator(mode="after")
@@ -88,7 +87,7 @@ class FitChoices(Checked):
         return self
 
     @classmethod
-    def checked(cls, content: Mapping[str, Any], study: StudyFolder | None = None) -> Self:
+    def checked(cls, content: Mapping[str, object], study: StudyFolder | None = None) -> Self:
         """Return settings from plain values (numbers may be text); with a study, also whether they suit it."""
         try:
             settings = cls.model_validate(content)

@@ -7,21 +7,17 @@ beforehand, so nothing can be out of date.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 from babel import Locale
 from babel.dates import format_date, format_time
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import get_decimal_symbol
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 SOURCE = "en"
 # Days before months, and hours from 0 to 23, are read rightly by more people.

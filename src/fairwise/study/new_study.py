@@ -6,6 +6,7 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +23,17 @@ from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.cards import ID, cards_of
 from fairwise.study.designs import Schedules
-from fairwise.study.editions import CONSENT, SETTINGS, TASK, named
+from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
 from fairwise.tables.ids import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from fairwise.study.folder import GivenScores
+    from fairwise.study.toml import Plain
     from fairwise.tables.people_file import PeopleFile
 
 # Two columns that split so many people alike are one column under two names.
@@ -49,7 +49,7 @@ def new_study(
     folder: Path,
     people: PeopleFile,
     show: Sequence[str],
-    choices: Mapping[str, Any],
+    choices: Plain,
     *,
     outcome: str | None = None,
     scores: GivenScores | None = None,
@@ -67,7 +67,7 @@ def new_study(
 
 @contextmanager
 def drafted_study(
-    home: Path, people: PeopleFile, show: Sequence[str], choices: Mapping[str, Any], *, outcome: str | None = None
+    home: Path, people: PeopleFile, show: Sequence[str], choices: Plain, *, outcome: str | None = None
 ) -> Iterator[StudyDraft]:
     """Make a study for a folder that is there already, with a secret of its own; it appears there when asked to."""
     secret = (home / study.SECRET).read_bytes()
@@ -102,7 +102,7 @@ def _drafted(
     prefix: str,
     people: PeopleFile,
     show: Sequence[str],
-    choices: Mapping[str, Any],
+    choices: Plain,
     *,
     outcome: str | None = None,
     scores: GivenScores | None = None,
@@ -135,7 +135,7 @@ def _drafted(
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def _with_columns(show: Sequence[str], choices: Mapping[str, Any]) -> dict[str, Any]:
+def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
     """The choices with a title, and with columns whose labels are their names, unless they say otherwise."""
     labels = [readable(name) for name in show]
     columns = [
@@ -195,7 +195,7 @@ def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile) -> No
             )
 
 
-def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[Any, Any] | None:
+def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[object, object] | None:
     """Return both outcomes, if all known numbers of the first lie above all of the second, and there are enough."""
     kinds = results.unique().to_pylist()
     if len(kinds) != 2 or None in kinds or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
@@ -239,8 +239,8 @@ def plain(column: pd.Series[Any]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _text(value: Any) -> str | None:
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+def _text(value: object) -> str | None:
+    if pd.api.types.is_scalar(value) and pd.isna(value):  # type: ignore[call-overload]
         return None
     return text_of(value).removesuffix(" 00:00:00" if isinstance(value, pd.Timestamp) else "")
 

@@ -5,6 +5,7 @@ All of it is about the buttons and none of it about fairness: a study gives no g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,8 +14,6 @@ from fairwise.study.cards import Card, Row
 from fairwise.study.languages import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairwise.study.settings import StudySettings
 
 MEANINGS = {

@@ -7,16 +7,12 @@ second look, and at the time that each pair took when it was first answered.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
-from fairwise.judgments.answer import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fairwise.study.designs import PairAnswer
+from fairwise.judgments.answer import Answer, PairDesign
+from fairwise.study.designs import PairAnswer
 
 FAST_SECONDS = 2.0
 """Nobody reads two people's details in less."""
@@ -50,8 +46,6 @@ EXPLAINED = {
     f"answer than the first time, and these are at least {100 * DIFFERING_SHARE:g} % of them.",
 }
 """What participants' pages and documents say each flag means."""
-
-_REPEAT, _CHECK = "repeat", "check"
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ def _too_fast(answers: Iterable[PairAnswer]) -> Flag | None:
 
 
 def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
-    said = Counter(one.answer for one in answers if one.design != _CHECK)
+    said = Counter(one.answer for one in answers if one.design != PairDesign.CHECK)
     if said.total() < FEWEST_ALIKE:
         return None
     answer, times = said.most_common(1)[0]
@@ -97,7 +91,7 @@ def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
 
 
 def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
-    checks = [one for one in answers if one.design == _CHECK]
+    checks = [one for one in answers if one.design == PairDesign.CHECK]
     failed = sorted(one.position for one in checks if one.answer != Answer.SAME)
     if not failed:
         return None
@@ -107,10 +101,10 @@ def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
 
 
 def _unsteady(answers: Iterable[PairAnswer]) -> Flag | None:
-    repeats = [one for one in answers if one.design == _REPEAT]
+    repeats = [one for one in answers if one.design == PairDesign.REPEAT]
     if not repeats:
         return None
-    first = {(one.a, one.b): one.answer for one in answers if one.design not in (_REPEAT, _CHECK)}
+    first = {(one.a, one.b): one.answer for one in answers if one.design not in (PairDesign.REPEAT, PairDesign.CHECK)}
     first |= {(b, a): answer.swapped() for (a, b), answer in first.items() if (b, a) not in first}
     known = [(one, first[one.a, one.b]) for one in repeats if (one.a, one.b) in first]
     differing = sorted(one.position for one, before in known if one.answer != before)

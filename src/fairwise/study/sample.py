@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairwise.datasets import load_compas
-from fairwise.study.editions import CONSENT, TASK
-from fairwise.study.folder import StudyFolder
+from fairwise.study.folder import CONSENT, TASK, StudyFolder
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 

@@ -2,125 +2,249 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections import Counter
+from datetime import timedelta
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.study.design_settings import Design, added_up
 from fairwise.study.languages import SOURCE, available, language, marked
-from fairwise.study.recruitment_settings import Recruitment, Relation
-from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
-from fairwise.tables.source import cut
+from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.toml import (
+    Contact,
+    Input,
+    Line,
+    Plain,
+    SettingsFile,
+    SettingsTable,
+    Text,
+    Unit,
+    explained_lines,
+    read_toml,
+    setting_line,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from os import PathLike
+# How many pairs of which kind each participant is shown: the table ``[design]`` of ``study.toml``.
+
+KINDS = ("fixed", "stratified", "anchors", "repeats", "checks", "active")
+"""Kinds of pairs beside uniform ones."""
+
+OFFERED_KINDS = ("anchors", "repeats", "checks", "fixed", "active")
+"""Those that the console asks for: stratified ones need strata too."""
+
+Count = Annotated[int, Field(ge=0, le=1000)]
+
+
+class Design(SettingsTable):
+    """How many of the pairs are of another kind than uniform."""
+
+    fixed: Annotated[Count, Field(title="Fixed"), Input("The same for every participant.", locked=True)] = 0
+    """Pairs that are the same for every participant."""
+
+    stratified: Count = 0
+    """Pairs spread evenly over the combinations of the two people's strata."""
+
+    anchors: Annotated[
+        Count,
+        Field(title="Anchors"),
+        Input("The same pairs for several people, so that their agreement can be measured.", locked=True),
+    ] = 0
+    """Pairs from a pool that participants share, so that their agreement can be measured."""
+
+    repeats: Annotated[
+        Count,
+        Field(title="Repeats"),
+        Input("Earlier pairs once more with sides swapped: how steady are the answers?", locked=True),
+    ] = 0
+    """Earlier pairs once more with sides swapped; they measure how steady answers are, and do not count."""
+
+    checks: Annotated[
+        Count,
+        Field(title="Checks"),
+        Input("Two people with identical records: does the participant look?", locked=True),
+    ] = 0
+    """Pairs of two people with identical records; they measure attention, and do not count."""
+
+    active: Annotated[
+        Count,
+        Field(title="Active"),
+        Input("Chosen on the way, where the answer is least certain; their answers need weights later.", locked=True),
+    ] = 0
+    """Pairs chosen on the way, where the answer is least certain by what was answered so far; they need weights."""
+
+    anchor_pool: Annotated[
+        int,
+        Field(ge=0, le=10_000, title="Anchor pairs in all"),
+        Input("0: as many as everyone is shown, so that all are shown the same.", locked=True),
+    ] = 0
+    """How many anchor pairs there are; 0 for as many as everyone is shown, so that all are shown the same."""
+
+    anchor_people: Annotated[int, Field(ge=1, title="People for each anchor pair"), Input("Who finish it.")] = 2
+    """How many participants who finished every anchor pair should have."""
+
+    strata: tuple[Line, ...] = ()
+    """The columns whose values divide people into strata, such as sex and race; at most 50 strata."""
+
+    lease_hours: Annotated[
+        int,
+        Field(ge=1, le=24 * 365, title="Hours without an answer"),
+        Input("After these, the anchors of someone who left are given to someone else."),
+    ] = 24
+    """After so many hours without an answer, the anchors of someone who left are given to someone else."""
+
+    @property
+    def pool(self) -> int:
+        """How many anchor pairs there are."""
+        return (self.anchor_pool or self.anchors) if self.anchors else 0
+
+    @property
+    def lease(self) -> timedelta:
+        """How long someone who does not answer keeps their slot."""
+        return timedelta(hours=self.lease_hours)
+
+    @property
+    def beside_uniform(self) -> dict[str, int]:
+        """How many pairs of each other kind there are."""
+        return {kind: number for kind in KINDS if (number := getattr(self, kind))}
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if 0 < self.anchor_pool < self.anchors:
+            raise ValueError(f"anchor_pool = {self.anchor_pool}: fewer than the {self.anchors} anchors of everyone")
+        if self.stratified and not self.strata:
+            raise ValueError("stratified pairs need strata: name the columns by which people are divided")
+        return self
+
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
-_TABLES = ("design", "recruitment", "answer_words")
-_LONGEST_FILE, _MOST_DOTS = 1_000_000, 100
+MOST_PAIRS = 1000
+_TABLES, _ROWS = ("design", "recruitment", "answer_words"), ("relations", "columns")
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
-def _known(code: str) -> str:
+def _check_language(code: str) -> str:
     if code not in available():
         raise ValueError(f"there is no such language; there are {', '.join(available())}")
     return code
 
 
-class Column(Checked):
+class Column(SettingsTable):
     """A column of the people table that participants see."""
 
     name: Line
     """The name in people.parquet."""
 
-    label: Line
+    label: Annotated[Line, Field(title="Label")]
     """What participants read before the value."""
 
-    unit: Unit = ""
+    unit: Annotated[Unit, Field(title="Unit"), Input(locked=True)] = ""
     """What participants read behind the value, such as years; may be empty."""
 
 
-class AnswerWords(Checked):
+class AnswerWords(SettingsTable):
     """What the buttons say."""
 
-    same: Line = marked("The two should be treated the same")
+    same: Annotated[Line, Field(title="Button: the same")] = marked("The two should be treated the same")
     """For the answer same."""
 
-    a_at_least_b: Line = marked("Person A should be treated at least as well as person B")
+    a_at_least_b: Annotated[Line, Field(title="Button: A at least as well as B")] = marked(
+        "Person A should be treated at least as well as person B"
+    )
     """For the answer a_at_least_b; not shown where there are two answers."""
 
-    b_at_least_a: Line = marked("Person B should be treated at least as well as person A")
+    b_at_least_a: Annotated[Line, Field(title="Button: B at least as well as A")] = marked(
+        "Person B should be treated at least as well as person A"
+    )
     """For the answer b_at_least_a; not shown where there are two answers."""
 
-    no_constraint: Line = marked("Either may be treated better than the other")
+    no_constraint: Annotated[Line, Field(title="Button: either may be treated better")] = marked(
+        "Either may be treated better than the other"
+    )
     """For the answer no_constraint."""
 
 
-class StudySettings(Checked):
+class StudySettings(SettingsFile):
     """A study as its operator wants it."""
 
-    title: Line
+    title: Annotated[Line, Field(title="Name of the study"), Input("At the top of every page.")]
     """The name of the study, at the top of every page."""
 
-    languages: Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Field(min_length=1)] = (SOURCE,)
+    languages: Annotated[tuple[Annotated[str, AfterValidator(_check_language)], ...], Field(min_length=1)] = (SOURCE,)
     """The languages that participants may choose from; the first is the language of this file."""
 
-    question: Text = marked(
+    question: Annotated[Text, Field(title="The question about every pair")] = marked(
         "In your view, as a matter of fairness, how should these two people be treated, compared with each other?"
     )
     """What is asked about every pair."""
 
-    treated_well: Line = marked("getting the more favourable of the two possible decisions")
+    treated_well: Annotated[
+        Line, Field(title="The favourable outcome, in words"), Input("What it means here to be treated well.")
+    ] = marked("getting the more favourable of the two possible decisions")
     """The favourable outcome in words: what it means here to be treated well."""
 
-    answers: Literal["four", "two"] = "four"
+    answers: Annotated[
+        Literal["four", "two"],
+        Field(title="Answers"),
+        Input(options={"four": "all four", "two": "two: the same, or either may be treated better"}, locked=True),
+    ] = "four"
     """The answers offered: all four, or two (same and no_constraint)."""
 
-    pairs: Annotated[int, Field(ge=1, le=1000)] = 50
+    pairs: Annotated[
+        int, Field(ge=1, le=MOST_PAIRS, title="Pairs for each participant"), Input("From 1 to 1000.", locked=True)
+    ] = 50
     """How many pairs each participant is shown, 1 to 1000, of whatever kind."""
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[
+        int,
+        Field(ge=0, le=2**63 - 1, title="Seed"),
+        Input("Any whole number; from it follows who is shown which.", locked=True),
+    ] = 0
     """From it follows who is shown which pairs; any whole number from 0."""
 
-    mark_differences: bool = False
+    mark_differences: Annotated[bool, Field(title="Mark the rows in which the two people differ")] = False
     """Whether rows in which the two people differ are marked."""
 
-    ask_why: bool = False
+    ask_why: Annotated[bool, Field(title="A reason may be written beside every answer")] = False
     """Whether a reason may be written beside every answer."""
 
-    ask_confidence: bool = False
+    ask_confidence: Annotated[bool, Field(title="Participants may say how sure they are")] = False
     """Whether participants may say how sure they are of an answer."""
 
-    comprehension_check: bool = False
+    comprehension_check: Annotated[bool, Field(title="Questions about the buttons first, in at most two tries")] = False
     """Whether participants must first show, in at most two tries, that they understood the buttons."""
 
-    check_must_pass: bool = False
+    check_must_pass: Annotated[bool, Field(title="Whoever fails both tries is screened out")] = False
     """Whether those who fail both tries are screened out; otherwise they go on, and it is kept that they failed."""
 
-    practice: bool = True
+    practice: Annotated[bool, Field(title="A practice pair first, which does not count")] = True
     """Whether there is a practice pair first, which does not count."""
 
-    second_look: bool = False
+    second_look: Annotated[bool, Field(title="A second look at the end, where answers contradict each other")] = False
     """Whether participants are shown, at the end, where they contradicted themselves, and may revise it."""
 
-    relation_question: Line = marked("What is your relation to this decision?")
+    relation_question: Annotated[Line, Field(title="The question")] = marked("What is your relation to this decision?")
     """What is asked of everyone first, if there are relations to choose from."""
 
-    contact: Contact = ""
+    contact: Annotated[Contact, Field(title="Whom participants may write to")] = ""
     """Whom participants may write to; shown on every page that may raise a question."""
 
-    retention_days: Annotated[int, Field(ge=0, le=36500)] = 0
+    retention_days: Annotated[
+        int,
+        Field(ge=0, le=36500, title="Days after which texts, names and panel's ids are deleted"),
+        Input("From when someone finished; names and ids once the study is closed. 0: never."),
+    ] = 0
     """After so many days texts are deleted, and once the study is closed also names and panel's ids; 0 keeps all."""
 
-    simulated: bool = False
+    simulated: Annotated[
+        bool,
+        Field(title="No real people take part"),
+        Input("For trying it out with simulated people. Every report on the study then says so."),
+    ] = False
     """Whether no real people take part, as in the demo; every report on the study then says so."""
 
     design: Design = Design()
@@ -160,8 +284,19 @@ class StudySettings(Checked):
 
     @model_validator(mode="before")
     @classmethod
-    def _added_up(cls, content: Any) -> Any:
-        return added_up(content) if isinstance(content, dict) else content
+    def _added_up(cls, content: object) -> object:
+        """Put `pairs` in place of ``design.uniform``: where a design says that, they are the sum of all kinds."""
+        design = content.get("design") if isinstance(content, dict) else None
+        if not isinstance(content, dict) or not isinstance(design, dict) or "uniform" not in design:
+            return content
+        numbers = [design.get(kind, 0) for kind in ("uniform", *KINDS)]
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError(f"design.uniform = {design['uniform']!r}: each kind needs a whole number from 0")
+        total = sum(numbers)
+        if content.get("pairs", total) != total:
+            raise ValueError(f"pairs = {content['pairs']}, but design adds up to {total}; leave out one of the two")
+        others = {name: value for name, value in design.items() if name != "uniform"}
+        return {**content, "pairs": total, "design": others}
 
     @model_validator(mode="after")
     def _shown_as_designed(self) -> Self:
@@ -191,10 +326,12 @@ class StudySettings(Checked):
 
     @model_validator(mode="before")
     @classmethod
-    def _our_words_in_its_language(cls, content: Any) -> Any:
+    def _our_words_in_its_language(cls, content: object) -> object:
         """A study that begins in another language than English has our words in that language too."""
-        spoken = content.get("languages") if isinstance(content, dict) else None
-        first = spoken[0] if isinstance(spoken, list | tuple) and spoken else SOURCE
+        if not isinstance(content, dict):
+            return content
+        codes = content.get("languages")
+        first = codes[0] if isinstance(codes, list | tuple) and codes else SOURCE
         if first == SOURCE or first not in available():
             return content
         say = language(first).say
@@ -218,14 +355,6 @@ class StudySettings(Checked):
         return self
 
     @classmethod
-    def checked(cls, content: Mapping[str, Any], where: str) -> Self:
-        """Return settings from plain values; errors begin with `where` and name the setting."""
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            raise InputError(f"{where}: {first_problem(error)}") from None
-
-    @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Read ``study.toml``; errors name the file, the setting, its value and what is allowed."""
         return cls.checked(read_toml(Path(path)), str(path))
@@ -233,73 +362,27 @@ class StudySettings(Checked):
     def toml(self) -> str:
         """Return the text of ``study.toml``: every setting below a line that explains it."""
         lines = ["# The settings of a study. Do not change them once people have begun to answer."]
-        for name in type(self).model_fields:
-            if name not in {*_TABLES, "relations", "columns"}:
-                lines += ["", *_settings_in(self, name)]
-        for table in _TABLES:
-            lines += ["", _comment(self, table), f"[{table}]"]
-            part = getattr(self, table)
-            lines += [line for name in type(part).model_fields for line in _settings_in(part, name)]
-        for several in ("relations", "columns"):
-            lines += ["", _comment(self, several)]
-            if not getattr(self, several):
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            lines += ["", f"# {field.description}"]
+            if name in _TABLES:
+                lines += [f"[{name}]", *explained_lines(value)]
+            elif name not in _ROWS:
+                lines += [setting_line(name, value)]
+            elif not value:
                 lines += ["# For example, twice or more:", *_EXAMPLE]
-            for number, part in enumerate(getattr(self, several)):
-                lines += [""] * bool(number) + [f"[[{several}]]"]
-                lines += [line for name in type(part).model_fields for line in _settings_in(part, name, number == 0)]
+            for number, row in enumerate(value if name in _ROWS else ()):
+                lines += [""] * bool(number) + [f"[[{name}]]", *explained_lines(row, number == 0)]
         return "\n".join([*lines, ""])
 
-
-def read_toml(file: Path) -> dict[str, Any]:
-    """Return what a file of settings says; errors name the file."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        _refuse_long(file, text)
-        return tomllib.loads(text)
-    except InputError:  # which is a ValueError, and says itself what is wrong
-        raise
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: not text in UTF-8") from None
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise InputError(f"{file}: not valid TOML: {error}") from None
-
-
-def _refuse_long(file: Path, text: str) -> None:
-    """Whoever made the file may be anyone; a key of n parts takes time that grows with n² to read."""
-    if len(text) > _LONGEST_FILE:
-        raise InputError(f"{file}: longer than {_LONGEST_FILE:,} characters; this is no file of settings")
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > _MOST_DOTS:
-            raise InputError(f"{file}, line {number}: more than {_MOST_DOTS} dots in one line; no setting needs that")
-
-
-def _settings_in(part: BaseModel, name: str, explained: bool = True) -> Iterator[str]:
-    if getattr(part, name) is None:
-        return
-    if explained:
-        yield _comment(part, name)
-    # TOML writes text, numbers and truth as JSON does, but for one character that JSON leaves as it is.
-    yield f"{name} = {json.dumps(getattr(part, name), ensure_ascii=False)}".replace("\x7f", "\\u007f")
-
-
-def _comment(part: BaseModel, name: str) -> str:
-    return f"# {type(part).model_fields[name].description}"
+    def _as_written(self, text: str) -> Plain:
+        """Where the file has ``design.uniform`` it need not have `pairs`, which are the sum."""
+        content, design = super()._as_written(text), tomllib.loads(text).get("design", {})
+        if "uniform" in design:
+            del content["pairs"]
+            content["design"]["uniform"] = design["uniform"]
+        return content
 
 
 def _twice(values: list[str]) -> str | None:
     return next((value for value, count in Counter(values).items() if count > 1), None)
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, in one line."""
-    problem = error.errors()[0]
-    where = cut(".".join(str(part + 1) if isinstance(part, int) else str(part) for part in problem["loc"]))
-    said = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "missing":
-        return f"the setting {where} is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"there is no setting {where}"
-    shown = f" = {cut(repr(problem['input']))}" if not isinstance(problem["input"], dict) else ""
-    return f"{where}{shown}: {said}" if where else said

@@ -7,12 +7,9 @@ import hashlib
 import hmac
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from itsdangerous import BadSignature, Signer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TOKEN_BYTES = 18  # 144 bits
 _RECEIPT_CHARACTERS = 16

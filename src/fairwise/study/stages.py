@@ -1,4 +1,4 @@
-"""A participant's way through a study: its stages, and which comes after which."""
+"""The states of a study, and a participant's stages in it: which come after which."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairwise.study.settings import StudySettings
+
+
+class StudyState(StrEnum):
+    """What an operator decided last."""
+
+    OPEN = "open"
+    """People may begin and answer."""
+
+    PAUSED = "paused"
+    """Not for the time being."""
+
+    CLOSED = "closed"
+    """Not any more."""
+
+    def may_follow(self, state: str) -> bool:
+        """Whether a study in another state may come to this one; from closed there is no way back."""
+        return state not in (self, StudyState.CLOSED)
 
 
 class Stage(StrEnum):

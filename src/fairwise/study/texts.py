@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import nh3
 from markdown_it import MarkdownIt
@@ -14,40 +16,13 @@ from fairwise.errors import InputError
 from fairwise.study.languages import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
     from markdown_it.token import Token
 
 
 LONGEST = 100_000
-TAGS = frozenset(
-    (
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "p",
-        "br",
-        "hr",
-        "em",
-        "strong",
-        "code",
-        "pre",
-        "blockquote",
-        "a",
-        "ul",
-        "ol",
-        "li",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-    )
-)
+_BLOCKS = {"h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "pre", "blockquote", "ul", "ol", "li"}
+_TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
+TAGS = frozenset({"em", "strong", "code", "a"} | _BLOCKS | _TABLE)
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 _ADDRESS = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
@@ -73,7 +48,7 @@ def safe_html(markdown: str) -> str:
     )
 
 
-def _words_of_image(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+def _words_of_image(_renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
     """A picture would be fetched from somewhere; what it says in words stays."""
     return escape(tokens[index].content)
 

@@ -5,29 +5,23 @@ Whatever is not translated stays in the study's first language, and is named, so
 
 from __future__ import annotations
 
-import json
-import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Self
 
-from pydantic import Field, ValidationError
+import tomlkit
+from pydantic import Field
 
 from fairwise.errors import InputError
 from fairwise.study.languages import language
-from fairwise.study.settings import AnswerWords, StudySettings, first_problem, read_toml
-from fairwise.study.settings_base import Checked, Contact, Line, Text, Unit
+from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
+from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from fairwise.study.languages import Language
-
-_SAID = ("title", "question", "treated_well", "relation_question", "contact")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_WORDS = ("title", "question", "treated_well", "relation_question", "contact")
 
 
-class ButtonTranslation(Checked):
+class ButtonTranslation(SettingsTable):
     """What the buttons say."""
 
     same: Line | None = None
@@ -36,14 +30,14 @@ class ButtonTranslation(Checked):
     no_constraint: Line | None = None
 
 
-class ColumnTranslation(Checked):
+class ColumnTranslation(SettingsTable):
     """What participants read before and behind a value."""
 
     label: Line | None = None
     unit: Unit | None = None
 
 
-class Translation(Checked):
+class Translation(SettingsFile):
     """Any of a study's words."""
 
     title: Line | None = None
@@ -59,34 +53,30 @@ class Translation(Checked):
     """By the name in people.parquet."""
 
     @classmethod
-    def checked(cls, content: Mapping[str, Any], where: str) -> Translation:
-        """Return a translation from plain values; errors begin with `where`."""
-        try:
-            return cls.model_validate(content)
-        except ValidationError as error:
-            raise InputError(f"{where}: {first_problem(error)}") from None
-
-    @classmethod
-    def read(cls, file: Path, settings: StudySettings) -> Translation:
+    def read(cls, file: Path, settings: StudySettings) -> Self:
         """Read the file; one that is not there translates nothing."""
         if not file.exists():
             return cls()
-        found = cls.checked(read_toml(file), str(file))
-        for several in ("relations", "columns"):
-            names = [part.name for part in getattr(settings, several)]
-            if unknown := [name for name in getattr(found, several) if name not in names]:
-                there = f"study.toml has {', '.join(names)}" if names else "study.toml has none"
-                raise InputError(f"{file}: {several}.{unknown[0]}: there is no such {several[:-1]}; {there}")
-        return found
+        translation = cls.checked(read_toml(file), str(file))
+        for table in ("relations", "columns"):
+            names = [row.name for row in getattr(settings, table)]
+            if unknown := [name for name in getattr(translation, table) if name not in names]:
+                there = f"study.toml has {', '.join(names) or 'none'}"
+                raise InputError(f"{file}: {table}.{unknown[0]}: there is no such {table[:-1]}; {there}")
+        return translation
+
+    def toml(self) -> str:
+        """Return the text of ``study.de.toml`` that says this and nothing else."""
+        about = "# The words of study.toml in another language. What is not here stays in the study's first language."
+        return f"{about}\n\n{tomlkit.dumps(self.content())}"
 
 
 def translated(settings: StudySettings, code: str, file: Path) -> tuple[StudySettings, tuple[str, ...]]:
     """Return the settings in another language, and what is missing in its file."""
-    found = _Words(settings, language(code), Translation.read(file, settings))
-    content = settings.model_dump() | found.content()
-    said = language(settings.languages[0]).name
-    missing = tuple(f"{file.name}: {name} is not translated; participants read it in {said}" for name in found.missing)
-    return StudySettings.checked(content, str(file)), missing
+    words, missing = _words(settings, code, Translation.read(file, settings))
+    first = language(settings.languages[0]).name
+    notes = tuple(f"{file.name}: {name} is not translated; participants read it in {first}" for name in missing)
+    return StudySettings.checked(settings.model_dump() | words, str(file)), notes
 
 
 def draft(settings: StudySettings, code: str) -> str:
@@ -96,96 +86,61 @@ def draft(settings: StudySettings, code: str) -> str:
         f"# The words of study.toml in another language: {language(code).name}.",
         "# Translate each and take away its #. Those that are ours are translated already: leave them or change them.",
         "",
-        *_lines({name: content[name] for name in _SAID}),
+        *_lines({name: content[name] for name in _WORDS}),
         "\n[answer_words]",
         *_lines(content["answer_words"]),
     ]
     if settings.relations:
-        lines += ["\n[relations]", *_lines({_key(part["name"]): part["words"] for part in content["relations"]})]
+        lines += ["\n[relations]", *_lines({part["name"]: part["words"] for part in content["relations"]})]
     for column in content["columns"]:
-        lines += [f"\n[columns.{_key(column.pop('name'))}]", *_lines(column)]
+        lines += [f"\n[columns.{tomlkit.key(column.pop('name')).as_string()}]", *_lines(column)]
     return "\n".join([*lines, ""])
 
 
-def draft_words(settings: StudySettings, code: str) -> dict[str, Any]:
+def draft_words(settings: StudySettings, code: str) -> Plain:
     """Return what participants read in this language while nothing is translated."""
-    return _Words(settings, language(code), Translation()).content()
+    return _words(settings, code, Translation())[0]
 
 
-def written(given: Translation, settings: StudySettings) -> str:
-    """Return the text of ``study.de.toml`` that says this, in the order of ``study.toml``."""
-    lines = ["# The words of study.toml in another language. What is not here stays in the study's first language."]
-    lines += ["", *_lines({name: getattr(given, name) or "" for name in _SAID}, "")]
-    lines += ["\n[answer_words]", *_lines({k: v or "" for k, v in given.answer_words.model_dump().items()}, "")]
-    if given.relations:
-        known = {_key(one.name): given.relations.get(one.name, "") for one in settings.relations}
-        lines += ["\n[relations]", *_lines(known, "")]
+def _lines(words: Mapping[str, str]) -> Iterator[str]:
+    """Those that there are, each behind #."""
+    return (f"# {setting_line(name, text)}" for name, text in words.items() if text)
+
+
+def _words(settings: StudySettings, code: str, translation: Translation) -> tuple[Plain, list[str]]:
+    """Return the settings that are words, in a language, and the names of those that are not translated.
+
+    A word is the translation; or ours in this language, where it is ours; or else that of the study's first language.
+    """
+    first, into = language(settings.languages[0]), language(code)
+    missing: list[str] = []
+
+    def word(name: str, text: str, translated: str | None, ours: str | None = None) -> str:
+        if translated is not None:
+            return translated
+        if ours is not None and text == first.say(ours):
+            return into.say(ours)
+        if text and name != "contact":  # an address is the same in every language
+            missing.append(name)
+        return text
+
+    ours = {name: StudySettings.model_fields[name].default for name in _WORDS} | {"title": TITLE_DRAFT}
+    content: Plain = {
+        name: word(name, getattr(settings, name), getattr(translation, name), ours[name]) for name in _WORDS
+    }
+    buttons, translated = settings.answer_words, translation.answer_words
+    content["answer_words"] = {
+        name: word(f"answer_words.{name}", getattr(buttons, name), getattr(translated, name), field.default)
+        for name, field in AnswerWords.model_fields.items()
+    }
+    content["relations"] = [
+        {**one.model_dump(), "words": word(f"relations.{one.name}", one.words, translation.relations.get(one.name))}
+        for one in settings.relations
+    ]
+    content["columns"] = []
     for column in settings.columns:
-        words = given.columns.get(column.name, ColumnTranslation()).model_dump(exclude_none=True)
-        if words:
-            lines += [f"\n[columns.{_key(column.name)}]", *_lines(words, "")]
-    return "\n".join([*lines, ""])
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _lines(words: Mapping[str, str], before: str = "# ") -> Iterator[str]:
-    for name, text in words.items():
-        if text:
-            yield f"{before}{name} = {json.dumps(text, ensure_ascii=False)}".replace("\x7f", "\\u007f")
-
-
-class _Words:
-    """What is said in a language, word by word; whatever is not is noted."""
-
-    def __init__(self, settings: StudySettings, into: Language, given: Translation) -> None:
-        self._settings, self._into, self._given = settings, into, given
-        self._own = language(settings.languages[0])
-        self.missing: list[str] = []
-
-    def content(self) -> dict[str, Any]:
-        """Settings that hold words, and words only."""
-        settings, given = self._settings, self._given
-        usual = {name: StudySettings.model_fields[name].default for name in _SAID} | {"title": TITLE_DRAFT}
-        buttons = {name: field.default for name, field in AnswerWords.model_fields.items()}
-        self.missing = []
-        return {
-            **{name: self._word(name, getattr(settings, name), getattr(given, name), usual[name]) for name in _SAID},
-            "answer_words": {
-                name: self._word(
-                    f"answer_words.{name}",
-                    getattr(settings.answer_words, name),
-                    getattr(given.answer_words, name),
-                    words,
-                )
-                for name, words in buttons.items()
-            },
-            "relations": [*self._relations()],
-            "columns": [*self._columns()],
-        }
-
-    def _relations(self) -> Iterator[dict[str, Any]]:
-        for relation in self._settings.relations:
-            given = self._given.relations.get(relation.name)
-            words = self._word(f"relations.{relation.name}", relation.words, given)
-            yield relation.model_dump() | {"words": words}
-
-    def _columns(self) -> Iterator[dict[str, str]]:
-        for column in self._settings.columns:
-            given = self._given.columns.get(column.name, ColumnTranslation())
-            where = f"columns.{column.name}"
-            label = self._word(f"{where}.label", column.label, given.label)
-            unit = self._word(f"{where}.unit", column.unit, given.unit)
-            yield {"name": column.name, "label": label, "unit": unit}
-
-    def _word(self, name: str, own: str, given: str | None, usual: Any = None) -> str:
-        """The translation that is given; or ours, of words that are ours; or else the word of the first language."""
-        if given is not None:
-            return given
-        if isinstance(usual, str) and own == self._own.say(usual):
-            return self._into.say(usual) if usual else ""
-        if own and name != "contact":  # an address is the same in every language
-            self.missing.append(name)
-        return own
+        words = translation.columns.get(column.name, ColumnTranslation())
+        label = word(f"columns.{column.name}.label", column.label, words.label)
+        unit = word(f"columns.{column.name}.unit", column.unit, words.unit)
+        content["columns"].append({"name": column.name, "label": label, "unit": unit})
+    return content, missing

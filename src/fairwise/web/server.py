@@ -19,8 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from fairwise.errors import InputError
 from fairwise.store.failures import limit_log
 from fairwise.store.operators import has_owner, was_set_up
-from fairwise.study.editions import SETTINGS
-from fairwise.study.folder import SECRET
+from fairwise.study.folder import SECRET, SETTINGS
 from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol

@@ -18,8 +18,9 @@ from scipy.stats import chisquare
 from fairwise.datasets import load_compas
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.judgments.answer import PairDesign
 from fairwise.simulation import simulate_panel
-from fairwise.study.active import ACTIVE, ActiveChooser, Judgment, mean_over_pairs
+from fairwise.study.active import ActiveChooser, Judgment, mean_over_pairs
 from fairwise.study.active.chooser import chances, expected_violation, uncertainty
 from fairwise.study.active.features import SeenPeople
 from fairwise.study.active.model import Choices, Prior, posterior
@@ -159,7 +160,7 @@ def test_the_same_seed_and_answers_give_the_same_pair(compas: pd.DataFrame, know
     )
     assert one == other
     assert one != third
-    assert one.design == ACTIVE
+    assert one.design == PairDesign.ACTIVE
 
 
 def test_without_answers_all_pairs_and_sides_are_alike() -> None:

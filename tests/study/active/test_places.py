@@ -13,7 +13,8 @@ from tests.study.designs.test_mixed import designs, mixed
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.study.active import ACTIVE, Judgment
+from fairwise.judgments.answer import PairDesign
+from fairwise.study.active import Judgment
 from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import written
 from fairwise.study.folder import SCORES, GivenScores, StudyFolder
@@ -72,7 +73,7 @@ def test_a_choice_is_new_has_a_chance_and_is_always_the_same(
     chooser = nobody.learned([each for k in range(3) for each in said(str(k), shown, k)]) if learned else nobody
     now = Situation(number, position, said("", shown[: len(shown) // 2]), shown)
     chosen = chooser.choose(now)
-    assert chosen.design == ACTIVE
+    assert chosen.design == PairDesign.ACTIVE
     assert chosen.selection_probability is not None
     assert 0 < chosen.selection_probability <= 1
     assert {chosen.a, chosen.b} not in [set(two) for two in shown]

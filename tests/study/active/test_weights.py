@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from fairwise.judgments import Answer, Judgments
-from fairwise.study.active import ACTIVE, Judgment
+from fairwise.judgments.answer import PairDesign
+from fairwise.study.active import Judgment
 from fairwise.study.active.chooser import Situation, StudyChooser
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_weighted_shares_of_a_mixed_study_are_right(make_study: Callable[..., St
     for number in range(1, 401):
         table = pd.DataFrame(export_of(study, choosy, number))
         weighted.append(share(Judgments(table), len(study.pairs)))
-        plain.append((table.loc[table["design"] == ACTIVE, "answer"] == "same").mean())
+        plain.append((table.loc[table["design"] == PairDesign.ACTIVE, "answer"] == "same").mean())
     errors = [(np.mean(found) - truth) / (np.std(found) / len(found) ** 0.5) for found in (weighted, plain)]
     assert abs(errors[0]) < 3
     assert abs(errors[1]) > 5

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.every_page import LABELS, Parsed, all_pages, card, pair, settings
 
-from fairwise.study.recruitment_settings import Relation
+from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files, version_of

@@ -34,8 +34,7 @@ def study_store(
     A new one is made if there is none, unless ``none_means`` says what that means.
     """
     from fairwise.store.store import Store
-    from fairwise.study.editions import SETTINGS
-    from fairwise.study.folder import StudyFolder
+    from fairwise.study.folder import SETTINGS, StudyFolder
     from fairwise.web.server import database_of
 
     is_made = not before_study or (folder / SETTINGS).exists()

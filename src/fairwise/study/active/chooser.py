@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
-from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.study.active.features import SeenPeople, is_number
 from fairwise.study.active.model import AnswerModel, Judgment, restored
 from fairwise.study.cards import ID
@@ -18,15 +19,12 @@ from fairwise.study.designs.pairs import Purpose, stream
 from fairwise.study.folder import PEOPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-
     from numpy.typing import ArrayLike
 
     from fairwise.study.active.model import Floats
     from fairwise.study.folder import StudyFolder
 
 
-ACTIVE = "active"
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.
 _FEW_NUMBERS = 50_000
@@ -114,7 +112,7 @@ class ActiveChooser:
         pool = self._candidates(rng, shown, min(candidates, left_over))
         q = self._chances(pool, own, scores)
         drawn = int(rng.choice(len(pool), p=q))
-        return ShownPair(*pool[drawn], ACTIVE, float(q[drawn]) * len(pool) / left_over)
+        return ShownPair(*pool[drawn], PairDesign.ACTIVE, float(q[drawn]) * len(pool) / left_over)
 
     def _differ(self, one: str, other: str) -> bool:
         for person in (one, other):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -108,5 +106,5 @@ def _common(codes: Ints) -> Ints:
     return common
 
 
-def _columns(parts: Sequence[NDArray[Any]], n: int) -> Floats:
+def _columns(parts: Sequence[NDArray[np.generic]], n: int) -> Floats:
     return np.column_stack(parts).astype(np.float64) if parts else np.empty((n, 0))

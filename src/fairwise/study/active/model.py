@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,6 @@ from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from fairwise.study.active.chooser import ActiveChooser
     from fairwise.study.active.features import SeenPeople
 
@@ -299,7 +298,7 @@ def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> Acti
     return replace(chooser, model=replace(model, same=priors[0], order=priors[1]), answers_so_far=learned_from)
 
 
-def _prior(numbers: dict[str, Any], like: Prior) -> Prior:
+def _prior(numbers: dict[str, list[float]], like: Prior) -> Prior:
     mean, variance = (np.asarray(numbers[name], dtype=np.float64) for name in ("mean", "variance"))
     possible = np.isfinite(mean).all() and np.isfinite(variance).all() and (variance > 0).all()
     if mean.shape != like.mean.shape or variance.shape != mean.shape or not possible:

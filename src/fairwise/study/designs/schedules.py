@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, TypeVar
 
 from fairwise.errors import InputError
+from fairwise.judgments.answer import PairDesign
 from fairwise.study.designs.pairs import (
     CrossedPairs,
     DifferingPairs,
@@ -20,9 +23,6 @@ from fairwise.study.designs.pairs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
     from fairwise.study.designs.pairs import TwoPeople
     from fairwise.study.settings import StudySettings
 
@@ -121,7 +121,6 @@ def _shared(count: int, capacities: Sequence[int]) -> tuple[int, int]:
 
 T = TypeVar("T")
 S = TypeVar("S")
-REPEAT = "repeat"
 PAUSE = 10
 """So many pairs at least lie between a pair and its repeat, if there are as many others."""
 
@@ -138,7 +137,7 @@ def ordered(originals: Sequence[ShownPair], checks: Sequence[ShownPair], repeats
     pause = min(PAUSE, len(others))
     first = (len(others) - pause + 1) // 2
     opening = draws.shuffled([*again, *others[:first]])
-    swapped = [ShownPair(pair.b, pair.a, REPEAT, None) for pair in opening if pair in again]
+    swapped = [ShownPair(pair.b, pair.a, PairDesign.REPEAT, None) for pair in opening if pair in again]
     closing = _merged(swapped, others[first + pause :], draws)
     return [*opening, *others[first : first + pause], *closing]
 
@@ -155,9 +154,6 @@ def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
     turns = draws.shuffled([True] * len(one) + [False] * len(other))
     ones, others = iter(one), iter(other)
     return [next(ones) if turn else next(others) for turn in turns]
-
-
-UNIFORM, FIXED, STRATIFIED, ANCHOR, CHECK = "uniform", "fixed", "stratified", "anchor", "check"
 
 
 class Schedules:
@@ -203,7 +199,7 @@ class Schedules:
         originals = [*uniform, *stratified, *self._shared_pairs(participant_number, slot)]
         checks = self._draws(Purpose.CHECKS, participant_number).pairs(self._identical, self._design.checks, set())
         draws = self._draws(Purpose.ORDER, participant_number)
-        checked = [ShownPair(*two, CHECK, None) for two in checks]
+        checked = [ShownPair(*two, PairDesign.CHECK, None) for two in checks]
         return tuple(ordered(originals, checked, self._design.repeats, draws))
 
     def anchors(self, slot: int) -> list[TwoPeople]:
@@ -220,7 +216,7 @@ class Schedules:
     def _uniform_pairs(self, participant_number: int, taken: set[frozenset[str]]) -> list[ShownPair]:
         draws = self._draws(Purpose.UNIFORM, participant_number)
         drawn = draws.pairs(self.pairs, self._settings.uniform, taken)
-        return [ShownPair(*two, UNIFORM, self._uniform_chance(two)) for two in drawn]
+        return [ShownPair(*two, PairDesign.UNIFORM, self._uniform_chance(two)) for two in drawn]
 
     def _uniform_chance(self, two: TwoPeople) -> float:
         """Whoever is not among the stratified is as likely as any other of those."""
@@ -232,14 +228,14 @@ class Schedules:
         if self._stratified is None:
             return []
         drawn = self._stratified.draw(self._draws(Purpose.STRATIFIED, participant_number), taken)
-        return [ShownPair(*two, STRATIFIED, self._stratified.chance(*two)) for two in drawn]
+        return [ShownPair(*two, PairDesign.STRATIFIED, self._stratified.chance(*two)) for two in drawn]
 
     def _shared_pairs(self, participant_number: int, slot: int) -> list[ShownPair]:
         """What others are shown too, on sides of one's own."""
         draws = self._draws(Purpose.SIDES, participant_number)
-        fixed = [ShownPair(*draws.sided(two), FIXED, 1.0) for two in self.fixed]
+        fixed = [ShownPair(*draws.sided(two), PairDesign.FIXED, 1.0) for two in self.fixed]
         chance = self._design.anchors / max(1, len(self.anchor_pool))
-        return fixed + [ShownPair(*draws.sided(two), ANCHOR, chance) for two in self.anchors(slot)]
+        return fixed + [ShownPair(*draws.sided(two), PairDesign.ANCHOR, chance) for two in self.anchors(slot)]
 
     def _check_enough(self, where: str) -> None:
         """Refuse a study that has fewer pairs than it wants to show."""

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse
 
-from fairwise.store.errors import NotAllowed, NotLoggedIn
+from fairwise.store.errors import NotAllowed, NotLoggedIn, Unknown
 from fairwise.store.failures import NO_ROOM, FailedWrites
-from fairwise.web.console.accounts import AccountPages
 from fairwise.web.console.base import Rendering
 from fairwise.web.console.downloads import DownloadPages
-from fairwise.web.console.fits import FitPages
-from fairwise.web.console.login import LoginPages
+from fairwise.web.console.fits import FitPages, ResultPages
+from fairwise.web.console.login import AccountPages, LoginPages
 from fairwise.web.console.overview import OverviewPages
 from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
-from fairwise.web.console.recruitment import ComingPages
-from fairwise.web.console.results import ResultPages
+from fairwise.web.console.recruitment import RecruitmentPages
 from fairwise.web.console.study_pages import StudyPages
-from fairwise.web.console.study_wizard import MakingPages
+from fairwise.web.console.study_wizard import StudyWizardPages
 from fairwise.web.shared.routing import application
 
 if TYPE_CHECKING:
@@ -34,11 +32,11 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     LoginPages,
     OverviewPages,
     AccountPages,
-    MakingPages,
+    StudyWizardPages,
     StudyPages,
     ParticipantsPages,
     OneParticipantPages,
-    ComingPages,
+    RecruitmentPages,
     DownloadPages,
     FitPages,
     ResultPages,
@@ -77,7 +75,7 @@ def create_console(host: Host) -> Starlette:
     return application(
         [route for pages in ALL_PAGES for route in pages(host, rendering).starlette_routes()],
         message,
-        {NotLoggedIn: 401, NotAllowed: 403},
+        {NotLoggedIn: 401, NotAllowed: 403, Unknown: 404},
         handlers={OSError: no_room},
         scripts_may_ask=True,
         larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,12 +20,11 @@ from fairwise.web.shared.security import cookie_of
 from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from sqlalchemy import Connection
     from starlette.requests import Request
 
     from fairwise.store.operators import Operator
+    from fairwise.study.folder import StudyFolder
     from fairwise.web.shared.host import Host
 
 
@@ -78,10 +78,10 @@ class Rendering:
 
     def __init__(self, prefix: str) -> None:
         self._environment = templates_of("fairwise.web.console", prefix)
-        self._environment.globals |= {"admin": f"{prefix}/admin", "said_done": DONE, "menu": MENU}
+        self._environment.globals |= {"admin": f"{prefix}/admin", "said_done": DONE, "menu": MENU, "problem": None}
         self._environment.filters |= {"moment": moment, "percent": percent}
 
-    def page(self, template: str, **values: Any) -> str:
+    def page(self, template: str, **values: object) -> str:
         """Return a page; its template is a file under ``templates/``, without its ending."""
         return self._environment.get_template(f"{template}.html").render(**values)
 
@@ -107,6 +107,7 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 COOKIE = "fairwise_operator"
 # Tables of people may have many columns, and each of them several fields.
@@ -163,11 +164,11 @@ class ConsolePages:
 
     async def _check(self, request: Request) -> None:
         """See who it is, and refuse those who may not use this route."""
-        request.state.operator = await self._known(request)
+        request.state.operator = await self._operator(request)
         if request.state.role != "anyone":
             operators.check_role(request.state.operator, request.state.role)
 
-    async def _known(self, request: Request) -> Operator | None:
+    async def _operator(self, request: Request) -> Operator | None:
         token = cookie_of(request, COOKIE)
         if token is None:
             return None
@@ -192,6 +193,12 @@ class ConsolePages:
     def _subject(self, request: Request) -> str:
         """Forms of the console are signed for the session; before there is one, for nobody."""
         return f"console {cookie_of(request, COOKIE) or ''}"
+
+    def _study(self) -> StudyFolder:
+        """The study, for pages that nobody comes to while there is none."""
+        if self._host.study is None:
+            raise HTTPException(404)
+        return self._host.study
 
     async def _read(self, question: Callable[[Connection], T]) -> T:
         return await self._host.store.read(question)
@@ -218,12 +225,14 @@ class ConsolePages:
         return authorised
 
     @staticmethod
-    async def _beside(work: Callable[..., T], *given: Any) -> T:
+    async def _beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something slow in a thread, so that participants need not wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(None, work, *given)
+        return await asyncio.to_thread(work, *args, **kwargs)
 
-    def _page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """A page with the menu around it; ``values`` are what its template needs."""
+    def _page(
+        self, request: Request, template: str, status: int = 0, *, problem: str | None = None, **values: object
+    ) -> Response:
+        """A page with the menu around it; `values` are what its template needs, `problem` is said at its top."""
         csrf = self._host.keys.form(self._subject(request))
         html = self._rendering.page(
             template,
@@ -232,9 +241,10 @@ class ConsolePages:
             here=request.url.path,
             study=self._host.study,
             done=request.query_params.get("done"),
+            problem=problem,
             **values,
         )
-        return HTMLResponse(html, status)
+        return HTMLResponse(html, status or (422 if problem else 200))
 
     def _to(self, path: str) -> RedirectResponse:
         """To another page of the console."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from starlette.exceptions import HTTPException
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import FileResponse, Response
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
@@ -21,40 +22,35 @@ from fairwise.store.store import snapshot
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
     from fairwise.study.folder import StudyFolder
 
-_CHUNK = 1 << 16
 _CSV, _PARQUET, _ZIP = "text/csv; charset=utf-8", "application/vnd.apache.parquet", "application/zip"
 
 
 @dataclass(frozen=True)
-class Making:
-    """What a file is made from."""
+class FileWriter:
+    """What files are made from: a study at one moment, and of which participants."""
 
     study: StudyFolder
     connection: Connection
-    finished_only: bool
-    with_excluded: bool
+    who: Mapping[str, bool]
+    """Whether only those who finished, and whether those who were excluded too."""
 
     def judgments(self, path: Path) -> None:
         """As CSV or Parquet, whichever the name says."""
-        export.judgments(self.connection, finished_only=self.finished_only, with_excluded=self.with_excluded).write(
-            path
-        )
+        export.judgments(self.connection, **self.who).write(path)
 
     def judges(self, path: Path) -> None:
-        who = export.judges(self.connection, finished_only=self.finished_only, with_excluded=self.with_excluded)
-        _write(who.assign(room=who["room"].map(export.defused, na_action="ignore")), path)
+        judges = export.judges(self.connection, **self.who)
+        _write(judges.assign(room=judges["room"].map(export.defused, na_action="ignore")), path)
 
     def texts(self, path: Path) -> None:
-        said = export.texts(self.connection, finished_only=self.finished_only, with_excluded=self.with_excluded)
-        said.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
+        texts = export.texts(self.connection, **self.who)
+        texts.map(export.defused).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
 
     def participants(self, path: Path) -> None:
         """Everyone, whatever was chosen: this is the list of who was invited, came, left or withdrew."""
@@ -68,13 +64,13 @@ class Making:
         write_bundle(path, self.study, self.connection)
 
 
-FILES: dict[str, tuple[Callable[[Making, Path], None], str]] = {
-    "judgments.csv": (Making.judgments, _CSV),
-    "judgments.parquet": (Making.judgments, _PARQUET),
-    "judges.csv": (Making.judges, _CSV),
-    "texts.csv": (Making.texts, _CSV),
-    "participants.csv": (Making.participants, _CSV),
-    "bundle.zip": (Making.bundle, _ZIP),
+FILES: dict[str, tuple[Callable[[FileWriter, Path], None], str]] = {
+    "judgments.csv": (FileWriter.judgments, _CSV),
+    "judgments.parquet": (FileWriter.judgments, _PARQUET),
+    "judges.csv": (FileWriter.judges, _CSV),
+    "texts.csv": (FileWriter.texts, _CSV),
+    "participants.csv": (FileWriter.participants, _CSV),
+    "bundle.zip": (FileWriter.bundle, _ZIP),
 }
 
 
@@ -90,27 +86,21 @@ class DownloadPages(ConsolePages):
         study, name = self._host.study, str(request.path_params["file"])
         if study is None or name not in FILES:
             raise HTTPException(404)
-        make, media_type = FILES[name]
-        chosen = request.query_params
+        write, media_type = FILES[name]
+        who = {option: option in request.query_params for option in ("finished_only", "with_excluded")}
         folder = TemporaryDirectory(prefix="fairwise-")
+        path = Path(folder.name) / name
 
-        def made() -> tuple[Path, int]:
-            path = Path(folder.name) / name
+        def write_file() -> None:
             with snapshot(self._host.database) as connection:
-                finished_only, with_excluded = "finished_only" in chosen, "with_excluded" in chosen
-                make(Making(study, connection, finished_only, with_excluded), path)
-            return path, path.stat().st_size
+                write(FileWriter(study, connection, who), path)
 
         try:
-            path, size = await self._beside(made)
+            await self._beside(write_file)
         except BaseException:
             folder.cleanup()
             raise
-        headers = {
-            "content-disposition": f'attachment; filename="{_file_name(study, name)}"',
-            "content-length": str(size),
-        }
-        return _Taken(folder, _streamed(path), media_type=media_type, headers=headers)
+        return _TemporaryFile(folder, path, media_type=media_type, filename=_file_name(study, name))
 
     routes = (
         ConsoleRoute("GET", "/admin/downloads", downloads, "owner"),
@@ -118,22 +108,16 @@ class DownloadPages(ConsolePages):
     )
 
 
-class _Taken(StreamingResponse):
+class _TemporaryFile(FileResponse):
     """A file whose folder goes when it was sent, also if whoever asked for it hung up before the first byte."""
 
-    def __init__(self, folder: TemporaryDirectory[str], pieces: Iterator[bytes], **options: Any) -> None:
-        super().__init__(pieces, **options)
+    def __init__(self, folder: TemporaryDirectory[str], path: Path, *, media_type: str, filename: str) -> None:
+        super().__init__(path, media_type=media_type, filename=filename, stat_result=path.stat())
         self._folder = folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._folder:
             await super().__call__(scope, receive, send)
-
-
-def _streamed(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
 
 
 def _file_name(study: StudyFolder, name: str) -> str:

@@ -3,108 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache, partial
-from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.rounding import difference, share_difference
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
 from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_choices import FitChoices, outcome_labels
+from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.charts import drawn
-from fairwise.web.console.fit_form import DEPTHS, MODEL_HELP, MODELS, Typed, in_words, rates
+from fairwise.web.console.fit_views import FIRST_VALUES, RULES, choices_of, compared, drawn, in_words, rates, values_of
 from fairwise.web.shared.forms import whole_number
+from fairwise.web.shared.pages import pages_of
+from fairwise.web.shared.result import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
+    from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from fairwise.store.fit_files import Summary
     from fairwise.store.jobs import Job
+    from fairwise.store.study_state import Standing
     from fairwise.study.folder import StudyFolder
-
-
-# Two fits line by line.
-
-MINUS = "\N{MINUS SIGN}"
-_DIGITS = 2
-
-
-class Line(NamedTuple):
-    """One thing about both."""
-
-    name: str
-    left: str
-    right: str
-    difference: str
-
-
-def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[Line]:
-    """Return settings in words, then numbers; a difference is what the right one has more."""
-    lines = [Line(name, words, right[0][name], "") for name, words in left[0].items()]
-    one, other = left[1], right[1]
-    proved, other_proved = one.certificate, other.certificate
-    lines += [
-        _shares("Wrong with the judgments", proved.error, other_proved.error),
-        _shares("Wrong about people left out", one.held_out, other.held_out),
-        _shares("Wrong without the judgments", one.error_without, other.error_without),
-        _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
-        _counts("Judgments that ask for something", one.asked, other.asked),
-        _counts("Followed", one.followed, other.followed),
-        _counts("Not followed", one.not_followed, other.not_followed),
-        _decimals("Furthest violation", proved.max_violation, other_proved.max_violation),
-        _decimals("Mean difference where “the same” was said", proved.mean_violation, other_proved.mean_violation),
-        Line("Proved to be the best of its kind", _proved(one), _proved(other), ""),
-        _counts("Participants in it", one.judges, other.judges),
-    ]
-    return lines
-
-
-def _proved(fit: Summary) -> str:
-    return "yes" if fit.certificate.kind == "exact" else "no"
-
-
-def _shares(name: str, one: float | None, other: float | None) -> Line:
-    left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
-    if one is None or other is None:
-        return Line(name, left, right, "")
-    return Line(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
-
-
-def _differences(name: str, one: Decimal, other: Decimal) -> Line:
-    left, right = (f"{number} points".replace("-", MINUS) for number in (one, other))
-    return Line(name, left, right, _signed(other - one, " points"))
-
-
-def _counts(name: str, one: int, other: int) -> Line:
-    return Line(name, str(one), str(other), _signed(Decimal(other - one)))
-
-
-def _decimals(name: str, one: float, other: float) -> Line:
-    if isnan(one) or isnan(other):
-        left, right = ("–" if isnan(value) else f"{value:.3f}" for value in (one, other))
-        return Line(name, left, right, "")
-    return Line(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
-
-
-def _signed(more: Decimal, unit: str = "") -> str:
-    """A difference with a real minus; nothing where there is none."""
-    return f"{more:+}{unit}".replace("-", MINUS) if more else ""
+    from fairwise.web.shared.pages import Pages
+    from fairwise.web.shared.views import Result
 
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
@@ -137,7 +70,7 @@ class FitPages(ConsolePages):
             request,
             "fits",
             jobs=[(job, settings, None if found is None else found.summary) for job, settings, found in listed],
-            models=MODELS,
+            models={name: words for name, (words, _) in ESTIMATORS.items()},
             finished=[job for job, _, found in listed if found is not None],
             chosen=stands.chosen_job_id,
             is_live=any(job.state in _BUSY for job in jobs),
@@ -168,22 +101,23 @@ class FitPages(ConsolePages):
 
     async def ask(self, request: Request) -> Response:
         like = request.query_params.get("like", "")
-        return await self._ask(request, Typed.like(asked(await self._job(whole_number(like)))) if like else Typed())
+        return await self._ask(request, values_of(asked(await self._job(whole_number(like)))) if like else FIRST_VALUES)
 
-    async def _ask(self, request: Request, typed: Typed, problem: str | None = None) -> Response:
+    async def _ask(self, request: Request, values: Mapping[str, str], problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
         if study is None or advice:
-            return self._page(request, "fit_new", 422 if problem else 200, advice=advice, problem=problem)
+            return self._page(request, "fit_new", advice=advice, problem=problem)
         labels = await self._beside(_outcomes, study)
         return self._page(
             request,
             "fit_new",
-            422 if problem else 200,
             advice=None,
             problem=problem,
-            typed=typed,
-            models=[(name, words, MODEL_HELP[name]) for name, words in MODELS.items()],
-            depths=DEPTHS,
+            values=values,
+            models=ESTIMATORS,
+            depths=range(1, DEEPEST + 1),
+            rules=RULES,
+            fields=FitChoices.model_fields,
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
@@ -191,20 +125,20 @@ class FitPages(ConsolePages):
         )
 
     async def start(self, request: Request) -> Response:
-        typed, study = Typed.of(request.state.form), self._host.study
+        form, study = request.state.form, self._host.study
         advice = await self._advice()
         if study is None or advice:
-            return await self._ask(request, typed, advice)
+            return await self._ask(request, form.fields, advice)
         try:
-            settings = await self._beside(typed.settings, study)
+            choices = await self._beside(choices_of, form, study)
         except InputError as error:
-            return await self._ask(request, typed, str(error))
-        return await self._submit(request, settings)
+            return await self._ask(request, form.fields, str(error))
+        return await self._submit(request, choices)
 
-    async def _submit(self, request: Request, settings: FitChoices) -> Response:
-        wanted, who = settings.model_dump(mode="json"), request.state.operator.name
-        put = partial(submit, settings=wanted, operator_name=who, at=datetime.now(UTC))
-        job_id = await self._noted(request, "fit started", settings.name, put)
+    async def _submit(self, request: Request, choices: FitChoices) -> Response:
+        settings, operator = choices.model_dump(mode="json"), request.state.operator.name
+        put = partial(submit, settings=settings, operator_name=operator, at=datetime.now(UTC))
+        job_id = await self._noted(request, "fit started", choices.name, put)
         return self._to(f"/fits/{job_id}?done=fit-started")
 
     async def cancel(self, request: Request) -> Response:
@@ -266,10 +200,10 @@ class FitPages(ConsolePages):
         points = [] if fitted is None else fitted.frontier
         if at is None or at >= len(points):
             raise HTTPException(404)
-        settings = asked(job)
-        name = re.split(r" \((?:allowance|budget) ", settings["name"])[0]
-        changed = {**settings, "eta": points[at].eta, "name": f"{name} (allowance {points[at].eta:g})"}
-        return await self._submit(request, FitChoices.checked(changed))
+        choices, eta = asked(job), points[at].eta
+        plain_name = re.split(r" \((?:allowance|budget) ", choices.name)[0]
+        name = f"{plain_name} (allowance {eta:g})"
+        return await self._submit(request, FitChoices.checked({**choices.model_dump(), "eta": eta, "name": name}))
 
     async def choose(self, request: Request) -> Response:
         """Not shown to participants before an owner says so of this very model."""
@@ -327,9 +261,9 @@ class FitPages(ConsolePages):
     )
 
 
-def asked(job: Job) -> dict[str, Any]:
+def asked(job: Job) -> FitChoices:
     """Return all settings of a fit, also those that went without saying."""
-    return FitChoices.checked(job.settings).model_dump(mode="json")
+    return FitChoices.checked(job.settings)
 
 
 @lru_cache(maxsize=2)
@@ -345,3 +279,76 @@ def _labels(study: StudyFolder | None) -> tuple[str, ...]:
     except InputError:
         labels = ()
     return labels if len(labels) == 2 else ("0", "1")
+
+
+# Which model is chosen, and whether participants see what it does with their pairs.
+
+
+class ResultPages(ConsolePages):
+    """What comes out of the study, and who sees it."""
+
+    _made: tuple[StudyFolder, Pages] | None = None
+
+    async def results(self, request: Request) -> Response:
+        stands, job = await self._read(_chosen)
+        fitted = None if job is None else Fitted.of(self._host.path, job.id)
+        place = None if fitted is None else fitted.own_place
+        own = None if fitted is None or place is None else fitted.frontier[place]
+        not_followed = Counter[str](one.judge for one in own.judgments) if own is not None else Counter[str]()
+        example = next((judge for judge, _ in not_followed.most_common(1)), "")
+        return self._page(
+            request,
+            "results",
+            job=job,
+            standing=stands,
+            shown=stands.result_shown,
+            summary=None if fitted is None else fitted.summary,
+            touched=None if own is None else len(not_followed),
+            touched_exactly=own is not None and len(own.judgments) == own.not_followed,
+            example=example.removeprefix("p").lstrip("0") or "1",
+        )
+
+    async def show(self, request: Request) -> Response:
+        """Only of the model that was chosen when the page was made: another may have been chosen since."""
+        form = request.state.form
+        wanted, job_id = form.text("shown", 8), form.number("job", 1, 10**9)
+        if wanted not in ("yes", "no") or job_id is None:
+            raise HTTPException(404)
+        stands, _ = await self._read(_chosen)
+        if stands.chosen_job_id != job_id:
+            return self._to("/results?done=another-chosen")
+        change = partial(choose, job_id=job_id, shown=wanted == "yes")
+        await self._noted(request, "result shown" if wanted == "yes" else "result hidden", f"fit {job_id}", change)
+        return self._to(f"/results?done=result-{'shown' if wanted == 'yes' else 'hidden'}")
+
+    async def preview(self, request: Request) -> Response:
+        """The page of one participant, as they see it or would see it."""
+        number, study = whole_number(request.query_params.get("participant", "")), self._host.study
+        if study is None or number is None:
+            raise HTTPException(404)
+
+        def found(connection: Connection) -> Result | None:
+            _, job = _chosen(connection)
+            return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
+
+        result = await self._read(found)
+        if result is None:
+            raise HTTPException(404)
+        return HTMLResponse((await self._pages(study)).result(None, result))
+
+    async def _pages(self, study: StudyFolder) -> Pages:
+        if self._made is None or self._made[0] is not study:
+            made = await self._beside(pages_of, study, self._host.prefix)
+            self._made = (study, made[study.settings.languages[0]])
+        return self._made[1]
+
+    routes = (
+        ConsoleRoute("GET", "/admin/results", results, "viewer"),
+        ConsoleRoute("GET", "/admin/results/preview", preview, "viewer"),
+        ConsoleRoute("POST", "/admin/results/shown", show, "owner"),
+    )
+
+
+def _chosen(connection: Connection) -> tuple[Standing, Job | None]:
+    stands = standing(connection)
+    return stands, None if stands.chosen_job_id is None else find_job(connection, stands.chosen_job_id)

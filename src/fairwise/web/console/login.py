@@ -7,16 +7,18 @@ import secrets
 import time
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 from starlette.exceptions import HTTPException
 
 from fairwise.store import operators
+from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.operators import same_letters
+from fairwise.store.tables import ROLES
 from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute
-from fairwise.web.shared.attempts import Attempts, login_limits
+from fairwise.web.shared.attempts import Attempts, change_limits, login_limits
 from fairwise.web.shared.security import cookie_of
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Devices:
         said = f"{int(time.time())}.{self._keys.new()}"
         return f"{said}.{self._keys.form(_subject(said, name, password_hash))}"
 
-    def known(self, name: str, password_hash: str, cookie: str) -> str | None:
+    def device_of(self, name: str, password_hash: str, cookie: str) -> str | None:
         """Which browser this is, if this name logged in by it; None for strangers.
 
         With another password all browsers are strangers: whoever knew the old one must not guess the new one freely.
@@ -151,7 +153,7 @@ class LoginPages(ConsolePages):
         address = request.client.host if request.client else ""
         found = await self._read(partial(operators.credentials, name=name))
         kept = None if found is None else found[1]
-        device = self._devices.known(name, kept or "", cookie_of(request, DEVICE_COOKIE) or "")
+        device = self._devices.device_of(name, kept or "", cookie_of(request, DEVICE_COOKIE) or "")
         limits = login_limits(name, address, device)
         if not await self._beside(self._attempts.begin, *limits):
             return await self._ask(request, TOO_MANY, name, 429)
@@ -172,15 +174,10 @@ class LoginPages(ConsolePages):
         )
         if not await self._host.store.write(begin):  # removed, or given another password, while this one was checked
             return await self._ask(request, _WRONG, name, 422)
-        response = self._to("")
-        options: dict[str, Any] = {
-            "path": f"{self._host.prefix}/admin",
-            "secure": request.url.scheme == "https",
-            "httponly": True,
-            "samesite": "strict",
-        }
-        response.set_cookie(COOKIE, token, **options)
-        response.set_cookie(DEVICE_COOKIE, self._devices.new(name, password_hash), max_age=DEVICE_SECONDS, **options)
+        response, path, secure = self._to(""), f"{self._host.prefix}/admin", request.url.scheme == "https"
+        device = self._devices.new(name, password_hash)
+        for cookie, value, seconds in ((COOKIE, token, None), (DEVICE_COOKIE, device, DEVICE_SECONDS)):
+            response.set_cookie(cookie, value, seconds, path=path, secure=secure, httponly=True, samesite="strict")
         return response
 
     async def log_out(self, request: Request) -> Response:
@@ -195,7 +192,7 @@ class LoginPages(ConsolePages):
     async def ask_first(self, request: Request) -> Response:
         if await self._is_set_up(request):
             return self._to("/login")
-        return self._page(request, "setup", problem=None, name="")
+        return self._page(request, "setup", name="")
 
     async def make_first(self, request: Request) -> Response:
         if await self._is_set_up(request):
@@ -204,7 +201,7 @@ class LoginPages(ConsolePages):
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
         problem = problem_with(password, form.fields.get("again", "")) if name else "Give a name"
         if problem:
-            return self._page(request, "setup", 422, problem=problem, name=name)
+            return self._page(request, "setup", problem=problem, name=name)
         kept, now = await self._beside(hashed, password), datetime.now(UTC)
         add = partial(operators.add_first_owner, name=name, password_hash=kept, at=now)
         made = await self._host.store.write(add)
@@ -219,7 +216,7 @@ class LoginPages(ConsolePages):
 
     async def ask_password(self, request: Request) -> Response:
         operator, _ = await self._of_link(request)
-        return self._page(request, "reset", problem=None, account=operator)
+        return self._page(request, "reset", account=operator)
 
     async def set_password(self, request: Request) -> Response:
         operator, before = await self._of_link(request)
@@ -227,7 +224,7 @@ class LoginPages(ConsolePages):
         password = form.fields.get("password", "")
         problem = problem_with(password, form.fields.get("again", ""))
         if problem:
-            return self._page(request, "reset", 422, problem=problem, account=operator)
+            return self._page(request, "reset", problem=problem, account=operator)
         after = await self._beside(hashed, password)
 
         def change(connection: Connection) -> bool:
@@ -262,4 +259,83 @@ class LoginPages(ConsolePages):
         ConsoleRoute("POST", "/admin/setup/{key}", make_first, "anyone"),
         ConsoleRoute("GET", "/admin/reset/{key}", ask_password, "anyone"),
         ConsoleRoute("POST", "/admin/reset/{key}", set_password, "anyone"),
+    )
+
+
+# Who may use the console.
+
+
+class AccountPages(ConsolePages):
+    """Owners make and remove accounts; everyone changes their own password."""
+
+    def __init__(self, host: Host, rendering: Rendering) -> None:
+        super().__init__(host, rendering)
+        self._attempts = Attempts(host.path, host.keys)
+
+    async def accounts(self, request: Request, problem: str | None = None, name: str = "") -> Response:
+        everyone = await self._read(operators.all_operators)
+        return self._page(request, "accounts", accounts=everyone, problem=problem, name=name)
+
+    async def add(self, request: Request) -> Response:
+        form = request.state.form
+        name, role = form.text("name", operators.LONGEST_NAME), form.text("role", 16)
+        password = form.fields.get("password", "")
+        problem = problem_with(password, form.fields.get("again", ""))
+        if not name or role not in ROLES:
+            problem = "Give a name, and say whether this is an owner or a viewer"
+        if problem:
+            return await self.accounts(request, problem, name)
+        kept = await self._beside(hashed, password)
+        add = partial(operators.add_operator, name=name, password_hash=kept, role=role, at=datetime.now(UTC))
+        try:
+            await self._noted(request, "account added", f"{role} {name}", add)
+        except NameTaken:
+            return await self.accounts(request, f"There is an account named {name} already", name)
+        return self._to("/accounts?done=account-added")
+
+    async def remove(self, request: Request) -> Response:
+        which = request.path_params["id"]
+        everyone = {one.id: one for one in await self._read(operators.all_operators)}
+        if which not in everyone:
+            raise HTTPException(404)
+        if everyone[which].id == request.state.operator.id:
+            return await self.accounts(request, "You cannot remove the account that you are using")
+        remove = partial(operators.remove_operator, operator_id=everyone[which].id)
+        try:
+            await self._noted(request, "account removed", everyone[which].name, remove)
+        except LastOwner:
+            return await self.accounts(request, "This is the only owner; without one nobody could change anything")
+        return self._to("/accounts?done=account-removed")
+
+    async def password(self, request: Request) -> Response:
+        return self._page(request, "password")
+
+    async def change(self, request: Request) -> Response:
+        form, operator = request.state.form, request.state.operator
+        old, new = (form.fields.get(name, "")[: LONGEST + 1] for name in ("old", "password"))
+        limits = change_limits(operator.name)
+        if not await self._beside(self._attempts.begin, *limits):
+            return self._page(request, "password", 429, problem=TOO_MANY)
+        before = await self._read(partial(operators.password_hash_of, operator_id=operator.id))
+        if before is None or not await self._beside(is_right, old, before):
+            return self._page(request, "password", problem="The old password is not right")
+        await self._beside(self._attempts.forgive, *limits)
+        problem = problem_with(new, form.fields.get("again", ""))
+        if problem:
+            return self._page(request, "password", problem=problem)
+        after = await self._beside(hashed, new)
+
+        def change(connection: Connection) -> None:
+            if not operators.change_password(connection, operator.id, before, after):
+                raise NotLoggedIn  # the password was changed meanwhile, which ends every session
+
+        await self._noted(request, "password changed", operator.name, change)
+        return self._to("/login?done=password-changed")
+
+    routes = (
+        ConsoleRoute("GET", "/admin/accounts", accounts, "owner"),
+        ConsoleRoute("POST", "/admin/accounts", add, "owner"),
+        ConsoleRoute("POST", "/admin/accounts/{id:number}/remove", remove, "owner"),
+        ConsoleRoute("GET", "/admin/password", password, "viewer"),
+        ConsoleRoute("POST", "/admin/password", change, "viewer"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,25 +11,22 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from starlette.exceptions import HTTPException
-
+from fairwise.judgments.answer import PairDesign
 from fairwise.store import exclusions
 from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
-from fairwise.store.errors import StoreUnavailable, Unknown
+from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import answers_of, claims, one_participant, personal_details
-from fairwise.study.arrivals import PANELS
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
+from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.watch import LEFT_AFTER, STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from sqlalchemy import Connection
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
@@ -54,7 +52,7 @@ _SORTED_BY: dict[str, Callable[[Person], Any]] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ParticipantFilter:
     """Which participants, in which order, and which page of them; what makes no sense is not taken."""
 
     state: str = ""
@@ -68,7 +66,7 @@ class Wanted:
     page: int = 1
 
     @classmethod
-    def read(cls, query: QueryParams, *, is_owner: bool) -> Wanted:
+    def read(cls, query: QueryParams, *, is_owner: bool) -> ParticipantFilter:
         def one_of(name: str, allowed: Mapping[str, object], otherwise: str = "") -> str:
             return query[name] if query.get(name) in allowed else otherwise
 
@@ -86,7 +84,7 @@ class Wanted:
     def among(
         self, people: Sequence[Person], who: Mapping[int, PersonalDetails], same_id: Container[int] = ()
     ) -> list[Person]:
-        """Those who are wanted, in the order that is wanted; `same_id` are those whose id others say they have."""
+        """Those whom it takes, in its order; `same_id` are those whose id others say they have."""
         if self.flag == SAME_ID:
             people = [person for person in people if person.number in same_id]
         found = [person for person in people if self._takes(person, who)]
@@ -131,18 +129,18 @@ class ParticipantsPages(ConsolePages):
         study, is_owner = self._host.study, request.state.operator.is_owner
         if study is None:
             return self._to("")
-        wanted = Wanted.read(request.query_params, is_owner=is_owner)
+        chosen = ParticipantFilter.read(request.query_params, is_owner=is_owner)
         picture = await self._beside(self._host.watch.now, study)
         who = await self._read(personal_details) if is_owner else {}
         same_id = await self._read(same_ids) if is_owner else {}
-        found = wanted.among(picture.people, who, same_id)
+        found = chosen.among(picture.people, who, same_id)
         pages = max(1, ceil(len(found) / PAGE_SIZE))
-        wanted = replace(wanted, page=min(wanted.page, pages))
-        first = (wanted.page - 1) * PAGE_SIZE
+        chosen = replace(chosen, page=min(chosen.page, pages))
+        first = (chosen.page - 1) * PAGE_SIZE
         return self._page(
             request,
             "participants",
-            wanted=wanted,
+            chosen=chosen,
             people=found[first : first + PAGE_SIZE],
             who=who,
             same_id=same_id,
@@ -176,46 +174,40 @@ _STAGES: dict[str, str] = {
     Stage.FINISHED: "has finished",
     Stage.SCREENED_OUT: "was screened out",
 }
-_DESIGNS = {"repeat": "shown again, sides swapped", "check": "two identical people", "anchor": "shared with others"}
+_DESIGNS = {
+    PairDesign.REPEAT: "shown again, sides swapped",
+    PairDesign.CHECK: "two identical people",
+    PairDesign.ANCHOR: "shared with others",
+}
 
 
 class OneParticipantPages(ConsolePages):
     """Viewers see how they went; owners also who they are and what they wrote, and may leave them out or erase them."""
 
-    async def one(self, request: Request) -> Response:
-        return await self._one(request)
+    async def one(self, request: Request, problem: str | None = None) -> Response:
+        number, study = request.path_params["number"], self._study()
 
-    async def _one(self, request: Request, problem: str | None = None, reason: str = "") -> Response:
-        number, study = request.path_params["number"], self._host.study
-        if study is None:
-            raise HTTPException(404)
+        def look(connection: Connection) -> dict[str, Any]:
+            one = one_participant(connection, number)
+            answers = next((each.answers for each in answers_of(connection, [number])), [])
+            return {
+                "one": one,
+                "steps": _steps(one),
+                "way": CAME_BY[one.came_by],
+                "stage": _STAGES[one.stage],
+                "flags": flags(answers),
+                "history": exclusions.history(connection, number),
+                "same_id": claims(connection, one),
+            }
 
-        def look(connection: Connection) -> tuple[Any, ...]:
-            found = one_participant(connection, number)
-            signs = [flags(each.answers) for each in answers_of(connection, [number])]
-            same_id = claims(connection, found)
-            return found, signs[0] if signs else (), exclusions.history(connection, number), same_id
-
-        try:
-            found, signs, history, same_id = await self._read(look)
-        except Unknown:
-            raise HTTPException(404) from None
         return self._page(
             request,
             "one_participant",
-            422 if problem else 200,
+            **await self._read(look),
             problem=problem,
-            reason=reason,
             longest=_LONGEST_REASON,
-            one=found,
-            flags=signs,
-            history=history,
-            same_id=same_id,
             cards=study.cards,
             pairs=study.settings.pairs,
-            steps=_steps(found),
-            way=CAME_BY[found.came_by],
-            stage=_STAGES[found.stage],
             words=WORDS,
             explained=EXPLAINED,
             designs=_DESIGNS,
@@ -225,55 +217,33 @@ class OneParticipantPages(ConsolePages):
     async def exclude(self, request: Request) -> Response:
         number, reason = request.path_params["number"], request.state.form.text("reason", _LONGEST_REASON)
         if not reason:
-            return await self._one(request, "Say why this participant is left out")
+            return await self.one(request, "Say why this participant is left out")
         by, at = request.state.operator.name, datetime.now(UTC)
-        await self._decide(
-            request, number, "excluded", partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
-        )
-        return self._to(f"/participants/{number}?done=excluded")
+        exclude = partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
+        return await self._decide(request, "excluded", exclude)
 
     async def include(self, request: Request) -> Response:
         number, by, at = request.path_params["number"], request.state.operator.name, datetime.now(UTC)
-        await self._decide(request, number, "included", partial(exclusions.include, number=number, by=by, at=at))
-        return self._to(f"/participants/{number}?done=included")
+        return await self._decide(request, "included", partial(exclusions.include, number=number, by=by, at=at))
 
-    async def _decide(self, request: Request, number: int, action: str, change: Any) -> None:
-        try:
-            await self._noted(request, action, about(number), change)
-        except Unknown:
-            raise HTTPException(404) from None
-        self._host.watch.forget()
-
-    async def ask_erase(self, request: Request) -> Response:
-        return await self._ask_erase(request)
-
-    async def _ask_erase(self, request: Request, problem: str | None = None) -> Response:
+    async def _decide(self, request: Request, action: str, change: Callable[[Connection], object]) -> Response:
         number = request.path_params["number"]
-        try:
-            found = await self._read(partial(one_participant, number=number))
-        except Unknown:
-            raise HTTPException(404) from None
+        await self._noted(request, action, about(number), change)
+        self._host.watch.forget()
+        return self._to(f"/participants/{number}?done={action}")
+
+    async def ask_erase(self, request: Request, problem: str | None = None) -> Response:
+        one = await self._read(partial(one_participant, number=request.path_params["number"]))
         backend = database_url(self._host.database).get_backend_name()
-        answered = sum(bool(pair.versions) for pair in found.pairs)
-        return self._page(
-            request,
-            "erase",
-            422 if problem else 200,
-            problem=problem,
-            way=found,
-            answered=answered,
-            backend=backend,
-        )
+        answered = sum(bool(pair.versions) for pair in one.pairs)
+        return self._page(request, "erase", problem=problem, way=one, answered=answered, backend=backend)
 
     async def erase(self, request: Request) -> Response:
         number, form = request.path_params["number"], request.state.form
         if form.text("number", 20) != str(number):
-            return await self._ask_erase(request, f"To erase participant {number}, type their number: {number}")
-        try:
-            # Nothing of what was erased is noted, not even the number.
-            in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
-        except Unknown:
-            raise HTTPException(404) from None
+            return await self.ask_erase(request, f"To erase participant {number}, type their number: {number}")
+        # Nothing of what was erased is noted, not even the number.
+        in_fits = await self._noted(request, "erased a participant", "", partial(erase, number=number))
         self._host.watch.forget()
         with suppress(StoreUnavailable, OSError):  # then the server does it within the hour
             if in_fits:

@@ -16,7 +16,6 @@ from fairwise.study.languages import language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
 from fairwise.study.translations import translated
-from fairwise.web.console.choices import settings_of
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import OwnPages, Pair
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from fairwise.study.cards import Card
-    from fairwise.study.editions import Edition
+    from fairwise.study.folder import Edition
+    from fairwise.study.toml import Plain
     from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.forms import Form
 
@@ -46,14 +46,13 @@ def framed(html: str) -> Response:
     return HTMLResponse(html, headers=FRAMED)
 
 
-def pair_preview(form: Form, upload: UploadedPeople, prefix: str) -> str:
+def pair_preview(content: Plain, form: Form, upload: UploadedPeople, prefix: str) -> str:
     """Two people of the file, as the form says so far; an InputError says what is missing."""
-    content = settings_of(form, upload)
     if not content["columns"]:
         raise InputError("Tick a column that participants see: then two people of your file appear here.")
     settings = StudySettings.checked({"title": "Comparing people", **content}, "study")
-    wanted = form.text("preview", 16)
-    code = wanted if wanted in settings.languages else settings.languages[0]
+    code = form.text("preview", 16)
+    code = code if code in settings.languages else settings.languages[0]
     if code != settings.languages[0]:
         settings, _ = translated(settings, code, Path("none"))
     a, b = _two_people(settings, upload, code, others=form.text("do", 10) == "others")

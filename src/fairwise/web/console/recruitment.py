@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -17,14 +18,12 @@ from starlette.exceptions import HTTPException
 
 from fairwise.store import recruitment
 from fairwise.store.export import defused
-from fairwise.study.arrivals import PANELS, is_panel_id
+from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -56,27 +55,22 @@ class Address:
 
 
 @dataclass(frozen=True)
-class MadeLink:
+class PersonalLink:
     """A personal link, known only now."""
 
     name: str
     link: str
 
 
-class ComingPages(ConsolePages):
+class RecruitmentPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
-    async def coming(self, request: Request) -> Response:
-        if self._host.study is None:
-            return self._to("")
-        return await self._coming(request)
-
-    async def _coming(
+    async def coming(
         self, request: Request, problem: str | None = None, count: str = "", names: str = "", ids: str = ""
     ) -> Response:
         study = self._host.study
         if study is None:
-            raise HTTPException(404)
+            return self._to("")
         asked, state = request.query_params.get("page", ""), request.query_params.get("state", "")
         everyone = await self._read(recruitment.all_invited)
         found = [one for one in everyone if state in ("", one.state) or state not in _STATES]
@@ -86,7 +80,6 @@ class ComingPages(ConsolePages):
         return self._page(
             request,
             "coming",
-            422 if problem else 200,
             problem=problem,
             base=base,
             open_link=Address(f"{base}/") if settings.open else None,
@@ -123,14 +116,14 @@ class ComingPages(ConsolePages):
         number = form.number("count", 1, MOST_LINKS)
         problem = _problem(count, number, names)
         if problem or not once:
-            return await self._coming(request, problem or "Send the form once more", count, written)
+            return await self.coming(request, problem or "Send the form once more", count, written)
         called = names or [""] * (number or 0)
         tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(called)]
         people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
         keep = partial(recruitment.invite_once, people=people, at=datetime.now(UTC))
         await self._noted(request, "links made", str(len(called)), keep)
         base = self._base(request)
-        made = [MadeLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
+        made = [PersonalLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
         file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
         return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
 
@@ -153,9 +146,9 @@ class ComingPages(ConsolePages):
         wrong = next((place for place, one in enumerate(ids, start=1) if not is_panel_id(one)), None)
         if wrong is not None:
             problem = f"{ids[wrong - 1][:40]!r} in line {wrong} is no id; allowed: letters, digits and _ . ~ -"
-            return await self._coming(request, problem, ids=written)
+            return await self.coming(request, problem, ids=written)
         if not ids:
-            return await self._coming(request, "Give the ids that may come, one in a line")
+            return await self.coming(request, "Give the ids that may come, one in a line")
         marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
         keep = partial(recruitment.list_ids, marks=marks, at=datetime.now(UTC))
         await self._noted(request, "ids listed", str(len(ids)), keep)
@@ -170,7 +163,7 @@ class ComingPages(ConsolePages):
     async def open_room(self, request: Request) -> Response:
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
-            return await self._coming(request, "Give the room a name, such as Class 7b")
+            return await self.coming(request, "Give the room a name, such as Class 7b")
         await self._noted(request, "room opened", name, partial(recruitment.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 
@@ -206,7 +199,7 @@ def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None
     return None if long is None else f"The name {long[:40]}… is longer than {_LONGEST_NAME} characters"
 
 
-def _as_csv(made: Sequence[MadeLink]) -> str:
+def _as_csv(made: Sequence[PersonalLink]) -> str:
     """An address that holds the file itself: the server has the links no more when the page was sent."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

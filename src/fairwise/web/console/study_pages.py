@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,49 +19,22 @@ from fairwise.errors import InputError
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
-from fairwise.study.editions import SETTINGS
 from fairwise.study.folder import StudyFolder
-from fairwise.study.settings import StudySettings
+from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST
+from fairwise.study.toml import SettingError
 from fairwise.web.console import preview
-from fairwise.web.console import settings_parts as topics
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.words_parts import TextPart, TranslationPart
+from fairwise.web.console.study_editor import TextSection, sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 
     from fairwise.web.console.base import Rendering
-    from fairwise.web.console.fields import Part
+    from fairwise.web.console.study_editor import Section
     from fairwise.web.shared.host import Host
-
-
-# All parts of a study that can be edited.
-
-_OF_SETTINGS = (
-    topics.WordsPart,
-    topics.ColumnsPart,
-    topics.SwitchesPart,
-    topics.RelationsPart,
-    topics.RecruitmentPart,
-    topics.PairsPart,
-    topics.LanguagesPart,
-)
-
-
-def parts_of(home: Path) -> Mapping[str, Part]:
-    """Every part of a study by its name, as its files are now."""
-    settings = StudySettings.read(home / SETTINGS)
-    parts: list[Part] = [
-        *(TextPart(home, settings, document, code) for document in ("consent", "task") for code in settings.languages),
-        *(kind(home, settings) for kind in _OF_SETTINGS),
-        *(TranslationPart(home, settings, code) for code in settings.languages[1:]),
-    ]
-    return {part.name: part for part in parts}
 
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
@@ -146,7 +120,7 @@ def has_begun(connection: Connection) -> bool:
 
 def is_locked(connection: Connection) -> bool:
     """Whether what decides about pairs must stay as it is."""
-    return has_begun(connection) or standing(connection).state == "open"
+    return has_begun(connection) or standing(connection).state == StudyState.OPEN
 
 
 _TRIES = 5
@@ -154,9 +128,7 @@ _MEANWHILE = (
     "Someone else saved this part while you were changing it. What you typed is still here, and what they saved can be "
     "seen in another tab. Saving now puts yours in the place of theirs."
 )
-# From which states one may come to each.
-_FROM = {"open": ("paused",), "paused": ("open",), "closed": ("open", "paused")}
-_DONE = {"open": "opened", "paused": "paused", "closed": "closed"}
+_DONE = {StudyState.OPEN: "opened", StudyState.PAUSED: "paused", StudyState.CLOSED: "closed"}
 
 
 class _NotFromHere(Exception):  # noqa: N818 - someone else was faster, or it is closed
@@ -170,58 +142,56 @@ class StudyPages(ConsolePages):
         super().__init__(host, rendering)
         discard_left_behind(host.path)
 
-    def _study(self) -> StudyFolder:
-        if self._host.study is None:
-            raise HTTPException(404)
-        return self._host.study
-
     async def show(self, request: Request) -> Response:
         study = self._host.study
         if study is None:
             return self._page(request, "no_study")
         try:
-            parts = parts_of(self._host.path)
+            sections = sections_of(self._host.path)
         except InputError as error:
             heading = "The files of the study were changed, and cannot be read"
             return self._page(request, "message", 500, heading=heading, text=str(error))
         begun = await self._read(has_begun)
-        places = {part.files[0]: part.name for part in reversed(list(parts.values()))}
+        places = {section.files[0]: section.name for section in reversed(list(sections.values()))}
         unfinished = [(note, places.get(note.partition(":")[0])) for note in study.unfinished]
-        return self._page(request, "study", all_parts=parts.values(), begun=begun, unfinished=unfinished)
+        return self._page(request, "study", all_sections=sections.values(), begun=begun, unfinished=unfinished)
 
-    def _found(self, request: Request) -> Part:
+    def _section(self, request: Request) -> Section:
         self._study()
         try:
-            found = parts_of(self._host.path).get(request.path_params["part"])
-        except InputError:  # the list of all parts says why
+            section = sections_of(self._host.path).get(request.path_params["part"])
+        except InputError:  # the list of all sections says why
             raise HTTPException(500) from None
-        if found is None:
+        if section is None:
             raise HTTPException(404)
-        return found
+        return section
 
-    async def part(self, request: Request) -> Response:
-        part = self._found(request)
-        return await self._part(request, part, part.values)
+    async def section(self, request: Request) -> Response:
+        section = self._section(request)
+        return await self._show_section(request, section, section.values)
 
-    async def _part(
+    async def _show_section(
         self,
         request: Request,
-        part: Part,
+        section: Section,
         values: Mapping[str, str],
         problem: str | None = None,
         *,
         status: int = 200,
+        error: InputError | None = None,
     ) -> Response:
-        locked = await self._read(is_locked)
+        locked, wrong = await self._read(is_locked), error if isinstance(error, SettingError) else None
         response = self._page(
             request,
-            part.template,
+            section.template,
             status,
             problem=problem,
-            part=part,
+            problem_at=wrong.path if wrong and any(field.path == wrong.path for field in section.fields) else "",
+            reason=wrong.reason if wrong else "",
+            section=section,
             values=values,
-            token=part.token,
-            locked=locked and any(field.locked for field in part.fields),
+            token=section.token,
+            locked=locked and any(field.locked for field in section.fields),
             why_locked=LOCKED,
             begun=await self._read(has_begun),
             meanwhile=status == 409,
@@ -231,43 +201,45 @@ class StudyPages(ConsolePages):
         return response
 
     async def first_preview(self, request: Request) -> Response:
-        part = self._found(request)
-        return await self._beside(self._preview, part, part.values.get("text", ""))
+        section = self._section(request)
+        return await self._beside(self._preview, section, section.values.get("text", ""))
 
     async def preview(self, request: Request) -> Response:
         text = request.state.form.text("text", LONGEST)
-        return await self._beside(self._preview, self._found(request), text)  # of long ones it takes a second or two
+        return await self._beside(self._preview, self._section(request), text)  # of long ones it takes a second or two
 
-    def _preview(self, part: Part, text: str) -> Response:
-        edition = self._study().editions.get(part.code) if isinstance(part, TextPart) else None
-        if edition is None or not isinstance(part, TextPart):
+    def _preview(self, section: Section, text: str) -> Response:
+        edition = self._study().editions.get(section.code) if isinstance(section, TextSection) else None
+        if edition is None or not isinstance(section, TextSection):
             raise HTTPException(404)
-        return preview.framed(preview.text_preview(edition, part.document, text, self._host.prefix))
+        return preview.framed(preview.text_preview(edition, section.document, text, self._host.prefix))
 
     # Saving
 
     async def save(self, request: Request) -> Response:
         form = request.state.form
         for _ in range(_TRIES):
-            part = self._found(request)
-            if form.text("token", 64) != part.token:
-                return await self._part(request, part, form.fields, _MEANWHILE, status=409)
+            section = self._section(request)
+            if form.text("token", 64) != section.token:
+                return await self._show_section(request, section, form.fields, _MEANWHILE, status=409)
             try:
-                await self._saved(request, part)
+                await self._saved(request, section)
             except ChangedMeanwhile:  # another part of the same file, unless the token says otherwise
                 continue
             except InputError as error:
-                return await self._part(request, part, form.fields, str(error).removeprefix("study: "), status=422)
+                problem = str(error).removeprefix("study: ")
+                return await self._show_section(request, section, form.fields, problem, status=422, error=error)
             self._host.look_again()
-            return self._to(f"/study/{part.name}?done=saved")
-        return await self._part(request, part, form.fields, _MEANWHILE, status=409)
+            return self._to(f"/study/{section.name}?done=saved")
+        return await self._show_section(request, section, form.fields, _MEANWHILE, status=409)
 
-    async def _saved(self, request: Request, part: Part) -> None:
-        before = {name: version(self._host.path / name) for name in part.files}
+    async def _saved(self, request: Request, section: Section) -> None:
+        before = {name: version(self._host.path / name) for name in section.files}
         # Read before its versions were: if it was changed between, they are not those of what was read.
-        if self._found(request).token != part.token:
+        if self._section(request).token != section.token:
             raise ChangedMeanwhile
-        changes = part.changes(request.state.form, locked=await self._read(is_locked))
+        locked = await self._read(is_locked)
+        changes = await self._beside(section.changes, request.state.form, locked=locked)
         if not changes:
             return
         known = {name: before[name] for name in changes}
@@ -279,7 +251,7 @@ class StudyPages(ConsolePages):
                 def change(connection: Connection) -> None:
                     edit.take_effect(connection, fingerprint)
 
-                self._noted_now(request, "study changed", part.title, change)
+                self._noted_now(request, "study changed", section.title, change)
 
         await self._beside(check_and_change)
 
@@ -287,28 +259,28 @@ class StudyPages(ConsolePages):
 
     async def change_state(self, request: Request) -> Response:
         study, form = self._study(), request.state.form
-        wanted = form.text("state", 10)
-        if wanted not in _FROM:
+        state = next((one for one in StudyState if one == form.text("state", 10)), None)
+        if state is None:
             raise HTTPException(404)
         sure = "sure" in form.fields
-        if not sure and (wanted == "closed" or (wanted == "open" and study.unfinished)):
+        if not sure and (state == StudyState.CLOSED or (state == StudyState.OPEN and study.unfinished)):
             return self._to("?done=not-sure")
 
         def change(connection: Connection) -> None:
-            if standing(connection).state not in _FROM[wanted]:
+            if not state.may_follow(standing(connection).state):
                 raise _NotFromHere
-            set_state(connection, wanted)
+            set_state(connection, state)
 
         try:
-            await self._noted(request, f"study {_DONE[wanted]}", study.settings.title, change)
+            await self._noted(request, f"study {_DONE[state]}", study.settings.title, change)
         except _NotFromHere:
             return self._to("?done=state-known")
         self._host.look_again()
-        return self._to(f"?done={_DONE[wanted]}")
+        return self._to(f"?done={_DONE[state]}")
 
     routes = (
         ConsoleRoute("GET", "/admin/study", show, "owner"),
-        ConsoleRoute("GET", "/admin/study/{part}", part, "owner"),
+        ConsoleRoute("GET", "/admin/study/{part}", section, "owner"),
         ConsoleRoute("POST", "/admin/study/{part}", save, "owner"),
         ConsoleRoute("GET", "/admin/study/{part}/preview", first_preview, "owner"),
         ConsoleRoute("POST", "/admin/study/{part}/preview", preview, "owner"),

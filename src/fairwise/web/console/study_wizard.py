@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -10,32 +13,153 @@ from starlette.exceptions import HTTPException
 from fairwise.errors import InputError
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
-from fairwise.study.languages import available, language
-from fairwise.study.new_study import drafted_study
-from fairwise.study.settings import AnswerWords, StudySettings
+from fairwise.study.languages import SOURCE, available, language
+from fairwise.study.new_study import drafted_study, readable
+from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
+from fairwise.study.stages import StudyState
 from fairwise.web.console import preview
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.choices import DESIGNS, KINDS, NO_OUTCOME, choices_of, first_values, mixed
+from fairwise.web.console.settings_form import FormField
 from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, Uploads, receive_file
-from fairwise.web.shared.forms import Form
+from fairwise.web.shared.forms import Form, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    import pandas as pd
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from fairwise.study.toml import Plain
     from fairwise.web.console.base import Rendering
-    from fairwise.web.console.choices import Choices
     from fairwise.web.console.uploads import UploadedPeople
     from fairwise.web.shared.host import Host
 
 # What comes around the file: its name, and the token of the form.
 _AROUND = 64 * 1024
+_LABEL, _UNIT = FormField.at("columns.0.label"), FormField.at("columns.0.unit")
+_WORDS = tuple(FormField.at(name) for name in ("title", "question", "treated_well", "contact"))
+_PAIRS = FormField.at("pairs", optional=True)
+_KINDS = tuple(FormField.at(f"design.{kind}", path=kind, optional=True) for kind in OFFERED_KINDS)
+# Beside uniform pairs, by what share of all pairs: so that agreement, steadiness and attention can be measured.
+_MIXED = {"anchors": 0.16, "repeats": 0.1, "checks": 0.06}
+_NO_OUTCOME = "none"
+_ID = re.compile(r"(^|[^a-z])(id|nr|no|number|key|person|code)$", re.IGNORECASE)
 
 
-class MakingPages(ConsolePages):
+@dataclass(frozen=True)
+class StudyChoices:
+    """Everything, complete and sensible as far as the form alone can tell."""
+
+    id_column: str
+    outcome: str | None
+    show: Sequence[str]
+    settings: Plain
+    as_many_checks_as_possible: bool
+    """Whether checks, which need two people who look the same, were asked for only where there are such."""
+
+    def settings_for(self, people: pd.DataFrame) -> Plain:
+        """The settings, for these people."""
+        if not self.as_many_checks_as_possible:
+            return self.settings
+        alike = people.groupby(list(self.show), dropna=False, observed=True).size()
+        identical = int((alike * (alike - 1) // 2).sum())
+        design = self.settings["design"]
+        return {**self.settings, "design": {**design, "checks": min(design["checks"], identical)}}
+
+
+def first_values(upload: UploadedPeople) -> dict[str, str]:
+    """What the form says before anything is chosen: nothing is shown to participants by itself."""
+    values = {"id": str(_likely_id(upload)), "outcome": "", "answers": "four", "design": "mixed", "pairs": "50"}
+    values |= {"first": SOURCE, **{field.path: "" for field in _WORDS}, **{field.path: "0" for field in _KINDS}}
+    for number, column in enumerate(upload.columns):
+        values |= {f"label-{number}": readable(column.name), f"unit-{number}": "", f"place-{number}": str(number + 1)}
+    return values
+
+
+def _likely_id(upload: UploadedPeople) -> int:
+    unique = [k for k, column in enumerate(upload.columns) if column.different == upload.rows]
+    named = [k for k in unique if _ID.search(upload.columns[k].name)]
+    return (named or unique or [0])[0]
+
+
+def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
+    """Everything that was chosen; the first thing that is missing is said."""
+    id_column = _column(form, "id", upload)
+    if id_column is None:
+        raise InputError("Choose the column that tells people apart")
+    outcome = _column(form, "outcome", upload)
+    if outcome is None and form.text("outcome", 10) != _NO_OUTCOME:
+        raise InputError("Choose the column with the outcome, or say that there is none")
+    columns = _columns(form, upload)
+    if not columns:
+        raise InputError("Tick at least one column that participants see")
+    settings = settings_of(form, upload)
+    if "treated_well" not in settings:
+        raise InputError("Say what the favourable outcome is, such as: being released until the trial")
+    return StudyChoices(
+        id_column, outcome, [column["name"] for column in columns], settings, form.text("design", 10) == "mixed"
+    )
+
+
+def settings_of(form: Form, upload: UploadedPeople) -> Plain:
+    """As settings; what was left empty is left out, so that our own words stand there."""
+    words = {field.path: text for field in _WORDS if (text := field.read(form))}
+    first = form.text("first", 16)
+    spoken = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
+    pairs = int(_PAIRS.read(form) or 0)
+    if not 1 <= pairs <= MOST_PAIRS:
+        raise InputError(f"{_PAIRS.label}: {pairs}; allowed: 1 to {MOST_PAIRS}")
+    return {
+        **words,
+        "languages": spoken,
+        "answers": form.text("answers", 10),
+        "pairs": pairs,
+        "design": _design(form, pairs),
+        "columns": _columns(form, upload),
+    }
+
+
+def _columns(form: Form, upload: UploadedPeople) -> list[dict[str, str]]:
+    """What participants see, in the order that was chosen."""
+    ticked = [number for number in range(len(upload.columns)) if f"show-{number}" in form.fields]
+
+    def place(number: int) -> tuple[int, int]:
+        place = whole_number(form.text(f"place-{number}", 9))
+        return len(upload.columns) if place is None else place, number
+
+    return [
+        {
+            "name": upload.columns[number].name,
+            "label": form.text(f"label-{number}", _LABEL.longest) or readable(upload.columns[number].name),
+            "unit": form.text(f"unit-{number}", _UNIT.longest),
+        }
+        for number in sorted(ticked, key=place)
+    ]
+
+
+def mixed(pairs: int) -> dict[str, int]:
+    """How many of so many pairs are of another kind than uniform.
+
+    >>> mixed(50)
+    {'anchors': 8, 'repeats': 5, 'checks': 3}
+    """
+    return {kind: round(share * pairs) for kind, share in _MIXED.items()}
+
+
+def _design(form: Form, pairs: int) -> dict[str, int]:
+    design = form.text("design", 10)
+    if design == "own":
+        return {field.path: int(field.read(form) or 0) for field in _KINDS}
+    return mixed(pairs) if design == "mixed" else {}
+
+
+def _column(form: Form, name: str, upload: UploadedPeople) -> str | None:
+    """Columns are choices by their place in the file, as a name may be anything."""
+    number = form.number(name, 0, len(upload.columns) - 1)
+    return None if number is None else upload.columns[number].name
+
+
+class StudyWizardPages(ConsolePages):
     """Nothing of a study is there before the last step, and then all of it."""
 
     def __init__(self, host: Host, rendering: Rendering) -> None:
@@ -45,21 +169,17 @@ class MakingPages(ConsolePages):
 
     # The table
 
-    async def start(self, request: Request) -> Response:
-        return self._start(request)
-
-    def _start(self, request: Request, problem: str | None = None, status: int = 200) -> Response:
-        there = self._host.has_study
-        most = MOST_BYTES // 1024**2
+    async def start(self, request: Request, problem: str | None = None, status: int = 0) -> Response:
+        there, most = self._host.has_study, MOST_BYTES // 1024**2
         return self._page(request, "new", status, problem=problem, there=there, most=most, hours=HOURS_KEPT)
 
     async def upload(self, request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if kind != "multipart/form-data":
             await self._own_form(request)
-            return self._start(request, "Choose a file", 422)
+            return await self.start(request, "Choose a file")
         if self._host.has_study:
-            return self._start(request, status=409)
+            return await self.start(request, status=409)
         self._uploads.discard_old()
         name = self._uploads.new()
         try:
@@ -69,10 +189,10 @@ class MakingPages(ConsolePages):
             await self._beside(self._uploads.look_at, name, called)
         except NoFile:
             self._uploads.discard(name)
-            return self._start(request, "Choose a file", 422)
+            return await self.start(request, "Choose a file")
         except InputError as error:
             self._uploads.discard(name)
-            return self._start(request, str(error), 422)
+            return await self.start(request, str(error))
         except BaseException:
             self._uploads.discard(name)
             raise
@@ -80,22 +200,22 @@ class MakingPages(ConsolePages):
         return self._to(f"/new/{name}")
 
     async def discard(self, request: Request) -> Response:
-        self._uploads.discard(self._found(request).id)
+        self._uploads.discard(self._upload(request).id)
         return self._to("/new?done=discarded")
 
-    def _found(self, request: Request) -> UploadedPeople:
-        found = self._uploads.find(request.path_params["upload"])
-        if found is None:
+    def _upload(self, request: Request) -> UploadedPeople:
+        upload = self._uploads.find(request.path_params["upload"])
+        if upload is None:
             raise HTTPException(404)
-        return found
+        return upload
 
     # What is chosen
 
     async def choose(self, request: Request) -> Response:
         if self._host.has_study:
             return self._to("/new")
-        found = self._found(request)
-        return self._choose(request, found, first_values(found))
+        upload = self._upload(request)
+        return self._choose(request, upload, first_values(upload))
 
     def _choose(
         self, request: Request, upload: UploadedPeople, values: Mapping[str, str], problem: str | None = None
@@ -103,58 +223,55 @@ class MakingPages(ConsolePages):
         response = self._page(
             request,
             "choose",
-            422 if problem else 200,
             problem=problem,
             upload=upload,
             values=values,
-            kinds=KINDS,
-            designs=DESIGNS,
-            no_outcome=NO_OUTCOME,
+            kinds=_KINDS,
+            no_outcome=_NO_OUTCOME,
             mixed=", ".join(f"{number} {kind}" for kind, number in mixed(50).items()),
             languages=[language(code) for code in available()],
             fields=StudySettings.model_fields,
-            words=AnswerWords(),
         )
         response.headers.update(preview.FRAMING)
         return response
 
     async def first_preview(self, request: Request) -> Response:
-        found = self._found(request)
-        return self._preview(Form(first_values(found)), found)
+        upload = self._upload(request)
+        return self._preview(Form(first_values(upload)), upload)
 
     async def preview(self, request: Request) -> Response:
-        return self._preview(request.state.form, self._found(request))
+        return self._preview(request.state.form, self._upload(request))
 
     def _preview(self, form: Form, upload: UploadedPeople) -> Response:
         try:
-            html = preview.pair_preview(form, upload, self._host.prefix)
+            html = preview.pair_preview(settings_of(form, upload), form, upload, self._host.prefix)
         except InputError as error:
-            return preview.framed(self._rendering.page("preview_note", text=_said(error, upload)))
+            return preview.framed(self._rendering.page("preview_note", text=upload.problem(error)))
         return preview.framed(html)
 
     # The study
 
     async def make(self, request: Request) -> Response:
         if self._host.has_study:
-            return self._start(request, status=409)
-        found, form = self._found(request), request.state.form
+            return await self.start(request, status=409)
+        upload, form = self._upload(request), request.state.form
         try:
-            chosen = choices_of(form, found)
-            await self._beside(self._made, request, found, chosen)
+            choices = choices_of(form, upload)
+            await self._beside(self._make, request, upload, choices)
         except InputError as error:
-            return self._choose(request, found, form.fields, _said(error, found))
+            return self._choose(request, upload, form.fields, upload.problem(error))
         self._uploads.discard_all()
         self._host.look_again()
         return self._to("/study?done=made")
 
-    def _made(self, request: Request, upload: UploadedPeople, chosen: Choices) -> None:
-        people = upload.read(chosen.id_column)
-        settings = chosen.settings_for(people.table)
-        with drafted_study(self._host.path, people, chosen.show, settings, outcome=chosen.outcome) as draft:
+    def _make(self, request: Request, upload: UploadedPeople, choices: StudyChoices) -> None:
+        people = upload.read(choices.id_column)
+        settings = choices.settings_for(people.table)
+        with drafted_study(self._host.path, people, choices.show, settings, outcome=choices.outcome) as draft:
 
             def appear(connection: Connection) -> None:
                 claim(connection, draft.study.fingerprint)
-                set_state(connection, "paused")
+                set_state(connection, StudyState.PAUSED)
                 draft.appear()
 
             self._noted_now(request, "study made", draft.study.settings.title, appear)
@@ -168,7 +285,3 @@ class MakingPages(ConsolePages):
         ConsoleRoute("POST", "/admin/new/{upload}/preview", preview, "owner"),
         ConsoleRoute("POST", "/admin/new/{upload}/discard", discard, "owner"),
     )
-
-
-def _said(error: InputError, upload: UploadedPeople) -> str:
-    return upload.told(error).removeprefix("study: ")

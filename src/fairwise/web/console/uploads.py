@@ -7,7 +7,9 @@ import json
 import re
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +29,6 @@ from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from python_multipart.multipart import MultipartCallbacks
     from starlette.requests import Request
 
@@ -86,14 +85,9 @@ class UploadedPeople:
         """Everyone; errors name the file as its sender does."""
         return PeopleFile.read(self.file, id_column)
 
-    def told(self, error: InputError) -> str:
+    def problem(self, error: InputError) -> str:
         """What is wrong, in the sender's words for the file."""
-        return told(error, self.file, self.name)
-
-
-def told(error: InputError, file: Path, name: str) -> str:
-    """Return an error with the name of a file that people know."""
-    return str(error).replace(str(file), name)
+        return str(error).replace(str(self.file), self.name).removeprefix("study: ")
 
 
 class Uploads:
@@ -145,7 +139,7 @@ class Uploads:
         try:
             frame, _ = read_table(file, most_cells=_MOST_CELLS)
         except InputError as error:
-            raise InputError(told(error, file, shown)) from None
+            raise InputError(str(error).replace(str(file), shown)) from None
         if len(frame.columns) > MOST_COLUMNS:
             raise InputError(f"{shown}: {len(frame.columns)} columns; at most {MOST_COLUMNS} are taken")
         if len(frame) > MOST_PEOPLE:

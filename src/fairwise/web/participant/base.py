@@ -16,7 +16,7 @@ from fairwise.store.errors import NotOpen, NotYet, Unknown
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
 from fairwise.study.signing import Keys
-from fairwise.study.stages import ENDS, Stage
+from fairwise.study.stages import ENDS, Stage, StudyState
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.language_choice import PARAMETER, language_of
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from fairwise.store.housekeeping import Housekeeper
     from fairwise.store.participants import Participant
-    from fairwise.study.editions import Edition
-    from fairwise.study.folder import StudyFolder
+    from fairwise.study.folder import Edition, StudyFolder
     from fairwise.web.participant.answering import Answering
     from fairwise.web.shared.host import Host
     from fairwise.web.shared.pages import Pages
@@ -80,7 +79,7 @@ class ParticipantPages(ABC):
 
     @property
     def _is_open(self) -> bool:
-        return self._services.host.standing.state == "open"
+        return self._services.host.standing.state == StudyState.OPEN
 
     def _while_open(self, answer: Handler) -> Handler:
         """Own pages are shut while the study is, but for those who have come to an end."""
@@ -106,7 +105,7 @@ class ParticipantPages(ABC):
             with suppress(Unknown):  # a personal link that nobody has used
                 await self._participant(request)
                 own, own_answers = self._own(request), await self._read(request, answers.appearances_of)
-        closed = stands.state == "closed"
+        closed = stands.state == StudyState.CLOSED
         result = closed and stands.result_shown and any(pair.answer for pair in own_answers)
         here = way_here if way_here and sent is None else f"{self._prefix}{request.scope['path']}"
         page = self._pages(request).not_open(

@@ -15,10 +15,8 @@ from starlette.responses import HTMLResponse, Response
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.recruitment import find_room, invitation, read_code
-from fairwise.study.arrivals import PANELS, ROOM, Arrival, Incomplete
 from fairwise.study.languages import marked
-from fairwise.study.panel_signatures import NotSigned
-from fairwise.study.recruitment_settings import filled
+from fairwise.study.recruitment import PANELS, ROOM, Arrival, Incomplete, NotSigned, filled
 from fairwise.study.stages import ENDS, first_stage
 from fairwise.web.participant.base import COOKIE, ParticipantPages
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject

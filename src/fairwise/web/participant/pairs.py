@@ -15,9 +15,8 @@ from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailabl
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import standing
-from fairwise.study.arrivals import PANELS
 from fairwise.study.languages import marked
-from fairwise.study.recruitment_settings import filled
+from fairwise.study.recruitment import PANELS, filled
 from fairwise.study.stages import Stage
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE

@@ -6,13 +6,12 @@ import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairwise.study.arrivals import PANELS, Arrival
-from fairwise.study.panel_signatures import PARAMETER, NotSigned, PanelKeys
+from fairwise.study.recruitment import PANELS, PARAMETER, Arrival, NotSigned, PanelKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairwise.study.recruitment_settings import Recruitment
+    from fairwise.study.recruitment import Recruitment
     from fairwise.study.signing import Keys
 
 _log = logging.getLogger("fairwise")

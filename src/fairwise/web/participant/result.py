@@ -10,7 +10,7 @@ from fairwise.store.errors import NotYet
 from fairwise.store.jobs import find_job
 from fairwise.store.study_state import standing
 from fairwise.study.folder import OUTCOME
-from fairwise.study.stages import Stage
+from fairwise.study.stages import Stage, StudyState
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.result import result_of
@@ -35,7 +35,7 @@ class OwnResultPages(ParticipantPages):
     async def result(self, request: Request) -> Response:
         """Those who still answer are led back to where they are: what others said is no help for that."""
         who, stands = await self._participant(request), await self._store.read(standing)
-        if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != "closed"):
+        if not stands.result_shown or (who.stage != Stage.FINISHED and stands.state != StudyState.CLOSED):
             raise NotYet
         chosen, language = stands.chosen_job_id, language_of(request.scope)
 

@@ -12,8 +12,18 @@ from fairwise.errors import InputError
 from fairwise.store.engine import database_url, sqlite_file
 from fairwise.store.store import Store
 from fairwise.store.study_state import standing
-from fairwise.study.editions import CONSENT, SETTINGS, TASK
-from fairwise.study.folder import OUTCOME, PEOPLE, SCORES, SECRET, SECRET_BYTES, StudyFolder, read_secret
+from fairwise.study.folder import (
+    CONSENT,
+    OUTCOME,
+    PEOPLE,
+    SCORES,
+    SECRET,
+    SECRET_BYTES,
+    SETTINGS,
+    TASK,
+    StudyFolder,
+    read_secret,
+)
 from fairwise.study.signing import Keys
 from fairwise.tables.safe_files import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairwise.study.arrivals import PANELS
 from fairwise.study.languages import marked
+from fairwise.study.recruitment import PANELS
 
 if TYPE_CHECKING:
     from datetime import datetime

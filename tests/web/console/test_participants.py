@@ -20,8 +20,8 @@ from fairwise.store.roster import Answers, PersonalDetails, answers_of
 from fairwise.store.tables import answers, events, participants
 from fairwise.study.quality import Flag
 from fairwise.study.signing import Keys
-from fairwise.web.console.charts import last_hour, whole_study
-from fairwise.web.console.participants import PAGE_SIZE, Wanted
+from fairwise.web.console.overview import last_hour, whole_study
+from fairwise.web.console.participants import PAGE_SIZE, ParticipantFilter
 from fairwise.web.participant.base import COOKIE
 from fairwise.web.shared import watch
 from fairwise.web.shared.watch import LEFT_AFTER, Person
@@ -216,8 +216,8 @@ def person(number: int, **more: Any) -> Person:
     return Person(number=number, **(usual | more))
 
 
-def wanted(query: str, *, is_owner: bool = True) -> Wanted:
-    return Wanted.read(QueryParams(query), is_owner=is_owner)
+def wanted(query: str, *, is_owner: bool = True) -> ParticipantFilter:
+    return ParticipantFilter.read(QueryParams(query), is_owner=is_owner)
 
 
 MANY = [person(number) for number in range(1, 121)]
@@ -249,7 +249,7 @@ def test_filters_find_those_and_only_those() -> None:
         assert wanted(query).among(people, {200: PersonalDetails("Zoe", "", "")}) == [flagged], query
     assert flagged not in wanted("flag=none").among(people, {})
     nonsense = "state=x&flag=y&came_by=z&sort=w&order=v&page=-3"
-    assert wanted(nonsense) == Wanted()
+    assert wanted(nonsense) == ParticipantFilter()
     assert wanted("page=99999999999999").page == 1
 
 

@@ -120,6 +120,38 @@ def test_words_texts_and_switches_are_there_at_once(console: Operating) -> None:
     assert not [*served(console).path.glob(".edit*")]
 
 
+def test_what_an_operator_wrote_beside_the_settings_stays(plain_console: Operating) -> None:
+    home = served(plain_console).path
+    for name in ("study.toml", "study.de.toml"):
+        text = (home / name).read_text().replace("pairs = 6", "pairs = 6  # as agreed")
+        (home / name).write_text(f"{text}\n# Not before March.\n")
+    assert change(plain_console, "words", title="Who goes home").status_code == 200
+    assert change(plain_console, "pairs", pairs="7").status_code == 200
+    assert (
+        change(plain_console, "words-de", **{"title": "Wer geht heim", "columns.0.label": "Alter"}).status_code == 200
+    )
+    written, german = ((home / name).read_text() for name in ("study.toml", "study.de.toml"))
+    assert "pairs = 7  # as agreed" in written
+    assert all("# Not before March." in text for text in (written, german))
+    assert served(plain_console).settings.title == "Who goes home"
+    assert served(plain_console).editions["de"].settings.columns[0].label == "Alter"
+
+
+def test_what_is_wrong_is_said_at_its_field(plain_console: Operating) -> None:
+    rows = {"relations.1.name": "a", "relations.1.words": "A", "relations.2.name": "b"}
+    for section, new, path in (
+        ("words", {"title": " "}, "title"),
+        ("recruitment", {"recruitment.most": "-3"}, "recruitment.most"),
+        ("relations", rows, "relations.2.words"),
+        ("columns", {"columns.0.place": "9", "columns.1.label": " "}, "columns.1.label"),
+    ):
+        page = change(plain_console, section, **new)
+        assert page.status_code == 422
+        assert re.findall(r'<a href="#([^"]*)">[^<]+</a></p>\n</div>', page.text) == [path]
+        assert re.findall(r'id="([^"]*)"[^>]* aria-invalid="true"', page.text) == [path]
+        assert f'id="{path}-problem"' in page.text
+
+
 def test_relations_recruitment_columns_and_languages(plain_console: Operating) -> None:
     rows = {
         "relations.0.name": "affected",

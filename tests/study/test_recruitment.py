@@ -12,7 +12,7 @@ import pytest
 from tests.support.signed_links import DIGEST_IS_SHA256, NOW, STUDY, Panel, encoded
 
 from fairwise.errors import InputError
-from fairwise.study.panel_signatures import NotSigned, PanelKeys
+from fairwise.study.recruitment import NotSigned, PanelKeys
 from fairwise.study.settings import StudySettings
 
 PANEL = Panel()

@@ -93,8 +93,8 @@ def test_only_this_page_takes_so_much_and_not_more(plain_console: Operating) -> 
 
 
 def test_a_stream_that_does_not_say_how_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    routes = [replace(route, most_bytes=route.most_bytes and 2_000_000) for route in making.MakingPages.routes]
-    monkeypatch.setattr(making.MakingPages, "routes", tuple(routes))
+    routes = [replace(route, most_bytes=route.most_bytes and 2_000_000) for route in making.StudyWizardPages.routes]
+    monkeypatch.setattr(making.StudyWizardPages, "routes", tuple(routes))
     with operating(tmp_path / "study", tmp_path / "study.sqlite") as console:
         console.set_up()
         csrf = console.csrf()

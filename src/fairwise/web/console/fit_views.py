@@ -1,0 +1,238 @@
+"""What pages say about fits: the form that asks for one, settings in words, two compared, the frontier in a figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairwise.rounding import difference, share_difference
+from fairwise.study.fit_choices import ESTIMATORS, FitChoices
+
+if TYPE_CHECKING:
+    from fairwise.store.fit_files import Summary
+    from fairwise.study.folder import StudyFolder
+    from fairwise.web.shared.forms import Form
+
+_RATES = {
+    "dp": "How often the model says {one}",
+    "tpr": "How often it says {one} where that is right",
+    "fpr": "How often it says {one} where {zero} is right",
+    "eo": "Both of these two: {one} where that is right, {one} where {zero} is right",
+    "error": "How often it is wrong",
+}
+RULES = (1, 2)
+"""Numbers of the rules about groups that the form has room for."""
+
+_NUMBERS = ("gamma", "eta", "judge_budget")
+FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0"}
+"""What the form says before anything is typed."""
+
+
+def values_of(choices: FitChoices) -> dict[str, str]:
+    """What the form says for a fit like one that was asked for before; it has no name yet."""
+    texts = ("estimator", "max_depth", "favorable_label")
+    values = {name: str(getattr(choices, name)) for name in texts}
+    values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
+    for k, rule in zip(RULES, choices.group_rules, strict=False):
+        values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
+    return values | ({"finished_only": "yes"} if choices.finished_only else {})
+
+
+def choices_of(form: Form, study: StudyFolder) -> FitChoices:
+    """Return what was asked for; whatever cannot be is an error that says what is allowed."""
+    numbers = {name: _number(form, name) for name in _NUMBERS}
+    estimator = form.text("estimator", 20)
+    content = {
+        "name": form.text("name", 100) or ESTIMATORS.get(estimator, ("Fit",))[0],
+        "estimator": estimator,
+        "max_depth": form.text("max_depth", 4),
+        "favorable_label": form.text("favorable_label", 500),
+        "gamma": numbers["gamma"],
+        "eta": numbers["eta"] or None,
+        "judge_budget": numbers["judge_budget"] or None,
+        "finished_only": form.text("finished_only", 8) == "yes",
+        "group_rules": [
+            {"rate": rate, "bound": _number(form, f"bound{k}"), "column": form.text("column", 500)}
+            for k in RULES
+            if (rate := form.text(f"rate{k}", 20))
+        ],
+    }
+    return FitChoices.checked(content, study)
+
+
+def _number(form: Form, name: str) -> str:
+    return form.text(name, 20).replace(",", ".")
+
+
+def rates(outcomes: Sequence[str]) -> dict[str, str]:
+    """Return what may have to be alike between groups, in words that name the study's two outcomes."""
+    zero, one = (f"“{outcome}”" for outcome in outcomes)
+    return {name: words.format(zero=zero, one=one) for name, words in _RATES.items()}
+
+
+def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str]) -> dict[str, str]:
+    """Return each setting with what it is; `columns` are their labels by name."""
+    depth = choices.max_depth
+    questions = f", {depth} {'question' if depth == 1 else 'questions'} in a row" * (choices.estimator == "tree")
+    rules = [
+        f"{rates(outcomes)[rule.rate]}: {columns.get(rule.column, rule.column)}, at most {rule.bound:g} from everyone"
+        for rule in choices.group_rules
+    ]
+    words = {
+        "name": choices.name,
+        "estimator": ESTIMATORS[choices.estimator][0] + questions,
+        "favorable_label": choices.favorable_label,
+        "gamma": f"{choices.gamma:g}",
+        "eta": _limit(choices.eta),
+        "judge_budget": _limit(choices.judge_budget),
+        "group_rules": "; ".join(rules) or "none",
+        "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
+    }
+    return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
+
+
+def _limit(allowance: float | None) -> str:
+    return "no limit" if allowance is None else f"{allowance:g}"
+
+
+# Two fits line by line.
+
+MINUS = "\N{MINUS SIGN}"
+_DIGITS = 2
+
+
+class ComparisonRow(NamedTuple):
+    """One thing about both."""
+
+    name: str
+    left: str
+    right: str
+    difference: str
+
+
+def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[ComparisonRow]:
+    """Return settings in words, then numbers; a difference is what the right one has more."""
+    lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
+    one, other = left[1], right[1]
+    proved, other_proved = one.certificate, other.certificate
+    lines += [
+        _shares("Wrong with the judgments", proved.error, other_proved.error),
+        _shares("Wrong about people left out", one.held_out, other.held_out),
+        _shares("Wrong without the judgments", one.error_without, other.error_without),
+        _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
+        _counts("Judgments that ask for something", one.asked, other.asked),
+        _counts("Followed", one.followed, other.followed),
+        _counts("Not followed", one.not_followed, other.not_followed),
+        _decimals("Furthest violation", proved.max_violation, other_proved.max_violation),
+        _decimals("Mean difference where “the same” was said", proved.mean_violation, other_proved.mean_violation),
+        ComparisonRow("Proved to be the best of its kind", _proved(one), _proved(other), ""),
+        _counts("Participants in it", one.judges, other.judges),
+    ]
+    return lines
+
+
+def _proved(fit: Summary) -> str:
+    return "yes" if fit.certificate.kind == "exact" else "no"
+
+
+def _shares(name: str, one: float | None, other: float | None) -> ComparisonRow:
+    left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
+    if one is None or other is None:
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
+
+
+def _differences(name: str, one: Decimal, other: Decimal) -> ComparisonRow:
+    left, right = (f"{number} points".replace("-", MINUS) for number in (one, other))
+    return ComparisonRow(name, left, right, _signed(other - one, " points"))
+
+
+def _counts(name: str, one: int, other: int) -> ComparisonRow:
+    return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
+
+
+def _decimals(name: str, one: float, other: float) -> ComparisonRow:
+    if isnan(one) or isnan(other):
+        left, right = ("–" if isnan(value) else f"{value:.3f}" for value in (one, other))
+        return ComparisonRow(name, left, right, "")
+    return ComparisonRow(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
+
+
+def _signed(more: Decimal, unit: str = "") -> str:
+    """A difference with a real minus; nothing where there is none."""
+    return f"{more:+}{unit}".replace("-", MINUS) if more else ""
+
+
+# Where the points of a frontier are in its figure: error upwards, the allowance to the right.
+
+WIDTH, HEIGHT = 640, 340
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 20, 18, 58
+_TICKS = 5
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A line of the grid, and what it stands for."""
+
+    at: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Places in a drawing of WIDTH by HEIGHT."""
+
+    spots: tuple[tuple[float, float], ...]
+    """Of each point, in their order."""
+
+    across: tuple[Tick, ...]
+    upwards: tuple[Tick, ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    top: int = _TOP
+    bottom: int = HEIGHT - _BOTTOM
+
+    @property
+    def line(self) -> str:
+        """Through all points."""
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.spots)
+
+
+def drawn(etas: Sequence[float], errors: Sequence[float]) -> Figure:
+    """Return the figure of a frontier of one point or more."""
+    across, upwards = _ticks(min(etas), max(etas)), _ticks(min(errors), max(errors))
+
+    def x_of(eta: float) -> float:
+        return _LEFT + (eta - across[0]) / (across[-1] - across[0]) * (WIDTH - _LEFT - _RIGHT)
+
+    def y_of(error: float) -> float:
+        return HEIGHT - _BOTTOM - (error - upwards[0]) / (upwards[-1] - upwards[0]) * (HEIGHT - _TOP - _BOTTOM)
+
+    digits = max(0, math.ceil(-math.log10(100 * (upwards[1] - upwards[0])) - 1e-9))
+    return Figure(
+        spots=tuple((x_of(eta), y_of(error)) for eta, error in zip(etas, errors, strict=True)),
+        across=tuple(Tick(x_of(eta), f"{eta:g}") for eta in across),
+        upwards=tuple(Tick(y_of(error), f"{100 * error:.{digits}f} %") for error in upwards),
+    )
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """Round numbers from below the least to above the most, two at least.
+
+    >>> _ticks(0.31, 0.344), _ticks(0.2, 0.2)
+    ([0.31, 0.32, 0.33, 0.34, 0.35], [0.195, 0.2, 0.205])
+    """
+    if most - least < 1e-9:  # one point, or a flat line: in the middle
+        half = 0.005
+        return [round(least + turn * half, 9) for turn in ((-1, 0, 1) if least >= half else (0, 1, 2))]
+    rough = (most - least) / (_TICKS - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough - 1e-12)
+    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    return [round(turn * step, 9) for turn in range(first, last + 1)]

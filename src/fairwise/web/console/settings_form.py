@@ -1,0 +1,130 @@
+"""Forms made from the settings' own pydantic fields: from settings to a form, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args
+
+from fairwise.study.recruitment import Recruitment, Relation
+from fairwise.study.settings import AnswerWords, Column, Design, StudySettings
+from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
+
+if TYPE_CHECKING:
+    from fairwise.web.shared.forms import Form
+
+_TABLES: Mapping[str, type[SettingsTable]] = {
+    "": StudySettings,
+    "design": Design,
+    "recruitment": Recruitment,
+    "answer_words": AnswerWords,
+    "relations": Relation,
+    "columns": Column,
+}
+_WHOLE = re.compile(r"\d{1,19}")
+_SHORT, _LONGEST_LINE = 500, 1000
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One setting as a form asks for it, by its path: ``recruitment.most``, or ``columns.2.label``."""
+
+    path: str
+    label: str
+    kind: str = "line"
+    """One of line, text, yes, number, one_of."""
+
+    hint: str = ""
+    options: Mapping[str, str] | None = None
+    optional: bool = False
+    locked: bool = False
+    longest: int = _SHORT
+
+    @classmethod
+    def at(cls, path: str, /, **changes: Any) -> FormField:
+        """Return the field of a setting as the settings declare it, but for `changes`."""
+        table, _, name = path.rpartition(".")
+        info = _TABLES[table.partition(".")[0]].model_fields[name]
+        asked = next((one for one in info.metadata if isinstance(one, Input)), Input())
+        types = get_args(info.annotation) or (info.annotation,)
+        longest = next((n for one in info.metadata if (n := getattr(one, "max_length", None))), _SHORT)
+        is_text = str in types
+        kind = "text" if longest > _LONGEST_LINE else "line"
+        if not is_text:
+            kind = "one_of" if asked.options else "yes" if bool in types else "number"
+        may_be_empty = is_text and not any(getattr(one, "min_length", None) for one in info.metadata)
+        field = cls(
+            path,
+            info.title or name,
+            kind,
+            asked.hint,
+            asked.options,
+            optional=may_be_empty or NoneType in types,
+            locked=asked.locked,
+            longest=longest,
+        )
+        return replace(field, **changes)
+
+    def text_of(self, content: Plain) -> str:
+        """Return its value as a form has it."""
+        value = value_at(content, self.path)
+        if value is None or value is False:
+            return ""
+        return "yes" if value is True else str(value)
+
+    def read(self, form: Form) -> str | int | bool | None:
+        """Return the value that a form gives it."""
+        if self.kind == "yes":
+            return self.path in form.fields
+        text = form.text(self.path, self.longest)
+        if self.kind != "number":
+            return text
+        if not text and self.optional:
+            return None
+        if not _WHOLE.fullmatch(text):
+            reason = f"{text!r} is not a whole number from 0"
+            raise SettingError(f"{self.label}: {reason}", self.path, reason)
+        return int(text)
+
+
+def value_at(content: object, path: str) -> object:
+    """Return what is at a path, None if nothing is.
+
+    >>> value_at({"columns": [{"label": "Age"}]}, "columns.0.label")
+    'Age'
+    """
+    for step in path.split("."):
+        if isinstance(content, list):
+            content = content[int(step)] if int(step) < len(content) else None
+        else:
+            content = content.get(step) if isinstance(content, dict) else None
+    return content
+
+
+def put(content: Any, path: str, value: object) -> None:
+    """Put a value at a path that is there but for its last step; lists grow by one."""
+    *steps, last = path.split(".")
+    for step in steps:
+        if isinstance(content, list):
+            if int(step) == len(content):
+                content.append({})
+            content = content[int(step)]
+        else:
+            content = content[step]
+    content[int(last) if isinstance(content, list) else last] = value
+
+
+@dataclass(frozen=True)
+class Group:
+    """Fields that belong together."""
+
+    title: str
+    fields: Sequence[FormField]
+    about: str = ""
+
+
+def group_of(title: str, paths: str | Iterable[str], **changes: Any) -> Group:
+    paths = paths.split() if isinstance(paths, str) else paths
+    return Group(title, [FormField.at(path, **changes) for path in paths])

@@ -1,0 +1,356 @@
+"""The editor of a study: sections of fields made from the settings, and which files change when one is saved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
+from fairwise.study.languages import available, language
+from fairwise.study.recruitment import Relation
+from fairwise.study.settings import OFFERED_KINDS, AnswerWords, StudySettings
+from fairwise.study.texts import LONGEST, left_to_fill_in
+from fairwise.study.toml import Plain, SettingError, plain
+from fairwise.study.translations import Translation, draft_words
+from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
+
+if TYPE_CHECKING:
+    from fairwise.web.shared.forms import Form
+
+_BLANK_RELATIONS = 3
+
+
+class Section(ABC):
+    """A part of a study that is edited on a page of its own, and saved by itself."""
+
+    template: ClassVar[str] = "section"
+    name: str
+    title: str
+    about: str
+    files: Sequence[str]
+    """Which files are changed with it; the first is what it is about."""
+
+    def __init__(self, home: Path, settings: StudySettings) -> None:
+        self.home, self.settings = home, settings
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        return self._groups()
+
+    @property
+    def fields(self) -> list[FormField]:
+        return [field for group in self.groups for field in group.fields]
+
+    @cached_property
+    def values(self) -> dict[str, str]:
+        """What the form says before anything is changed."""
+        content = self._content()
+        return {field.path: field.text_of(content) for field in self.fields}
+
+    @property
+    def token(self) -> str:
+        """Says whether it is still as it was when the form was made."""
+        return hashlib.sha256(json.dumps(self.values, sort_keys=True).encode()).hexdigest()[:24]
+
+    def _text(self, name: str) -> str:
+        file = self.home / name
+        return file.read_text(encoding="utf-8-sig") if file.exists() else ""
+
+    @abstractmethod
+    def _groups(self) -> Sequence[Group]: ...
+
+    @abstractmethod
+    def _content(self) -> Plain: ...
+
+    @abstractmethod
+    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
+        """Return the files that change, with what they will say; a SettingError names what is wrong."""
+
+
+class SettingsSection(Section):
+    """Some of the settings."""
+
+    layout: ClassVar[Mapping[str, str]]
+    """Titles of groups, each with the paths of its fields."""
+
+    def __init__(self, home: Path, settings: StudySettings) -> None:
+        super().__init__(home, settings)
+        self.files = (SETTINGS, *(named(SETTINGS, code) for code in settings.languages[1:]))
+
+    def _groups(self) -> Sequence[Group]:
+        return [group_of(title, paths) for title, paths in self.layout.items()]
+
+    def _content(self) -> Plain:
+        return self.settings.model_dump(mode="json")
+
+    def _rows(self, content: Plain) -> tuple[str, list[int]]:  # noqa: ARG002 - for sections about a list
+        """Which list of the settings the form is about, and which of its rows they have, in their order."""
+        return "", []
+
+    def _settings(self, content: Plain) -> Plain:
+        """What the settings are to be; `content` is what the form says."""
+        return content
+
+    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
+        content = self._content()
+        for field in self.fields:
+            if not (field.locked and locked):
+                put(content, field.path, field.read(form))
+        name, rows = self._rows(content)
+        if name:
+            content[name] = [content[name][row] for row in rows]
+        try:
+            new = StudySettings.checked(self._settings(content), "study")
+        except SettingError as error:
+            first, *steps = error.path.split(".")
+            if first == name and steps:  # the row as it is in the form
+                error.path = ".".join([first, str(rows[int(steps[0])]), *steps[1:]])
+            raise
+        changed = {SETTINGS: self.settings.edited(self._text(SETTINGS), new)} if new != self.settings else {}
+        return changed | self._translations_of_what_is_left(new)
+
+    def _translations_of_what_is_left(self, new: StudySettings) -> dict[str, str]:
+        names = {relation.name for relation in new.relations}
+        files = {}
+        for code in new.languages[1:]:
+            file = named(SETTINGS, code)
+            old = Translation.read(self.home / file, self.settings)
+            left = {name: words for name, words in old.relations.items() if name in names}
+            if left != old.relations:
+                files[file] = old.edited(self._text(file), old.model_copy(update={"relations": left}))
+        return files
+
+
+class WordsSection(SettingsSection):
+    name, title = "words", "Words"
+    about = "Title, question, what the buttons say. They can be corrected at any time."
+
+    def _groups(self) -> Sequence[Group]:
+        buttons = [f"answer_words.{answer}" for answer in self.settings.allowed_answers]
+        return (group_of("", "title question treated_well contact"), group_of("What the buttons say", buttons))
+
+
+class ColumnsSection(SettingsSection):
+    name, title = "columns", "What is shown of people"
+    about = "Labels can be corrected at any time. To show other columns, make a new study in another folder."
+
+    def _groups(self) -> Sequence[Group]:
+        return [
+            Group(
+                column.name,
+                (
+                    *(FormField.at(f"columns.{k}.{name}") for name in ("label", "unit")),
+                    FormField(f"columns.{k}.place", "Place", "number", locked=True),
+                ),
+            )
+            for k, column in enumerate(self.settings.columns)
+        ]
+
+    def _content(self) -> Plain:
+        content = super()._content()
+        for place, column in enumerate(content["columns"], start=1):
+            column["place"] = place
+        return content
+
+    def _rows(self, content: Plain) -> tuple[str, list[int]]:
+        places = [column.pop("place") for column in content["columns"]]
+        return "columns", sorted(range(len(places)), key=places.__getitem__)  # of equals the first stays first
+
+
+class PairsSection(SettingsSection):
+    name, title = "pairs", "Pairs and answers"
+    about = "How many pairs of which kind, and which answers."
+    layout: ClassVar = {
+        "": "pairs answers seed",
+        "Of these, not uniform": " ".join(f"design.{kind}" for kind in OFFERED_KINDS),
+        "Anchors": "design.anchor_pool design.anchor_people design.lease_hours",
+    }
+
+
+class SwitchesSection(SettingsSection):
+    name, title = "switches", "Switches"
+    about = "What the pages ask and show beside the pairs."
+    layout: ClassVar = {
+        "": "practice comprehension_check check_must_pass mark_differences ask_why ask_confidence second_look"
+    }
+
+
+class RelationsSection(SettingsSection):
+    name, title = "relations", "Relations and quotas"
+    about = (
+        "What participants are to the decision: it is asked first, and kept with their answers. Leave everything empty "
+        "to ask nobody; otherwise give two or more."
+    )
+
+    def _groups(self) -> Sequence[Group]:
+        rows = [
+            group_of(f"Relation {k + 1}", [f"relations.{k}.{name}" for name in Relation.model_fields], optional=True)
+            for k in range(len(self.settings.relations) + _BLANK_RELATIONS)
+        ]
+        about = "A short name under which it is kept, such as affected. At most so many people; empty: any number; "
+        rows[0] = replace(rows[0], about=f"{about}0: screened out.")
+        return (group_of("", "relation_question"), *rows)
+
+    def _rows(self, content: Plain) -> tuple[str, list[int]]:
+        rows = [
+            k for k, row in enumerate(content["relations"]) if any(value not in ("", None) for value in row.values())
+        ]
+        return "relations", rows
+
+
+class RecruitmentSection(SettingsSection):
+    name, title = "recruitment", "Who may take part"
+    about = "How people come, how many of them, and where they go afterwards. Links and rooms have a page of their own."
+    layout: ClassVar = {
+        "": "recruitment.open recruitment.most recruitment.hold_minutes recruitment.most_from_address "
+        "recruitment.most_from_address_in_rooms retention_days simulated",
+        "A panel that sends people": "recruitment.panel recruitment.completion_url recruitment.completion_code "
+        "recruitment.screened_out_url recruitment.panel_keys recruitment.panel_studies",
+    }
+
+
+class LanguagesSection(SettingsSection):
+    name, title = "languages", "Languages"
+    about = "In which languages participants may read the study; your own words are translated part by part."
+
+    @property
+    def _others(self) -> list[str]:
+        return [code for code in available() if code != self.settings.languages[0]]
+
+    def _groups(self) -> Sequence[Group]:
+        about = f"The study is in {language(self.settings.languages[0]).name}. Participants may also choose:"
+        return (Group("", [FormField(f"also.{code}", language(code).name, "yes") for code in self._others], about),)
+
+    def _content(self) -> Plain:
+        return {**super()._content(), "also": {code: code in self.settings.languages for code in self._others}}
+
+    def _settings(self, content: Plain) -> Plain:
+        also = content.pop("also")
+        return {**content, "languages": [self.settings.languages[0], *(code for code in self._others if also[code])]}
+
+
+class TranslationSection(Section):
+    """The words in another language."""
+
+    def __init__(self, home: Path, settings: StudySettings, code: str) -> None:
+        super().__init__(home, settings)
+        self.code = code
+        self.name = f"words-{code}"
+        self.files = (named(SETTINGS, code),)
+        self.title = f"Words: {language(code).name}"
+        self.about = "What you leave empty is read as it stands in grey, in the first language where it is not ours."
+
+    def _groups(self) -> Sequence[Group]:
+        """Each with what is read while nothing is translated, of what is read at all."""
+        usual = draft_words(self.settings, self.code)
+
+        all_groups = [
+            group_of("", "title question treated_well contact relation_question"),
+            group_of("What the buttons say", [f"answer_words.{name}" for name in AnswerWords.model_fields]),
+            group_of("Relations", [f"relations.{k}.words" for k in range(len(self.settings.relations))]),
+            *(
+                group_of(column.name, f"columns.{k}.label columns.{k}.unit")
+                for k, column in enumerate(self.settings.columns)
+            ),
+        ]
+        labels = {"relation_question": "Question about relations"}
+        labels |= {f"relations.{k}.words": relation.name for k, relation in enumerate(self.settings.relations)}
+        groups = []
+        for group in all_groups:
+            fields = [
+                replace(
+                    field,
+                    path=field.path.removesuffix(".words"),
+                    label=labels.get(field.path, field.label),
+                    hint=str(words),
+                    optional=True,
+                    locked=False,
+                )
+                for field in group.fields
+                if (words := value_at(usual, field.path))
+            ]
+            groups += [replace(group, fields=fields)] if fields else []
+        return groups
+
+    @cached_property
+    def _old(self) -> Translation:
+        return Translation.read(self.home / self.files[0], self.settings)
+
+    def _content(self) -> Plain:
+        """With relations and columns as lists, as a form has them."""
+        content = self._old.model_dump()
+        return {
+            **content,
+            "relations": [content["relations"].get(relation.name) for relation in self.settings.relations],
+            "columns": [content["columns"].get(column.name) or {} for column in self.settings.columns],
+        }
+
+    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - the first language decides
+        content = self._content()
+        for field in self.fields:
+            put(content, field.path, field.read(form) or None)
+        for name in ("relations", "columns"):
+            rows = zip(getattr(self.settings, name), content[name], strict=True)
+            content[name] = {one.name: words for one, words in rows}
+        new = Translation.checked(plain(content), self.files[0])
+        if new.content() == self._old.content():
+            return {}
+        return {self.files[0]: self._old.edited(self._text(self.files[0]), new)}
+
+
+_DOCUMENTS = {
+    "consent": (CONSENT, "Consent", "What participants read before they agree to take part."),
+    "task": (TASK, "Task", "What participants read about the task; how the buttons work is explained below it."),
+}
+
+
+class TextSection(Section):
+    """A text in Markdown."""
+
+    template = "text"
+
+    def __init__(self, home: Path, settings: StudySettings, document: str, code: str) -> None:
+        super().__init__(home, settings)
+        is_first = code == settings.languages[0]
+        file, title, self.about = _DOCUMENTS[document]
+        self.document, self.code = document, code
+        self.files = (named(file, None if is_first else code),)
+        self.name = document if is_first else f"{document}-{code}"
+        self.title = title if len(settings.languages) == 1 else f"{title}: {language(code).name}"
+
+    def _groups(self) -> Sequence[Group]:
+        return (Group("", (FormField("text", "Text", "text", longest=LONGEST + 1),)),)
+
+    def _content(self) -> Plain:
+        return {"text": self._text(self.files[0])}
+
+    @property
+    def to_fill_in(self) -> tuple[str, ...]:
+        return left_to_fill_in(self.values["text"])
+
+    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - words may always be corrected
+        text = form.text("text", LONGEST + 1)
+        return {} if text == self.values["text"].strip() else {self.files[0]: f"{text}\n"}
+
+
+def sections_of(home: Path) -> Mapping[str, Section]:
+    """Every section of a study by its name, as its files are now."""
+    settings = StudySettings.read(home / SETTINGS)
+    sections: list[Section] = [
+        *(TextSection(home, settings, document, code) for document in _DOCUMENTS for code in settings.languages),
+        WordsSection(home, settings),
+        ColumnsSection(home, settings),
+        SwitchesSection(home, settings),
+        RelationsSection(home, settings),
+        RecruitmentSection(home, settings),
+        PairsSection(home, settings),
+        LanguagesSection(home, settings),
+        *(TranslationSection(home, settings, code) for code in settings.languages[1:]),
+    ]
+    return {section.name: section for section in sections}
