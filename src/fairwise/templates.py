@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from jinja2 import BytecodeCache, ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-if TYPE_CHECKING:
-    from jinja2.bccache import Bucket
+from jinja2.bccache import Bucket
 
 
 def environment(*packages: str, trim: bool = True, html: bool = True) -> Environment:

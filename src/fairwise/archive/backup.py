@@ -17,22 +17,26 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_json, open_container, study_files
+from fairwise.archive.container import (
+    STUDY,
+    Container,
+    ContainerKind,
+    ContainerWriter,
+    Manifest,
+    as_json,
+    open_container,
+    study_files,
+)
 from fairwise.errors import InputError
 from fairwise.store import fit_files
 from fairwise.store.migrate import newest_version
 from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
-from fairwise.study.folder import OUTCOME, SECRET
-
-if TYPE_CHECKING:
-    from fairwise.archive.container import Container, Manifest
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.settings import StudySettings
+from fairwise.study.folder import OUTCOME, SECRET, StudyFolder
+from fairwise.study.settings import StudySettings
 
 MANIFEST, TABLES, ROWS = "backup.json", "tables/", ".jsonl"
 FORMAT = 1

@@ -14,15 +14,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import sqlalchemy as sa
 
-from fairwise.archive.container import STUDY, ContainerKind, ContainerWriter, as_text, open_container, study_files
+from fairwise.archive.container import (
+    STUDY,
+    ContainerKind,
+    ContainerWriter,
+    Manifest,
+    as_text,
+    open_container,
+    study_files,
+)
 from fairwise.errors import InputError
 from fairwise.store.export import as_written, defused
 from fairwise.store.tables import (
+    AnyColumn,
+    Query,
     answer_models,
     answers,
     appearances,
@@ -32,12 +41,7 @@ from fairwise.store.tables import (
     exclusions,
     participants,
 )
-from fairwise.study.folder import CONSENT, version_of
-
-if TYPE_CHECKING:
-    from fairwise.archive.container import Manifest
-    from fairwise.store.tables import AnyColumn, Query
-    from fairwise.study.folder import StudyFolder
+from fairwise.study.folder import CONSENT, StudyFolder, version_of
 
 MANIFEST = "bundle.json"
 FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula

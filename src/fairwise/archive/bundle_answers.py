@@ -15,24 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE
+import pandas as pd
+
+from fairwise.archive.bundle import ANSWER_MODELS, ANSWERS, SCHEDULE, Bundle
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.active.chooser import Situation
+from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import Judgment
 from fairwise.study.contradictions import contradictions
-from fairwise.study.designs import PairAnswer
+from fairwise.study.designs import PairAnswer, ShownPair
+from fairwise.study.folder import StudyFolder
 from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from fairwise.archive.bundle import Bundle
-    from fairwise.study.active.chooser import StudyChooser
-    from fairwise.study.designs import ShownPair
-    from fairwise.study.folder import StudyFolder
-
     Row = Mapping[str, str]
     Place = tuple[str, str]
     """The number of a participant, and the position of a pair."""

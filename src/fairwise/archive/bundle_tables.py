@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fairwise.archive.bundle import (
     ANSWER_MODELS,
@@ -16,18 +17,14 @@ from fairwise.archive.bundle import (
     EXCLUSIONS,
     PARTICIPANTS,
     SCHEDULE,
+    Bundle,
 )
 from fairwise.errors import InputError
 from fairwise.store.answers import FIRST, SECOND
 from fairwise.store.tables import CAME_BY
 from fairwise.study.languages import available
+from fairwise.study.settings import StudySettings
 from fairwise.study.stages import Stage
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fairwise.archive.bundle import Bundle
-    from fairwise.study.settings import StudySettings
 
 _LARGEST = 2**31 - 1  # that databases keep
 _SURENESS = range(1, 6)

@@ -18,14 +18,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fairwise.errors import InputError
+from fairwise.store.tables import AnyColumn
 from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
 from fairwise.study.settings import StudySettings
-
-if TYPE_CHECKING:
-    from fairwise.store.tables import AnyColumn
 
 Manifest: TypeAlias = Mapping[str, Any]
 """The list of a container's files with what else there is to say, as it was read; each kind checks its own."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.archive.backup import BACKUP, open_backup, tables_of_backup
+from fairwise.archive.backup import BACKUP, Backup, open_backup, tables_of_backup
 from fairwise.archive.bundle import (
     ANSWER_MODELS,
     ANSWERS,
@@ -24,11 +23,12 @@ from fairwise.archive.bundle import (
     EXCLUSIONS,
     PARTICIPANTS,
     SCHEDULE,
+    Bundle,
     last_number,
     read_bundle,
 )
 from fairwise.archive.container import STUDY, from_json, from_text, unpack_study
-from fairwise.archive.verify import unpacked_study, verify
+from fairwise.archive.verify import Verified, unpacked_study, verify
 from fairwise.errors import InputError
 from fairwise.store.engine import database_url, public_address, writing_engine
 from fairwise.store.erasure import begin_again
@@ -52,12 +52,6 @@ from fairwise.store.tables import (
 )
 from fairwise.study.folder import SECRET
 from fairwise.study.signing import Keys
-
-if TYPE_CHECKING:
-    from fairwise.archive.backup import Backup
-    from fairwise.archive.bundle import Bundle
-    from fairwise.archive.verify import Verified
-
 
 _AT_ONCE = 1000
 

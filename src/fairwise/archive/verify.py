@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from fairwise.archive.bundle import (
     ANSWER_MODELS,
@@ -22,6 +23,7 @@ from fairwise.archive.bundle import (
     PARTICIPANTS,
     SCHEDULE,
     TABLES,
+    Bundle,
     read_bundle,
     rows_of,
 )
@@ -31,15 +33,9 @@ from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
 from fairwise.study.active.chooser import StudyChooser
-from fairwise.study.folder import version_of
+from fairwise.study.designs import ShownPair
+from fairwise.study.folder import StudyFolder, version_of
 from fairwise.study.stages import Stage
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from fairwise.archive.bundle import Bundle
-    from fairwise.study.designs import ShownPair
-    from fairwise.study.folder import StudyFolder
 
 _MOST_NUMBERS = 2**31  # that databases count to
 _CLOSE = 1e-9  # the last digits of a division may be another machine's

@@ -7,17 +7,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, quote
-
-if TYPE_CHECKING:
-    from fairwise.judgments import Judgments
-    from fairwise.tables.plain_json import JSON
+from fairwise.judgments import Judgments
+from fairwise.tables.plain_json import JSON
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import httpx2
 
 from fairwise.errors import InputError
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Mapping
-
-    from fairwise.study.cards import Card
-
+from fairwise.study.cards import Card
 
 # A page as a simulated person sees it: forms to fill in, two cards to compare, a receipt at the end.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -11,23 +12,18 @@ from urllib.parse import quote
 
 import numpy as np
 
-from fairwise.bots.browser import Browser, Recognition
+from fairwise.bots.browser import Browser, Page, PageForm, Recognition
 from fairwise.errors import InputError
+from fairwise.simulation import Respondent
+from fairwise.study.folder import StudyFolder
 from fairwise.study.practice import check_questions
-from fairwise.study.recruitment import Arrival
+from fairwise.study.recruitment import Arrival, Recruitment
+from fairwise.study.settings import StudySettings
 from fairwise.study.signing import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-
     import httpx2
     import pandas as pd
-
-    from fairwise.bots.browser import Page, PageForm
-    from fairwise.simulation import Respondent
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.recruitment import Recruitment
-    from fairwise.study.settings import StudySettings
 
 
 SIMULATED = "Written by a simulated participant, not by a person."

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import webbrowser
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -27,8 +28,6 @@ from fairwise.cli.terminal import check_folder, echo, heading, note, progress_ba
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairwise.store.jobs import Job
     from fairwise.study.folder import StudyFolder
 

@@ -1,5 +1,6 @@
 """``fairwise study operator``: accounts of the console, for whoever can read the study's folder."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,6 @@ from fairwise.cli.terminal import Json, echo, print_json
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sqlalchemy import Connection
 
     from fairwise.store.operators import Operator

@@ -6,8 +6,10 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,9 +20,6 @@ from fairwise.tables.plain_json import json_text
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import pandas as pd
     from rich.progress import Progress, ProgressColumn, TaskID
 

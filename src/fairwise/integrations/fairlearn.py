@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,7 @@ from numpy.typing import ArrayLike
 
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, JudgmentsError
-
-if TYPE_CHECKING:
-    from fairwise.judgments import Judgments
+from fairwise.judgments import Judgments
 
 
 class _Errors(ErrorRate):

@@ -7,19 +7,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pkgutil import resolve_name
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import dask
 import distributed
-from distributed import Client, KilledWorker
+from distributed import Client, Future, KilledWorker
 
 from fairwise import __version__
 from fairwise.errors import InputError
-
-if TYPE_CHECKING:
-    from distributed import Future
-
-    from fairwise.jobs.steps import Call
+from fairwise.jobs.steps import Call
 
 _CLOSING_SECONDS = 5
 

@@ -6,26 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from sqlalchemy import Connection
 
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.store.export import judge_name, judges, judgments, who_answered
-from fairwise.store.jobs import note_participants
+from fairwise.store.jobs import Job, note_participants
+from fairwise.store.store import Store
 from fairwise.study.cards import ID
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import PEOPLE, StudyFolder
 from fairwise.tables.ids import text_of
 from fairwise.tables.parquet import read_parquet
 from fairwise.tables.safe_files import write_whole
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from fairwise.store.jobs import Job
-    from fairwise.store.store import Store
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
 _NO_ANSWER = "There is no answer yet that a fit could listen to."

@@ -18,13 +18,10 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from fairwise.errors import InputError
-from fairwise.jobs.steps import progress
-
-if TYPE_CHECKING:
-    from fairwise.jobs.steps import Call
+from fairwise.jobs.steps import Call, progress
 
 P = ParamSpec("P")
 T = TypeVar("T")

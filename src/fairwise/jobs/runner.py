@@ -9,23 +9,20 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from fairwise.errors import FairwiseError
 from fairwise.extras import require
 from fairwise.jobs.local_worker import LocalWorker
-from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.steps import JobFolder, Workers, perform
 from fairwise.store import jobs
 from fairwise.store.errors import NotUnderWay, StoreUnavailable
 from fairwise.store.failures import NO_ROOM
 from fairwise.store.fit_files import remove_leftovers
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from fairwise.jobs.steps import Workers
-    from fairwise.store.jobs import Job
-    from fairwise.store.store import Store
+from fairwise.store.jobs import Job
+from fairwise.store.store import Store
 
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""

@@ -10,13 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fairwise.jobs.fit_data import FitData
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.store.jobs import Job
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from fairwise.jobs.fit_data import FitData
-    from fairwise.store.jobs import Job
-
     Tell = Callable[[float, str], None]
 
 Call = tuple[Any, ...]

@@ -17,22 +17,19 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import frontier
+from fairwise.auditing import HeldOut, frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
+from fairwise.jobs.fit_data import FitData
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.settings import parity
-from fairwise.reporting import findings, write_report
+from fairwise.reporting import Findings, findings, write_report
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.tables.plain_json import json_text
 
 if TYPE_CHECKING:
-    from fairwise.auditing import HeldOut
-    from fairwise.jobs.fit_data import FitData
-    from fairwise.reporting import Findings
-
     Files = dict[str, bytes]
 
 STEPS = 10

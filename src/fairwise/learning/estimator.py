@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 
+from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError
+from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
+from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 if TYPE_CHECKING:
     from distributed import Client
-    from sklearn.utils import Tags
-
-    from fairwise.constraints.pairs import Weighting
-    from fairwise.judgments import Judgments
-    from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 
 class PairwiseFairClassifier(FittedMixture):

@@ -17,16 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fairwise.constraints.budgets import Budget
+from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PairRows, adjoint_differences
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, RowValues
-
-if TYPE_CHECKING:
-    from fairwise.constraints.budgets import Budget
-    from fairwise.constraints.groups import GroupRows
 
 NO_BUDGET = 1.0  # the mean excess of a panel is never above it, so it limits nothing
 

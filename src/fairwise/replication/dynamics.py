@@ -16,17 +16,15 @@ regret and the oracle's are at least what is measured.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
+from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import Pool
 from fairwise.learning.solvers.no_regret import join, plan_of, solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
-
-if TYPE_CHECKING:
-    from fairwise.learning.problem import Problem
 
 _WARM = 8  # good known classifiers that the search for the least cost starts from
 _AT_ONCE = 1 << 21  # entries of a table of rounds and pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,8 @@ from scipy.special import ndtri
 
 from fairwise.auditing.frontier import RATE
 from fairwise.equal_nan import EqualNan
+from fairwise.judgments import Judgments
 from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
-
-if TYPE_CHECKING:
-    from fairwise.judgments import Judgments
-
 
 ABOUT_16 = (14, 18)
 FEW = 30  # people without label 1: a rate of fewer says little

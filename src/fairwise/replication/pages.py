@@ -29,12 +29,12 @@ from fairwise.replication.study import (
     Study,
 )
 from fairwise.reporting import words
+from fairwise.reporting.drawing import Drawing
 from fairwise.reporting.page import csv_text, render_page, write_files
 from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     from fairwise.replication.measures import Correlation
-    from fairwise.reporting.drawing import Drawing
 
 
 SECTIONS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from fairwise.auditing import audit, frontier
 from fairwise.errors import InputError
+from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.preparation import make_oracle, prepare
 from fairwise.replication.dynamics import play_and_measure
-
-if TYPE_CHECKING:
-    from fairwise.judgments import Judgments
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]

@@ -7,10 +7,12 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -18,10 +20,6 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from fairwise.reporting import palette
 from fairwise.reporting.palette import PAPER, ROLES
 from fairwise.reporting.words import printable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 # In points, which are pixels of the drawing. Narrow, so that type stays readable on a phone.
 WIDTH = 440

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from fairwise.auditing.findings import Findings
+from fairwise.auditing.frontier_slice import Curve
 from fairwise.reporting import palette
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, percent_axis, share_axis
 from fairwise.reporting.words import decimal, interval, percent, shortened
@@ -13,9 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from fairwise.auditing.findings import Findings
-    from fairwise.auditing.frontier_slice import Curve
 
 _KNOB = {
     "gamma": ("Tolerance \N{GREEK SMALL LETTER GAMMA}: difference between two people", "\N{GREEK SMALL LETTER GAMMA}"),

@@ -16,6 +16,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from fairwise import templates
+from fairwise.auditing.findings import Findings
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
 from fairwise.reporting import words
@@ -34,7 +35,6 @@ from fairwise.rounding import counted, setting, share_difference
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from fairwise.auditing.findings import Findings
     from fairwise.reporting.drawing import Drawing
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
@@ -18,10 +18,7 @@ from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, NewAnswer, a
 from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
 from fairwise.study.active.model import Judgment
-
-if TYPE_CHECKING:
-    from fairwise.study.designs import ShownPair
-
+from fairwise.study.designs import ShownPair
 
 Keep: TypeAlias = "Callable[[sa.Connection, bytes, NewAnswer], int]"
 

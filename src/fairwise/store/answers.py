@@ -13,13 +13,11 @@ import sqlalchemy as sa
 from fairwise.judgments.answer import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
 from fairwise.store.study_state import STATE, refuse_unless_open
-from fairwise.store.tables import answers, appearances, participants, repeats
+from fairwise.store.tables import AnyRow, Query, answers, appearances, participants, repeats
 from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
-    from fairwise.store.tables import AnyRow, Query
-
     _Content = tuple[str, str, int | None]
 
 

@@ -6,19 +6,17 @@ import re
 import sqlite3
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 import sqlalchemy as sa
+from psycopg.abc import PQGen
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from fairwise.errors import InputError
 from fairwise.tables.safe_files import create_private
-
-if TYPE_CHECKING:
-    from psycopg.abc import PQGen
 
 T = TypeVar("T")
 

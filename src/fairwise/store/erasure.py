@@ -29,10 +29,10 @@ from fairwise.store.tables import (
     panel_ids,
     participants,
 )
+from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
     from fairwise.store.store import Store
-    from fairwise.study.settings import StudySettings
 
 
 # Numbers by name, about nobody.

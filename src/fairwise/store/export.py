@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import sqlalchemy as sa
@@ -13,11 +13,8 @@ import sqlalchemy as sa
 from fairwise.judgments import Judgments
 from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
-from fairwise.store.tables import answers, appearances, closings, participants, rooms, study
+from fairwise.store.tables import Query, answers, appearances, closings, participants, rooms, study
 from fairwise.study.stages import Stage
-
-if TYPE_CHECKING:
-    from fairwise.store.tables import Query
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.

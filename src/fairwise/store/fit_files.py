@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.rounding import share_difference
+from fairwise.store.jobs import Job
 from fairwise.tables.parquet import read_parquet
-
-if TYPE_CHECKING:
-    from fairwise.store.jobs import Job
-
 
 JOBS = "jobs"
 SUMMARY, FRONTIER = "summary.json", "frontier.json"

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,13 +21,10 @@ from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judge_name
 from fairwise.store.jobs import all_jobs
+from fairwise.store.store import Store
 from fairwise.store.tables import participants
+from fairwise.study.folder import StudyFolder
 from fairwise.tables.safe_files import write_whole
-
-if TYPE_CHECKING:
-    from fairwise.store.store import Store
-    from fairwise.study.folder import StudyFolder
-
 
 SECONDS_BETWEEN = 3600.0
 LEAST_SECONDS = 5.0

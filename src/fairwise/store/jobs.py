@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
 from fairwise.store.errors import NotUnderWay
-from fairwise.store.tables import job_participants, jobs, participants
-
-if TYPE_CHECKING:
-    from fairwise.store.tables import AnyRow, Query
+from fairwise.store.tables import AnyRow, Query, job_participants, jobs, participants
 
 MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
+from sqlalchemy import Connection, Engine
 
 from fairwise.errors import InputError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
 
 _LOCK = 0x66616972  # any number will do, as long as it is always the same
 

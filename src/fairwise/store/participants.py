@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -23,11 +23,9 @@ from fairwise.store.tables import (
     participants,
     withdrawals,
 )
+from fairwise.study.designs import ShownPair
 from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.study.stages import ANSWERING, Stage
-
-if TYPE_CHECKING:
-    from fairwise.study.designs import ShownPair
 
 
 class Participant(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import sqlalchemy as sa
 
@@ -15,11 +15,8 @@ from fairwise.store.answers import HAS_ANSWERED
 from fairwise.store.errors import Full, Unknown
 from fairwise.store.exclusions import exclude
 from fairwise.store.tables import answers, appearances, counters, participants
+from fairwise.study.settings import StudySettings
 from fairwise.study.stages import ENDS, Stage
-
-if TYPE_CHECKING:
-    from fairwise.study.settings import StudySettings
-
 
 # Slots: places in the rota of anchor pairs. One is held until its holder withdraws, or leaves without finishing.
 

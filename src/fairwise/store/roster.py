@@ -6,20 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from fairwise.store.answers import ALL_VERSIONS, FIRST, HAS_ANSWER, read_appearances
+from fairwise.store.answers import ALL_VERSIONS, FIRST, HAS_ANSWER, Appearance, read_appearances
 from fairwise.store.errors import Unknown
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.recruitment import INVITATION_STATE
 from fairwise.store.tables import answers, appearances, closings, invitations, participants, rooms, withdrawals
+from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import ENDS
-
-if TYPE_CHECKING:
-    from fairwise.store.answers import Appearance
-    from fairwise.study.designs import PairAnswer
 
 _AT_ONCE = 500
 

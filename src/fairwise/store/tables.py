@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from sqlalchemy import (
     Boolean,
@@ -30,6 +30,7 @@ from sqlalchemy import (
     Column,
     Date,
     DateTime,
+    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -48,10 +49,6 @@ from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
 from fairwise.study.stages import Stage, StudyState
-
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
-
 
 AnyColumn: TypeAlias = Column[Any]
 Query: TypeAlias = Select[*tuple[Any, ...]]

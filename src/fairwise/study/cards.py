@@ -6,18 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from fairwise.errors import InputError
+from fairwise.study.languages import Language
+from fairwise.study.settings import Column
 from fairwise.tables.ids import some
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from fairwise.study.languages import Language
-    from fairwise.study.settings import Column
 
 
 @dataclass(frozen=True)

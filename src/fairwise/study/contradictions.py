@@ -15,16 +15,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from fairwise.judgments.answer import orient
+from fairwise.judgments.answer import Answer, orient
 from fairwise.judgments.cycles import cycles
-
-if TYPE_CHECKING:
-    from fairwise.judgments.answer import Answer
-    from fairwise.study.designs import PairAnswer
+from fairwise.study.designs import PairAnswer
 
 MOST_SHOWN = 5
 LONGEST_CIRCLE = 4

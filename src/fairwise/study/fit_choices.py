@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
 from fairwise.errors import InputError
+from fairwise.study.folder import StudyFolder
 from fairwise.study.toml import Line, SettingsTable
 from fairwise.tables.ids import text_of
-
-if TYPE_CHECKING:
-    from fairwise.study.folder import StudyFolder
 
 Estimator = Literal["linear", "tree", "logistic"]
 Rate = Literal["dp", "tpr", "fpr", "eo", "error"]

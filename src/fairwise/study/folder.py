@@ -9,27 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError
-from fairwise.study.cards import ID, cards_of
+from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
-from fairwise.study.languages import language
+from fairwise.study.languages import Language, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated
 from fairwise.tables.ids import some, text_of
 from fairwise.tables.parquet import read_parquet
-
-if TYPE_CHECKING:
-    from fairwise.study.cards import Card
-    from fairwise.study.languages import Language
-    from fairwise.tables.people_file import PeopleFile
-
+from fairwise.tables.people_file import PeopleFile
 
 # What participants of a study read in one of its languages: its words, its two texts, and everyone's card.
 

@@ -10,31 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.cards import ID, cards_of
 from fairwise.study.designs import Schedules
-from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
+from fairwise.study.folder import CONSENT, SETTINGS, TASK, GivenScores, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
+from fairwise.study.toml import Plain
 from fairwise.tables.ids import text_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fairwise.study.folder import GivenScores
-    from fairwise.study.toml import Plain
-    from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.people_file import PeopleFile
 
 # Two columns that split so many people alike are one column under two names.
 _NO_COINCIDENCE = 20

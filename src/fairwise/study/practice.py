@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import marked
-
-if TYPE_CHECKING:
-    from fairwise.study.settings import StudySettings
+from fairwise.study.settings import StudySettings
 
 MEANINGS = {
     Answer.SAME: marked("Neither of the two may be treated better than the other."),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fairwise.study.settings import StudySettings
+from fairwise.study.settings import StudySettings
 
 
 class StudyState(StrEnum):

@@ -7,17 +7,13 @@ from collections.abc import Sequence
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from fairwise.errors import InputError
 from fairwise.study.languages import marked
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
 
 LONGEST = 100_000
 _BLOCKS = {"h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "pre", "blockquote", "ul", "ol", "li"}

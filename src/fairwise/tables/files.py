@@ -6,20 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
+from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.tables import parquet
 from fairwise.tables.ids import some
 from fairwise.tables.source import Source, cut, did_you_mean
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HeaderCheck = Callable[[list[str]], None]
 _LONGEST_LINE = 1 << 20

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
-from starlette.responses import HTMLResponse
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
@@ -22,14 +24,6 @@ from fairwise.web.shared.host import Host
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, plain_page
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-    from pathlib import Path
-
-    from starlette.applications import Starlette
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from starlette.responses import HTMLResponse
+from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from fairwise.web.shared.attempts import network
 from fairwise.web.shared.security import plain_page
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from starlette.responses import HTMLResponse
-    from uvicorn._types import ASGI3Application
-    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-    from uvicorn.server import ServerState
 
 HEADER_SECONDS = 15.0
 LINGER_SECONDS = 2.0

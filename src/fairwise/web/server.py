@@ -8,10 +8,10 @@ import os
 import signal
 import socket
 import time
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
@@ -24,10 +24,6 @@ from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.web.shared.host import Host
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +18,6 @@ from fairwise.extras import require
 from fairwise.learning.settings import parity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
     from distributed import Client
 

@@ -1,5 +1,6 @@
 """Options about a study that is there, and its database while a command works with it."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +11,6 @@ from typer import Argument, Option
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairwise.store.store import Store
 
 HERE = "http://127.0.0.1:8000"

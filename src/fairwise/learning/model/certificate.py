@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.pairs import PairRows, Weighting
 from fairwise.constraints.violations import excess
 from fairwise.learning.oracles.base import FloatArray
-
-if TYPE_CHECKING:
-    from fairwise.constraints.pairs import PairRows, Weighting
-    from fairwise.learning.solvers.solution import Solution
-
+from fairwise.learning.solvers.solution import Solution
 
 _MOST = 0.5  # of the time
 _ENDED = {

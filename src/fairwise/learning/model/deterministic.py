@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISION, status_of
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
+from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import FEASIBLE
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fairwise.constraints.certificate import Certificate
-    from fairwise.constraints.pairs import PairRows
-    from fairwise.learning.problem import Problem
 
 
 _EQUAL = 1e-9  # smaller differences between two rules are rounding

@@ -25,6 +25,7 @@ from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUS, WORDS_OF_0_1
 from fairwise.errors import ModelFileError
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
+from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.file_checks import check_members, parts_of, require, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
@@ -36,8 +37,6 @@ from fairwise.tables import parquet
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
-    from fairwise.learning.estimator import PairwiseFairClassifier
-
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
@@ -24,14 +26,10 @@ from fairwise.learning.model.deterministic import (
 )
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
+from fairwise.learning.preparation import Rules
+from fairwise.learning.problem import Problem
 from fairwise.learning.settings import LabelValues, share
-
-if TYPE_CHECKING:
-    from fairwise.constraints.certificate import Certificate
-    from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.preparation import Rules
-    from fairwise.learning.problem import Problem
-    from fairwise.learning.solvers.solution import Solution
+from fairwise.learning.solvers.solution import Solution
 
 
 class FittedMixture(ClassifierMixin, BaseEstimator):

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.pairs import Weighting
 from fairwise.learning.model.certificate import certify
 from fairwise.learning.model.prices import price_table
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
+from fairwise.learning.preparation import Rules
+from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from fairwise.constraints.certificate import Certificate
-    from fairwise.constraints.pairs import Weighting
-    from fairwise.learning.preparation import Rules
-    from fairwise.learning.solvers.solution import Solution
 
 
 Columns = dict[str, list[Any]]

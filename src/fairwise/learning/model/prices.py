@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import excess, status_of
 from fairwise.learning.oracles.base import FloatArray
-
-if TYPE_CHECKING:
-    from fairwise.constraints.pairs import PairRows
 
 
 def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> pd.DataFrame:

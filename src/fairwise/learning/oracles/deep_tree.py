@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from fairwise.errors import InputError
 from fairwise.extras import require
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.tree import TreeOracle, whole_number
-
-if TYPE_CHECKING:
-    from fairwise.learning.oracles.tree_classifiers import Grown, TreeClassifiers
+from fairwise.learning.oracles.tree_classifiers import Grown, TreeClassifiers
 
 _DEEPEST = 8
 _TOTAL = 1e6

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import ArrayClassifiers, Classifiers, FloatArray, IntArray, LabelArray, Oracle
-
-if TYPE_CHECKING:
-    from fairwise.learning.problem import Problem
+from fairwise.learning.problem import Problem
 
 FEW = 8  # so few classifiers are as well scored exactly
 _AT_ONCE = 128  # classifiers scored together

@@ -14,19 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.constraints.certificate import Stopped
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
-
-if TYPE_CHECKING:
-    from fairwise.constraints.certificate import Stopped
-    from fairwise.learning.problem import Problem
-
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
 # those of a few statistical rules do not.

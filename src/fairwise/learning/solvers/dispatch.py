@@ -6,18 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, Oracle
+from fairwise.learning.preparation import Prepared
+from fairwise.learning.problem import Problem
+from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import plan_of, seeds, solve_games
 from fairwise.learning.solvers.solution import Solution
-
-if TYPE_CHECKING:
-    from fairwise.learning.preparation import Prepared
-    from fairwise.learning.problem import Problem
-    from fairwise.learning.settings import FitSettings
 
 GammaEta = tuple[float, float | None]
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import highspy
 import numpy as np
@@ -28,12 +27,9 @@ from numpy.typing import NDArray
 
 from fairwise.errors import SolverError
 from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
+from fairwise.learning.problem import Problem
 from fairwise.learning.row_kernels import combine, mix
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_limits
-
-if TYPE_CHECKING:
-    from fairwise.learning.problem import Problem
-
 
 INFINITY = highspy.kHighsInf
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own

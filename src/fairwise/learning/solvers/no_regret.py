@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
+from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.regression_kernels import play
 from fairwise.learning.solvers.regret_bound import Promise, promise
 from fairwise.learning.solvers.solution import (
@@ -33,9 +34,6 @@ from fairwise.learning.solvers.solution import (
     budgets_used,
     lagrangian_bound,
 )
-
-if TYPE_CHECKING:
-    from fairwise.learning.problem import Problem
 
 Members = TypeVar("Members", bound=Classifiers)
 _LAMBDA_BOUNDS = (0.3, 1.0, 3.0, 10.0)  # of the games that column generation starts from

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairwise.constraints.certificate import Stopped
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
-
-if TYPE_CHECKING:
-    from fairwise.constraints.certificate import Stopped
-    from fairwise.learning.problem import Problem
+from fairwise.learning.problem import Problem
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
 

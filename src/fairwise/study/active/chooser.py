@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.study.active.features import SeenPeople, is_number
-from fairwise.study.active.model import AnswerModel, Judgment, restored
+from fairwise.study.active.model import AnswerModel, Floats, Judgment, restored
 from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.pairs import Purpose, stream
-from fairwise.study.folder import PEOPLE
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from fairwise.study.active.model import Floats
-    from fairwise.study.folder import StudyFolder
-
+from fairwise.study.folder import PEOPLE, StudyFolder
 
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.

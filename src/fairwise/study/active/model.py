@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
+from fairwise.study.active.features import SeenPeople
 
 if TYPE_CHECKING:
     from fairwise.study.active.chooser import ActiveChooser
-    from fairwise.study.active.features import SeenPeople
 
 
 # Choices between a few options, explained by their features: for many participants at once, each with a prior.

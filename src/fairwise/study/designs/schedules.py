@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
@@ -19,13 +19,10 @@ from fairwise.study.designs.pairs import (
     NumberedPairs,
     Purpose,
     ShownPair,
+    TwoPeople,
     grouped,
 )
-
-if TYPE_CHECKING:
-    from fairwise.study.designs.pairs import TwoPeople
-    from fairwise.study.settings import StudySettings
-
+from fairwise.study.settings import StudySettings
 
 # Stratified pairs: spread evenly over the combinations of the two people's strata.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from starlette.responses import HTMLResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
 from fairwise.store.errors import NotAllowed, NotLoggedIn, Unknown
 from fairwise.store.failures import NO_ROOM, FailedWrites
-from fairwise.web.console.base import Rendering
+from fairwise.web.console.base import ConsolePages, Rendering
 from fairwise.web.console.downloads import DownloadPages
 from fairwise.web.console.fits import FitPages, ResultPages
 from fairwise.web.console.login import AccountPages, LoginPages
@@ -17,16 +18,8 @@ from fairwise.web.console.participants import OneParticipantPages, ParticipantsP
 from fairwise.web.console.recruitment import RecruitmentPages
 from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import StudyWizardPages
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.routing import application
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import Scope
-
-    from fairwise.web.console.base import ConsolePages
-    from fairwise.web.shared.host import Host
 
 ALL_PAGES: tuple[type[ConsolePages], ...] = (
     LoginPages,

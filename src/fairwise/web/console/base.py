@@ -7,26 +7,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
+from fairwise.store.operators import Operator
+from fairwise.study.folder import StudyFolder
 from fairwise.web.shared.forms import Form, read_form
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import cookie_of
 from fairwise.web.shared.templating import templates_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-
-    from fairwise.store.operators import Operator
-    from fairwise.study.folder import StudyFolder
-    from fairwise.web.shared.host import Host
-
 
 # From values to the console's HTML.
 

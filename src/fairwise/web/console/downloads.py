@@ -9,24 +9,20 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from fairwise.archive.bundle import write_bundle
 from fairwise.store import export
 from fairwise.store.roster import Entry, roster
 from fairwise.store.store import snapshot
+from fairwise.study.folder import StudyFolder
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
-
-    from fairwise.study.folder import StudyFolder
 
 _CSV, _PARQUET, _ZIP = "text/csv; charset=utf-8", "application/vnd.apache.parquet", "application/zip"
 

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairwise.rounding import difference, share_difference
+from fairwise.store.fit_files import Summary
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
-
-if TYPE_CHECKING:
-    from fairwise.store.fit_files import Summary
-    from fairwise.study.folder import StudyFolder
-    from fairwise.web.shared.forms import Form
+from fairwise.study.folder import StudyFolder
+from fairwise.web.shared.forms import Form
 
 _RATES = {
     "dp": "How often the model says {one}",

@@ -8,37 +8,27 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
-from fairwise.store.jobs import all_jobs, find_job, submit, want_cancel
-from fairwise.store.study_state import choose, standing
+from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
+from fairwise.store.study_state import Standing, choose, standing
 from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
-from fairwise.study.folder import OUTCOME
+from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_views import FIRST_VALUES, RULES, choices_of, compared, drawn, in_words, rates, values_of
 from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.pages import pages_of
+from fairwise.web.shared.pages import Pages, pages_of
 from fairwise.web.shared.result import result_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.store.jobs import Job
-    from fairwise.store.study_state import Standing
-    from fairwise.study.folder import StudyFolder
-    from fairwise.web.shared.pages import Pages
-    from fairwise.web.shared.views import Result
-
+from fairwise.web.shared.views import Result
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
 # does it can neither read nor send anything of the study.

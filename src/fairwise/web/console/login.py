@@ -7,30 +7,23 @@ import secrets
 import time
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
-from fairwise.store.operators import same_letters
+from fairwise.store.operators import Operator, same_letters
 from fairwise.store.tables import ROLES
-from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute
+from fairwise.study.signing import Keys
+from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute, Rendering
 from fairwise.web.shared.attempts import Attempts, change_limits, login_limits
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import cookie_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.store.operators import Operator
-    from fairwise.study.signing import Keys
-    from fairwise.web.console.base import Rendering
-    from fairwise.web.shared.host import Host
-
 
 # Browsers in which somebody logged in before, known again by a cookie: guessing elsewhere keeps nobody out of them.
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.store.erasure import days_off
+from fairwise.study.folder import StudyFolder
 from fairwise.study.quality import NAMES
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.shared.watch import LEFT_AFTER
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from starlette.requests import Request
-
-    from fairwise.study.folder import StudyFolder
-    from fairwise.web.shared.watch import Picture
+from fairwise.web.shared.watch import LEFT_AFTER, Picture
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+from sqlalchemy import Connection
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
 
 from fairwise.judgments.answer import PairDesign
 from fairwise.store import exclusions
@@ -18,23 +23,13 @@ from fairwise.store.erasure import about, clean_files, erase
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.recruitment import same_ids
-from fairwise.store.roster import answers_of, claims, one_participant, personal_details
+from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.watch import LEFT_AFTER, STATES
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.datastructures import QueryParams
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.store.roster import OneParticipant, PersonalDetails
-    from fairwise.web.shared.watch import Person
-
+from fairwise.web.shared.watch import LEFT_AFTER, STATES, Person
 
 PAGE_SIZE = 50
 ANY_FLAG, NO_FLAG, EXCLUDED, SAME_ID = "any", "none", "excluded", "same_id"

@@ -5,29 +5,23 @@ from __future__ import annotations
 import random
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.errors import InputError
-from fairwise.study.cards import ID, cards_of
+from fairwise.study.cards import ID, Card, cards_of
+from fairwise.study.folder import Edition
 from fairwise.study.languages import language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
+from fairwise.study.toml import Plain
 from fairwise.study.translations import translated
+from fairwise.web.console.uploads import UploadedPeople
+from fairwise.web.shared.forms import Form
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import OwnPages, Pair
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from fairwise.study.cards import Card
-    from fairwise.study.folder import Edition
-    from fairwise.study.toml import Plain
-    from fairwise.web.console.uploads import UploadedPeople
-    from fairwise.web.shared.forms import Form
 
 # Forms in a frame like this go nowhere, and nobody but the console may show it.
 FRAMED = {

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import segno
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from fairwise.store import recruitment
 from fairwise.store.export import defused
@@ -22,10 +23,6 @@ from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.shared.forms import whole_number
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 MOST_LINKS = 1000
 """So many at once; more with the command line, or by doing it again."""

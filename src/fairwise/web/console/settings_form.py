@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, Column, Design, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
-
-if TYPE_CHECKING:
-    from fairwise.web.shared.forms import Form
+from fairwise.web.shared.forms import Form
 
 _TABLES: Mapping[str, type[SettingsTable]] = {
     "": StudySettings,

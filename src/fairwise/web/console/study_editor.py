@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
 from fairwise.study.languages import available, language
@@ -19,9 +19,7 @@ from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, SettingError, plain
 from fairwise.study.translations import Translation, draft_words
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
-
-if TYPE_CHECKING:
-    from fairwise.web.shared.forms import Form
+from fairwise.web.shared.forms import Form
 
 _BLANK_RELATIONS = 3
 

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from fairwise.errors import InputError
 from fairwise.store.store import claim
@@ -24,18 +26,9 @@ from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST
 from fairwise.study.toml import SettingError
 from fairwise.web.console import preview
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.study_editor import TextSection, sections_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.web.console.base import Rendering
-    from fairwise.web.console.study_editor import Section
-    from fairwise.web.shared.host import Host
-
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.study_editor import Section, TextSection, sections_of
+from fairwise.web.shared.host import Host
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
 

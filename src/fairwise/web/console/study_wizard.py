@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from fairwise.errors import InputError
 from fairwise.store.store import claim
@@ -17,22 +20,16 @@ from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.new_study import drafted_study, readable
 from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
 from fairwise.study.stages import StudyState
+from fairwise.study.toml import Plain
 from fairwise.web.console import preview
-from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
 from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, Uploads, receive_file
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
 from fairwise.web.shared.forms import Form, whole_number
+from fairwise.web.shared.host import Host
 
 if TYPE_CHECKING:
     import pandas as pd
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.study.toml import Plain
-    from fairwise.web.console.base import Rendering
-    from fairwise.web.console.uploads import UploadedPeople
-    from fairwise.web.shared.host import Host
 
 # What comes around the file: its name, and the token of the form.
 _AROUND = 64 * 1024

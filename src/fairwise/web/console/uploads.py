@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from fairwise.errors import InputError
 from fairwise.study.new_study import plain
@@ -30,7 +31,6 @@ from fairwise.web.shared.forms import Form
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
-    from starlette.requests import Request
 
 
 # Tables that were uploaded and of which no study was made yet: kept in the study's folder for some hours.

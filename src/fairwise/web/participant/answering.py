@@ -8,25 +8,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
 from fairwise.store import active_assignment, answers
+from fairwise.store.active_assignment import Choice, Keep, Upcoming
+from fairwise.store.answers import NewAnswer
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.store import Store
 from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import Judgment, written
+from fairwise.study.folder import StudyFolder
 from fairwise.study.signing import Keys
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fairwise.store.active_assignment import Choice, Keep, Upcoming
-    from fairwise.store.answers import NewAnswer
-    from fairwise.store.store import Store
-    from fairwise.study.folder import StudyFolder
 
 
 class Answering:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Scope
 
 from fairwise.store.errors import AlreadyFinished, NotOpen, NotShownAgain, NotYet, Unknown
 from fairwise.study.languages import marked
+from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
 from fairwise.web.participant.onboarding import OnboardingPages
 from fairwise.web.participant.pairs import PairPages
@@ -17,13 +19,6 @@ from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
 from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.routing import application, static_route
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.types import Scope
-
-    from fairwise.web.participant.base import Services
 
 _WORDS = {
     403: (

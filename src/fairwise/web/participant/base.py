@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.store import answers, participants
 from fairwise.store.errors import NotOpen, NotYet, Unknown
+from fairwise.store.housekeeping import Housekeeper
+from fairwise.store.participants import Participant
 from fairwise.store.quotas import Quotas
 from fairwise.store.study_state import require_open, standing
+from fairwise.study.folder import Edition, StudyFolder
 from fairwise.study.signing import Keys
 from fairwise.study.stages import ENDS, Stage, StudyState
+from fairwise.web.participant.answering import Answering
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import Form, read_form
+from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import PARAMETER, language_of
+from fairwise.web.shared.pages import Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from fairwise.store.housekeeping import Housekeeper
-    from fairwise.store.participants import Participant
-    from fairwise.study.folder import Edition, StudyFolder
-    from fairwise.web.participant.answering import Answering
-    from fairwise.web.shared.host import Host
-    from fairwise.web.shared.pages import Pages
-
     Handler = Callable[[Request], Awaitable[Response]]
 
 T = TypeVar("T")

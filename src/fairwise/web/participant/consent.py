@@ -5,32 +5,26 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 import segno
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
-from fairwise.store.recruitment import find_room, invitation, read_code
+from fairwise.store.recruitment import Room, find_room, invitation, read_code
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS, ROOM, Arrival, Incomplete, NotSigned, filled
 from fairwise.study.stages import ENDS, first_stage
-from fairwise.web.participant.base import COOKIE, ParticipantPages
+from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
 from fairwise.web.shared import views
 from fairwise.web.shared.attempts import SECONDS, Attempts, consent_limits
 from fairwise.web.shared.forms import read_form
 from fairwise.web.shared.security import cookie_of
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import Route
-
-    from fairwise.store.recruitment import Room
-    from fairwise.web.participant.base import Services
 
 _DAY = 24 * 3600
 _MONTH = 30 * _DAY

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from fairwise.store import participants
 from fairwise.store.quotas import choose_relation
@@ -14,10 +15,6 @@ from fairwise.study.practice import check_questions
 from fairwise.study.stages import Stage, stage_after
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.views import TRIES
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import Route
 
 CHOOSE = marked("Choose one of the answers")
 _NOT_RIGHT = marked("Not all of that is right. Look at the task again, then try once more")

@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
+from fairwise.judgments import Answer
 from fairwise.store import answers, participants
 from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
@@ -21,16 +24,12 @@ from fairwise.study.stages import Stage
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.result import announced
+from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared import views
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import Route
-
-    from fairwise.judgments import Answer
     from fairwise.web.participant.base import Handler, Services
-    from fairwise.web.participant.second_look import SecondLookPages
 
 LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS: dict[str, str] = {Stage.FINISHED: "/thanks", Stage.SCREENED_OUT: "/screened-out"}

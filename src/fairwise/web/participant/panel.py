@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from fairwise.study.recruitment import PANELS, PARAMETER, Arrival, NotSigned, PanelKeys
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fairwise.study.recruitment import Recruitment
-    from fairwise.study.signing import Keys
+from fairwise.study.recruitment import PANELS, PARAMETER, Arrival, NotSigned, PanelKeys, Recruitment
+from fairwise.study.signing import Keys
 
 _log = logging.getLogger("fairwise")
 _CHECKED = "checked"

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from sqlalchemy import Connection
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from fairwise.store.errors import NotYet
 from fairwise.store.jobs import find_job
-from fairwise.store.study_state import standing
+from fairwise.store.study_state import Standing, standing
 from fairwise.study.folder import OUTCOME
 from fairwise.study.stages import Stage, StudyState
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.result import result_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.routing import Route
-
-    from fairwise.store.study_state import Standing
-    from fairwise.web.shared.views import Result
+from fairwise.web.shared.views import Result
 
 
 class OwnResultPages(ParticipantPages):

@@ -5,32 +5,25 @@ What is shown follows from the answers of the first round alone, and so stays th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, participants
+from fairwise.store.answers import Appearance
 from fairwise.store.errors import NotYet
-from fairwise.study.contradictions import contradictions
+from fairwise.store.participants import Participant
+from fairwise.study.cards import Card
+from fairwise.study.contradictions import Compared, Contradiction, contradictions
+from fairwise.study.designs import PairAnswer
 from fairwise.study.stages import Stage
-from fairwise.web.participant.base import ParticipantPages
+from fairwise.web.participant.base import ParticipantPages, Services
 from fairwise.web.shared import views
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.routing import Route
-
-    from fairwise.store.answers import Appearance
-    from fairwise.store.participants import Participant
-    from fairwise.study.cards import Card
-    from fairwise.study.contradictions import Compared, Contradiction
-    from fairwise.study.designs import PairAnswer
-    from fairwise.web.participant.base import Services
 
 _REMEMBERED = 1000
 

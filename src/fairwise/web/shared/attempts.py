@@ -9,21 +9,18 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
+from fairwise.study.signing import Keys
 from fairwise.tables.safe_files import create_private
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from fairwise.study.signing import Keys
 
 T = TypeVar("T")
 _log = logging.getLogger("fairwise")

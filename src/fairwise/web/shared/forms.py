@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from python_multipart.multipart import parse_options_header
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from fairwise.judgments import Answer
 from fairwise.web.shared.security import MOST_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-
-    from fairwise.judgments import Answer
 
 _MOST_FIELDS = 40
 _MOST_MARKS = 30

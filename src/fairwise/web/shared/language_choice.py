@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairwise.web.shared.security import cookie_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LANGUAGE_COOKIE = "fairwise_language"
 PARAMETER = "lang"

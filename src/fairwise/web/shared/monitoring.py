@@ -7,27 +7,23 @@ import os
 import time
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from sqlalchemy import Connection
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.identity import identity_in
 from fairwise.store.migrate import newest_version
+from fairwise.store.store import Store
 from fairwise.store.tables import JOB_STATES, answers, jobs, participants
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from fairwise.store.store import Store
 
 PATH = "/metrics"
 TOKEN = "FAIRWISE_METRICS_TOKEN"  # noqa: S105 - the name of where it is

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 from markupsafe import Markup
 
+from fairwise.judgments import Answer
+from fairwise.store.recruitment import Room
+from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.recruitment import PANELS
+from fairwise.study.settings import StudySettings
 from fairwise.web.shared.templating import Pieces, templates_of
-from fairwise.web.shared.views import CLOSING_QUESTIONS, CONFIDENCE, LONGEST_CLOSING, LONGEST_WHY, TRIES, Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from fairwise.judgments import Answer
-    from fairwise.store.recruitment import Room
-    from fairwise.study.folder import StudyFolder
-    from fairwise.study.settings import StudySettings
-    from fairwise.web.shared.views import OwnPages, Receipt, Result, Resume, SecondLookGroup, WayBack
+from fairwise.web.shared.views import (
+    CLOSING_QUESTIONS,
+    CONFIDENCE,
+    LONGEST_CLOSING,
+    LONGEST_WHY,
+    TRIES,
+    OwnPages,
+    Pair,
+    Receipt,
+    Result,
+    Resume,
+    SecondLookGroup,
+    WayBack,
+)
 
 # Longer values scroll in a box of their own, so that the answers stay within reach.
 LONG_VALUE = 400

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from sqlalchemy import Connection
 
 from fairwise.constraints.violations import Treatment
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.answers import current_answers
 from fairwise.store.fit_files import Fitted
+from fairwise.store.jobs import Job
+from fairwise.study.folder import StudyFolder
 from fairwise.web.shared.views import PairResult, PanelResult, Result
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from fairwise.store.jobs import Job
-    from fairwise.study.folder import StudyFolder
 
 
 def result_of(

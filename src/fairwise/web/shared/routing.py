@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -9,19 +10,16 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Scope
 
 from fairwise.store.errors import StoreUnavailable
 from fairwise.web.shared.security import Guard, TooLarge, TooSlow
 from fairwise.web.shared.templating import read_static_files
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Scope
-
     Answer = Callable[[Request, Exception], Awaitable[Response]]
 
 _STATUS: Mapping[type[Exception], int] = {TooSlow: 408, TooLarge: 413, StoreUnavailable: 503}

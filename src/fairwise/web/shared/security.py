@@ -5,21 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from base64 import b64encode
+from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
-from starlette.responses import HTMLResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from starlette.requests import HTTPConnection
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Bodies that never come to an end hold no place for ever.
 

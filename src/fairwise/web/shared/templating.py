@@ -8,11 +8,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fairwise import templates
+from fairwise.study.languages import Language
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from fairwise.study.languages import Language
 
 
 # The style and the script that pages name: read once, and named by their content so that browsers may keep them.

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from fairwise.constraints.violations import Treatment
+from fairwise.judgments import Answer
+from fairwise.study.cards import Card
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from fairwise.constraints.violations import Treatment
-    from fairwise.judgments import Answer
-    from fairwise.study.cards import Card
-
 
 # What participants are asked beside the pairs, and how much and how often they may say.
 

@@ -8,36 +8,27 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from fairwise.judgments.agreement import krippendorff_alpha
+from fairwise.judgments.agreement import Agreement, krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
-from fairwise.store.quotas import Quotas, anchor_coverage
-from fairwise.store.roster import answers_of, outside, progress
+from fairwise.store.quotas import AnchorCoverage, Quotas, anchor_coverage
+from fairwise.store.roster import Answers, Outside, Progress, answers_of, outside, progress
+from fairwise.study.folder import StudyFolder
 from fairwise.study.quality import NAMES, Flag, flags
 from fairwise.study.stages import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-    from sqlalchemy import Connection, Engine
-
-    from fairwise.judgments.agreement import Agreement
-    from fairwise.store.quotas import AnchorCoverage
-    from fairwise.store.roster import Answers, Outside, Progress
-    from fairwise.study.folder import StudyFolder
-
 
 # Agreement among all who answered so far: computed beside everything else, and not too often.
 
