@@ -15,7 +15,7 @@ from fairwise.errors import InputError
 from fairwise.study.cards import Card, Row, value_text
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import language
-from fairwise.study.settings import Column, StudySettings
+from fairwise.study.settings import ShownColumn, StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SETTINGS = StudySettings(
     title="t",
     pairs=2,
-    columns=(Column(name="income", label="Income", unit="euros"), Column(name="town", label="Town")),
+    columns=(ShownColumn(name="income", label="Income", unit="euros"), ShownColumn(name="town", label="Town")),
 )
 PEOPLE: dict[str, list[Any]] = {"id": ["01", "1", "x"], "town": ["Aa", None, "<b>"], "income": [12000.0, None, 0.5]}
 

@@ -129,4 +129,4 @@ def test_values_in_german(value: object, text: str) -> None:
 
 
 def test_nothing_said_stays_nothing() -> None:
-    assert [language(code).say("") for code in available()] == ["", ""]
+    assert [language(code).translate("") for code in available()] == ["", ""]

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Column, Design, StudySettings, _twice
+from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Design, ShownColumn, StudySettings, _twice
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
 ANY_NUMBER = -1
@@ -33,7 +33,7 @@ def every_setting() -> dict[str, Any]:
         "recruitment.": Recruitment,
         "answer_words.": AnswerWords,
         "relations.": Relation,
-        "columns.": Column,
+        "columns.": ShownColumn,
     }
     inner = {"design", "recruitment", "answer_words", "relations", "columns"}
     return {
@@ -94,7 +94,7 @@ def test_what_is_written_comes_back(
 
 
 def test_every_setting_stands_below_its_explanation() -> None:
-    columns = (Column(name="x", label="X"), Column(name="y", label="Y"))
+    columns = (ShownColumn(name="x", label="X"), ShownColumn(name="y", label="Y"))
     lines = StudySettings(title="t", columns=columns).toml().splitlines()
     assert "# For example, twice or more:\n# [[relations]]" in "\n".join(lines)
     first = lines[: len(lines) - 4]  # the second column needs no explanation
@@ -106,7 +106,7 @@ def test_every_setting_stands_below_its_explanation() -> None:
 
 def test_relations_come_back(tmp_path: Path) -> None:
     relations = (Relation(name="affected", words="I"), Relation(name="expert", words="They", most=3))
-    settings = StudySettings(title="t", columns=(Column(name="x", label="X"),), relations=relations)
+    settings = StudySettings(title="t", columns=(ShownColumn(name="x", label="X"),), relations=relations)
     (tmp_path / "study.toml").write_text(settings.toml(), encoding="utf-8")
     assert StudySettings.read(tmp_path / "study.toml") == settings
 

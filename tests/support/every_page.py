@@ -12,7 +12,7 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
-from fairwise.study.settings import Column, StudySettings
+from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.web.shared.views import (
     OwnPages,
     Pair,
@@ -33,7 +33,7 @@ VOID = {"meta", "link", "input", "img", "br", "hr", "wbr"}
 
 
 def settings(**changes: object) -> StudySettings:
-    columns = tuple(Column(name=label, label=label) for label in LABELS)
+    columns = tuple(ShownColumn(name=label, label=label) for label in LABELS)
     return StudySettings.model_validate(
         {"title": "Fair decisions", "treated_well": "to be released", "columns": columns, "contact": "me@example.org"}
         | changes

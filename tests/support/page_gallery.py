@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
-from fairwise.study.settings import Column, StudySettings
+from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import NumberedAnswer, OwnPages, Pair, Receipt, Resume, SecondLookGroup, SecondLookPair
@@ -39,7 +39,7 @@ CONSENT = "<p>We want to know what people think.</p><h2>What we keep</h2><ul><li
 
 
 def study(**changes: Any) -> Pages:
-    columns = tuple(Column(name=label, label=label) for label in LABELS)
+    columns = tuple(ShownColumn(name=label, label=label) for label in LABELS)
     told = {
         "title": "Fair decisions",
         "treated_well": "to be released",

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import inf
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
+
+if TYPE_CHECKING:  # the command line reads this module, and must start without pandas
+    from fairwise.constraints.pairs import Weighting
 
 LabelValues = Mapping[Any, float]
 JudgeBudgets = float | Mapping[Any, float | Mapping[Any, float]]

@@ -93,7 +93,7 @@ class NotFollowed:
 
 
 @dataclass(frozen=True)
-class Point:
+class FrontierPoint:
     """One of the models between following every judgment and following none."""
 
     eta: float
@@ -150,7 +150,7 @@ class Fitted:
         return None if content is None else cls(folder, _summary(content))
 
     @property
-    def frontier(self) -> list[Point]:
+    def frontier(self) -> list[FrontierPoint]:
         """By allowance, the smallest first; none if it was not asked for."""
         content = _read(self.folder / FRONTIER) or {"points": []}
         return sorted(map(_point, content["points"]), key=lambda point: point.eta)
@@ -191,10 +191,10 @@ def _summary(content: dict[str, Any]) -> Summary:
     )
 
 
-def _point(content: dict[str, Any]) -> Point:
+def _point(content: dict[str, Any]) -> FrontierPoint:
     names = ("judge", "a", "b", "answer", "violation")
     judgments = [NotFollowed(*(one[name] for name in names)) for one in content["judgments"]]
-    return Point(
+    return FrontierPoint(
         **{name: content[name] for name in ("eta", "error", "max_violation", "followed", "not_followed")},
         own=content.get("own", False),
         judgments=tuple(judgments),

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fairwise.errors import InputError
 from fairwise.study.languages import Language
-from fairwise.study.settings import Column
+from fairwise.study.settings import ShownColumn
 from fairwise.tables.ids import some
 
 
@@ -41,7 +41,7 @@ class Card:
 ID = "id"
 
 
-def cards_of(people: pa.Table, columns: Sequence[Column], where: object, words: Language) -> dict[str, Card]:
+def cards_of(people: pa.Table, columns: Sequence[ShownColumn], where: object, words: Language) -> dict[str, Card]:
     """Return everyone's card by id; the table must have the columns that are shown, and no other but the id."""
     _check_columns(people.column_names, [column.name for column in columns], where)
     ids = people[ID].to_pylist()
@@ -66,7 +66,7 @@ def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) ->
         raise InputError(f"{where}: every column must be there once; found: {some(found)}")
 
 
-def _rows(values: Sequence[object], column: Column, words: Language) -> list[Row]:
+def _rows(values: Sequence[object], column: ShownColumn, words: Language) -> list[Row]:
     """One row for each value; values that read the same share it, as there may be many people."""
     made: dict[str, Row] = {}
     texts = (value_text(value, column.unit, words) for value in values)
@@ -81,10 +81,10 @@ def value_text(value: object, unit: str, words: Language) -> str:
     ['12000 Euro', '0,25 Euro', 'nicht bekannt']
     """
     if isinstance(value, bool):
-        text = words.say("yes") if value else words.say("no")
+        text = words.translate("yes") if value else words.translate("no")
     elif isinstance(value, float):
         # Adding nothing takes the sign from zero.
         text = "" if math.isnan(value) else words.decimal(np.format_float_positional(value + 0.0, trim="-"))
     else:
         text = "" if value is None else str(value).strip()
-    return f"{text} {unit}".rstrip() if text else words.say("not known")
+    return f"{text} {unit}".rstrip() if text else words.translate("not known")

@@ -52,7 +52,7 @@ class Language:
         """``ltr`` or ``rtl``."""
         return self.locale.text_direction
 
-    def say(self, text: str) -> str:
+    def translate(self, text: str) -> str:
         """Return a text of ours in this language."""
         return self.catalogue.gettext(text) if text else ""  # a catalogue would tell about itself
 
@@ -64,7 +64,7 @@ class Language:
         """Return day and time as one would say them."""
         moment = moment.astimezone(UTC)
         day, time = format_date(moment, "long", self.locale), format_time(moment, "short", locale=self.locale)
-        return self.say("{day}, {time} UTC").format(day=day, time=time)
+        return self.translate("{day}, {time} UTC").format(day=day, time=time)
 
 
 @cache

@@ -139,7 +139,7 @@ def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
         for name, label in zip(show, labels, strict=True)
     ]
     own = choices.get("languages", [SOURCE])[0]
-    title = language(own).say(TITLE_DRAFT) if own in available() else TITLE_DRAFT
+    title = language(own).translate(TITLE_DRAFT) if own in available() else TITLE_DRAFT
     return {"title": title, "columns": columns, **choices}
 
 

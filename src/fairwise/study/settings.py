@@ -133,7 +133,7 @@ def _check_language(code: str) -> str:
     return code
 
 
-class Column(SettingsTable):
+class ShownColumn(SettingsTable):
     """A column of the people table that participants see."""
 
     name: Line
@@ -259,7 +259,7 @@ class StudySettings(SettingsFile):
     relations: tuple[Relation, ...] = ()
     """What participants may be to the decision; if there are none, nobody is asked."""
 
-    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    columns: Annotated[tuple[ShownColumn, ...], Field(min_length=1)]
     """What is shown of a person, in this order; these are the columns of people.parquet."""
 
     @property
@@ -334,7 +334,7 @@ class StudySettings(SettingsFile):
         first = codes[0] if isinstance(codes, list | tuple) and codes else SOURCE
         if first == SOURCE or first not in available():
             return content
-        say = language(first).say
+        say = language(first).translate
         ours = {name: say(cls.model_fields[name].default) for name in ("question", "treated_well", "relation_question")}
         buttons = {name: say(field.default) for name, field in AnswerWords.model_fields.items()}
         own = content.get("answer_words", {})

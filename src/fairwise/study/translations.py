@@ -118,8 +118,8 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
     def word(name: str, text: str, translated: str | None, ours: str | None = None) -> str:
         if translated is not None:
             return translated
-        if ours is not None and text == first.say(ours):
-            return into.say(ours)
+        if ours is not None and text == first.translate(ours):
+            return into.translate(ours)
         if text and name != "contact":  # an address is the same in every language
             missing.append(name)
         return text

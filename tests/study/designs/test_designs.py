@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from fairwise.errors import InputError
 from fairwise.study.designs import DifferingPairs, IdenticalPairs, Schedules, ShownPair
-from fairwise.study.settings import Column, StudySettings
+from fairwise.study.settings import ShownColumn, StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -25,7 +25,7 @@ RECORDS = st.lists(st.integers(0, 3), min_size=2, max_size=9).map(
 
 
 def asking(pairs: int, seed: int = 0) -> StudySettings:
-    return StudySettings(title="t", columns=(Column(name="x", label="X"),), pairs=pairs, seed=seed)
+    return StudySettings(title="t", columns=(ShownColumn(name="x", label="X"),), pairs=pairs, seed=seed)
 
 
 def uniform(records: Mapping[str, Hashable], settings: StudySettings) -> Schedules:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairwise.study.recruitment import Relation
-from fairwise.study.settings import Column, StudySettings
+from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.toml import SettingError
 from fairwise.web.console.settings_form import FormField, value_at
 from fairwise.web.console.study_editor import SettingsSection, sections_of
@@ -22,7 +22,7 @@ OF_THE_FORM_ALONE = {"columns.place", "also.de"}
 
 def every_setting() -> set[str]:
     tables = {name: field.annotation for name, field in StudySettings.model_fields.items()}
-    tables |= {"relations": Relation, "columns": Column}
+    tables |= {"relations": Relation, "columns": ShownColumn}
     inner = {name: getattr(table, "model_fields", {}) for name, table in tables.items() if name != "languages"}
     return {f"{name}.{one}" for name, fields in inner.items() for one in fields} | {
         name for name, fields in inner.items() if not fields

@@ -317,11 +317,11 @@ class ResultPages(ConsolePages):
         if study is None or number is None:
             raise HTTPException(404)
 
-        def found(connection: Connection) -> Result | None:
+        def find_result(connection: Connection) -> Result | None:
             _, job = _chosen(connection)
             return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
 
-        result = await self._read(found)
+        result = await self._read(find_result)
         if result is None:
             raise HTTPException(404)
         return HTMLResponse((await self._pages(study)).result(None, result))

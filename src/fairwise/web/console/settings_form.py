@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, get_args
 
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.settings import AnswerWords, Column, Design, StudySettings
+from fairwise.study.settings import AnswerWords, Design, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
 from fairwise.web.shared.forms import Form
 
@@ -19,7 +19,7 @@ _TABLES: Mapping[str, type[SettingsTable]] = {
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
     "relations": Relation,
-    "columns": Column,
+    "columns": ShownColumn,
 }
 _WHOLE = re.compile(r"\d{1,19}")
 _SHORT, _LONGEST_LINE = 500, 1000

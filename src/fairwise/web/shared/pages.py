@@ -58,7 +58,7 @@ class Pages:
     ) -> None:
         prefix = prefix.rstrip("/")
         self.language = spoken or language(settings.languages[0])
-        self.translate = self.language.say
+        self.translate = self.language.translate
         self.settings = settings
         environment = templates_of("fairwise.web.shared", prefix, self.language)
         environment.globals |= {
