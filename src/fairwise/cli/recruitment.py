@@ -193,7 +193,7 @@ def participants(
     if as_json:
         print_json({"participants": [asdict(entry) for entry in entries]})
     elif out is not None:
-        texts = ["name", "panel_id", "room", "relation"]
+        texts = ["name", "panel_id", "session", "room", "relation"]
         write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
         echo(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
     elif table.empty:

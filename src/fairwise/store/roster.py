@@ -149,6 +149,9 @@ class Entry:
     """What the operator called them when inviting them."""
 
     panel_id: str
+    session: str
+    """The panel's own name of the visit."""
+
     room: str
     relation: str
     language: str
@@ -170,6 +173,7 @@ _TAKING_PART = (
         participants.c.came_by,
         sa.func.coalesce(invitations.c.name, ""),
         sa.func.coalesce(participants.c.panel_id, ""),
+        sa.func.coalesce(participants.c.panel_session, ""),
         sa.func.coalesce(rooms.c.name, ""),
         sa.func.coalesce(participants.c.relation, ""),
         sa.func.coalesce(participants.c.language, ""),
@@ -198,7 +202,7 @@ def roster(connection: sa.Connection) -> list[Entry]:
     invited = connection.execute(_ONLY_INVITED).all()
     return [
         *(Entry(*row) for row in connection.execute(_TAKING_PART)),
-        *(Entry(None, row.state, "personal", row.name, "", "", "", "", 0, None, None) for row in invited),
+        *(Entry(None, row.state, "personal", row.name, "", "", "", "", "", 0, None, None) for row in invited),
     ]
 
 

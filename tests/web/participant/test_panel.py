@@ -10,6 +10,7 @@ import pytest
 from tests.support.arriving import ANNS_LINK, PROLIFIC, agree, mine, states, to_the_end
 from tests.support.visits import Visit, hidden, visiting
 
+from fairwise.store.roster import roster
 from fairwise.store.tables import participants as table
 from fairwise.study.recruitment import PANELS, Arrival, Incomplete
 
@@ -37,6 +38,8 @@ def test_from_the_panel_and_back(prolific: Visit) -> None:
     assert (back.status_code, back.headers["location"]) == (303, address)
     assert back.headers["referrer-policy"] == "same-origin"  # their link is no one else's business
     assert states(visit) == [("prolific", "finished")]
+    (entry,) = visit.store.read_now(roster)  # by which the panel is compared with, and people are paid
+    assert (entry.panel_id, entry.session) == ("ann000000000000000000000", "session1")
 
 
 def test_the_same_link_again_is_the_same_person_on_any_device(prolific: Visit) -> None:

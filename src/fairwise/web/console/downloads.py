@@ -53,7 +53,7 @@ class FileWriter:
         names = list(Entry.__dataclass_fields__)
         table = pd.DataFrame([asdict(entry) for entry in roster(self.connection)], columns=names)
         table["number"] = table["number"].astype("Int64")
-        typed = {name: table[name].map(export.defused) for name in ("name", "panel_id", "room", "relation")}
+        typed = {name: table[name].map(export.defused) for name in ("name", "panel_id", "session", "room", "relation")}
         _write(table.assign(**typed), path)
 
     def bundle(self, path: Path) -> None:
