@@ -290,7 +290,7 @@ DEFENCES = (
     one("also in the files", "web/console/test_erasing.py::test_copies_that_sqlite_leaves_in_its_pages_are_cleaned_up",
         "store/erasure.py", 'connection.exec_driver_sql("VACUUM")', 'connection.exec_driver_sql("SELECT 1")'),
     one("the note about it names nobody", "web/console/test_erasing.py::test_what_is_noted_says_only_that_somebody_was_erased",
-        "web/console/participants.py", '"erased a participant", "",', '"erased a participant", about(number),'),
+        "web/console/participants.py", '"erased a participant", "",', '"erased a participant", str(number),'),
     one("viewers are no owners", "web/console/test_login.py::test_nothing_without_a_login_and_no_owners_thing_for_a_viewer",
         "store/operators.py", 'if role == "owner" and not operator.is_owner:', "if False:"),
     one("strangers are no viewers", "web/console/test_login.py::test_nothing_without_a_login_and_no_owners_thing_for_a_viewer",
