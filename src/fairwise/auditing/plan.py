@@ -17,9 +17,10 @@ from fairwise.constraints.pairs import FloatArray
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments, krippendorff_alpha, repeat_consistency
 from fairwise.simulation import draw_respondents
-from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
+    from fairwise.study.folder import StudyFolder  # studies are an extra; whoever plans one has it
+
     Study = Callable[[int, int, np.random.Generator], float]
     Progress = Callable[[str, int, int], None]
 

@@ -58,7 +58,7 @@ class SimulationOptions:
         from fairwise.auditing.plan import Cost
         from fairwise.study.folder import OUTCOME
         from fairwise.tables.people_file import label_written
-        from fairwise.tables.source import Source
+        from fairwise.tables.row_errors import Source
 
         if self.fits == 0:
             return None

@@ -12,7 +12,7 @@ from fairwise.errors import JudgmentsError, quote
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
 from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
-from fairwise.tables.source import Source
+from fairwise.tables.row_errors import Source
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": PairDesign.UNIFORM.value}

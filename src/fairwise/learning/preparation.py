@@ -17,9 +17,10 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
-from fairwise.learning.problem import Points, Problem
-from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings, Params
+from fairwise.learning.problem import Problem
+from fairwise.learning.settings import FitSettings, Params
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -99,24 +100,6 @@ def prepare(
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
     return Prepared(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
-
-
-def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
-    """The oracle that ``estimator`` names, built for these points."""
-    from fairwise.learning.oracles import deep_tree, linear, tree, weighted  # numba takes most of a second to load
-
-    depth, most = settings.max_depth, settings.max_thresholds
-    match settings.estimator:
-        case "linear-regression":
-            return linear.RegressionOracle(points.rows, points.multiplicity)
-        case "linear":
-            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost)
-        case "tree" if depth > DEEPEST_PROVEN:
-            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns)
-        case "tree":
-            return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
-        case estimator:
-            return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)
 
 
 def seed_of(random_state: object) -> int:

@@ -16,7 +16,8 @@ from fairwise.auditing import audit, frontier
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.preparation import make_oracle, prepare
+from fairwise.learning.oracles import make_oracle
+from fairwise.learning.preparation import prepare
 from fairwise.replication.dynamics import play_and_measure
 
 Result = TypeVar("Result")

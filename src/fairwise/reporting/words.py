@@ -23,6 +23,7 @@ _ANSWERS = {
 }
 _DESIGNS: dict[str, str] = {
     PairDesign.UNIFORM: "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
+    PairDesign.STRATIFIED: "spread evenly over the combinations of the groups that two people are of",
     PairDesign.FIXED: "the same pairs for every judge",
     PairDesign.ANCHOR: "shown to several judges, to compare them",
     PairDesign.REPEAT: "shown again with sides swapped, to see how steady an answer is; asks for nothing",

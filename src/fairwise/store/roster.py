@@ -171,14 +171,14 @@ _TAKING_PART = (
         participants.c.number,
         sa.case((participants.c.stage.in_(ENDS), participants.c.stage), else_="started").label("state"),
         participants.c.came_by,
-        sa.func.coalesce(invitations.c.name, ""),
-        sa.func.coalesce(participants.c.panel_id, ""),
-        sa.func.coalesce(participants.c.panel_session, ""),
-        sa.func.coalesce(rooms.c.name, ""),
-        sa.func.coalesce(participants.c.relation, ""),
-        sa.func.coalesce(participants.c.language, ""),
-        sa.func.coalesce(_answered.c.answered, 0),
-        participants.c.consented_at,
+        sa.func.coalesce(invitations.c.name, "").label("name"),
+        sa.func.coalesce(participants.c.panel_id, "").label("panel_id"),
+        sa.func.coalesce(participants.c.panel_session, "").label("session"),
+        sa.func.coalesce(rooms.c.name, "").label("room"),
+        sa.func.coalesce(participants.c.relation, "").label("relation"),
+        sa.func.coalesce(participants.c.language, "").label("language"),
+        sa.func.coalesce(_answered.c.answered, 0).label("answered"),
+        participants.c.consented_at.label("started_at"),
         participants.c.finished_at,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
@@ -201,7 +201,7 @@ def roster(connection: sa.Connection) -> list[Entry]:
     """Those who take part by number, then those who were invited and do not."""
     invited = connection.execute(_ONLY_INVITED).all()
     return [
-        *(Entry(*row) for row in connection.execute(_TAKING_PART)),
+        *(Entry(**row) for row in connection.execute(_TAKING_PART).mappings()),
         *(Entry(None, row.state, "personal", row.name, "", "", "", "", "", 0, None, None) for row in invited),
     ]
 

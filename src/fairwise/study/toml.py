@@ -15,7 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Comment, Item, Whitespace
 
 from fairwise.errors import InputError
-from fairwise.tables.source import cut
+from fairwise.tables.row_errors import cut
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

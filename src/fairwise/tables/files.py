@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError
 from fairwise.tables import parquet
 from fairwise.tables.ids import some
-from fairwise.tables.source import Source, cut, did_you_mean
+from fairwise.tables.row_errors import Source, cut, did_you_mean
 
 HeaderCheck = Callable[[list[str]], None]
 _LONGEST_LINE = 1 << 20

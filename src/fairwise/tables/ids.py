@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairwise.errors import JudgmentsError, quote
-from fairwise.tables.source import cut
+from fairwise.tables.row_errors import cut
 
 # At most 18 digits, so that every match fits in 64 bits.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")

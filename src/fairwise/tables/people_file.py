@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fairwise.errors import InputError
 from fairwise.tables.files import read_table, require_column
 from fairwise.tables.ids import encode, plain, some, text_of
-from fairwise.tables.source import Source
+from fairwise.tables.row_errors import Source
 
 # A number written with a leading zero is a code, such as 01234.
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"

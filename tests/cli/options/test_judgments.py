@@ -14,7 +14,7 @@ from fairwise.cli.options.judgments import ANSWERS, COLUMNS, SKIP, answer_map, c
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.validation import DEFAULTS, REQUIRED
-from fairwise.tables.source import Source
+from fairwise.tables.row_errors import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairwise.judgments import Judgments
-    from fairwise.tables.source import Source
+    from fairwise.tables.row_errors import Source
 
 
 SKIP = "skip"
@@ -162,7 +162,7 @@ def _only(source: Source, kept: NDArray[np.bool_]) -> Source:
     import numpy as np
     import pandas as pd
 
-    from fairwise.tables.source import Source
+    from fairwise.tables.row_errors import Source
 
     if source.lines is not None:
         return Source(file=source.file, lines=source.lines[kept])

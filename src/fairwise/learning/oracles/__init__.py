@@ -1,1 +1,29 @@
 """One file per oracle: what answers "which classifier is cheapest for these costs?"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairwise.learning.settings import DEEPEST_PROVEN, FitSettings
+
+if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base of all oracles
+    from fairwise.learning.oracles.base import Oracle
+    from fairwise.learning.problem import Points
+
+
+def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
+    """The oracle that ``estimator`` names, built for these points."""
+    from fairwise.learning.oracles import deep_tree, linear, tree, weighted  # numba takes most of a second to load
+
+    depth, most = settings.max_depth, settings.max_thresholds
+    match settings.estimator:
+        case "linear-regression":
+            return linear.RegressionOracle(points.rows, points.multiplicity)
+        case "linear":
+            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost)
+        case "tree" if depth > DEEPEST_PROVEN:
+            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns)
+        case "tree":
+            return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
+        case estimator:
+            return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)

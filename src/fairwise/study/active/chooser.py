@@ -15,7 +15,7 @@ from fairwise.study.active.features import SeenPeople, is_number
 from fairwise.study.active.model import AnswerModel, Floats, Judgment, restored
 from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, ShownPair
-from fairwise.study.designs.pairs import Purpose, stream
+from fairwise.study.designs.numbered_pairs import Purpose, stream
 from fairwise.study.folder import PEOPLE, StudyFolder
 
 CANDIDATES = 300

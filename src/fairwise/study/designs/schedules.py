@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.designs.pairs import (
+from fairwise.study.designs.numbered_pairs import (
     CrossedPairs,
     DifferingPairs,
     Draws,

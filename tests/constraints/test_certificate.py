@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.pairs import PairRows
-from fairwise.learning.model.certificate import certify
+from fairwise.learning.model.mixture import certify
 from fairwise.learning.oracles.finite import ListedClassifiers
 from fairwise.learning.solvers.solution import Multipliers, Solution
 

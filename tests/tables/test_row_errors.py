@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fairwise.errors import InputError
-from fairwise.tables import source
+from fairwise.tables import row_errors
 from fairwise.tables.files import require_column
 from fairwise.tables.ids import some
-from fairwise.tables.source import did_you_mean
+from fairwise.tables.row_errors import did_you_mean
 
 
 def test_the_nearest_is_named_as_it_is_written() -> None:
@@ -32,7 +32,7 @@ def test_long_names_are_neither_compared_nor_shown_whole(monkeypatch: pytest.Mon
         assert all(len(text) <= 60 for text in (word, *names))
         return compare(word, names, **how)
 
-    monkeypatch.setattr(source, "get_close_matches", compared)
+    monkeypatch.setattr(row_errors, "get_close_matches", compared)
     letters = "".join(map(chr, range(0x4E00, 0x9E00))) * 5
     for name, known in ((letters, [letters[1:]]), ("age", [letters, *(f"c{k}" for k in range(100_000))])):
         with pytest.raises(InputError) as caught:
