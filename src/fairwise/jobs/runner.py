@@ -129,7 +129,7 @@ class Runner:
         if self._address is None:
             return LocalWorker(folder.unfinished, equal=self._equal)
         require("scale", "A cluster of dask's")
-        from fairwise.jobs.dask_cluster import DaskCluster
+        from fairwise.jobs.dask_cluster import DaskCluster  # dask is an extra
 
         return DaskCluster(self._address)
 

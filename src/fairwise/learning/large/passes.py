@@ -196,7 +196,7 @@ def _in_order(items: Iterable[Item], start: Callable[[Item], Future[Result]], ah
 
 
 def _on_workers(spans: Iterable[Span], work: Callable[[Span], Result], client: Client) -> Iterator[Result]:
-    import dask
+    import dask  # an extra
 
     if isinstance(spans, list) and any(is_pending(span) for span in spans):
         # The tables are dask's own: computed by the workers that get the work, and planned all at once.
@@ -219,7 +219,7 @@ def default_client() -> Client | None:
     """The client that dask itself would use, if there is one: tables that it keeps can be had from nobody else."""
     if "distributed" not in sys.modules:
         return None
-    from distributed import default_client as found
+    from distributed import default_client as found  # an extra, and loaded by whoever uses it
 
     try:
         return found()
@@ -236,7 +236,7 @@ def compute(span: Span, client: Client | None = None) -> Span:
     """A span whose tables are here, computed by dask where they are not yet."""
     if not is_pending(span):
         return span
-    import dask
+    import dask  # an extra
 
     client = client or default_client()
     if client is not None:
