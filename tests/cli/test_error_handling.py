@@ -114,7 +114,7 @@ def test_ctrl_c_ends_with_one_line(study: Study) -> None:
         time.sleep(3)
         assert running.poll() is None
         running.send_signal(signal.SIGINT)
-        stdout, stderr = running.communicate(timeout=30)
+        stdout, stderr = running.communicate(timeout=300)
     assert running.returncode == 130
     assert stdout == ""
     assert stderr.strip().splitlines()[-1] == "fairwise: interrupted"

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairwise.auditing import checks, tables
-from fairwise.auditing.intervals import (
-    AVERAGES,
-    LEAST_JUDGES,
-    LEAST_PAIRS,
-    AnswerMeans,
-    Interval,
-    answer_means,
-    has_design_weights,
-    interval,
-)
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
 from fairwise.auditing.scores import (
     checked_groups,
     checked_outcome,
@@ -32,12 +22,16 @@ from fairwise.auditing.scores import (
     two_classes,
 )
 from fairwise.auditing.tables import measure
-from fairwise.constraints.pairs import PairRows, Weighting
+from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.intervals import AnswerMeans, Interval
     from fairwise.auditing.tables import MeasuredAnswers
+    from fairwise.constraints.pairs import Weighting
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fairwise.auditing.curves import Rows
+    from fairwise.learning.oracles.base import Classifiers
 
 _KINDS: dict[str, type[LinearClassifiers | TreeClassifiers]] = {
     kind.__name__: kind for kind in (LinearClassifiers, TreeClassifiers)

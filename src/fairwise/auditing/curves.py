@@ -17,24 +17,26 @@ from threadpoolctl import threadpool_limits
 from fairwise.auditing.checkpoint import Checkpoint
 from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
 from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
-from fairwise.constraints.pairs import FloatArray
 from fairwise.errors import InputError
-from fairwise.judgments import Judgments
 from fairwise.judgments.reliability import wilson
-from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
 from fairwise.learning.large.passes import joblib_on
-from fairwise.learning.large.table import LargeTable
 from fairwise.learning.model.mixture import Measurement, Mixture
-from fairwise.learning.oracles.base import Classifiers
-from fairwise.learning.preparation import Prepared, Rules, prepare
+from fairwise.learning.preparation import prepare
 from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.no_regret import seeds
-from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray
+    from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.oracles.base import Classifiers
+    from fairwise.learning.preparation import Prepared, Rules
+    from fairwise.learning.solvers.solution import Solution
+
     Points = list[tuple[float, float | None]]
     Rows = list[dict[str, object]]
 

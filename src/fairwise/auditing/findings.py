@@ -9,30 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import Audit, HeldOut, audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
+from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
 from fairwise.auditing.frontier_slice import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
-from fairwise.judgments import (
-    Judgments,
-    check_failures,
-    find_conflicts,
-    krippendorff_alpha,
-    position_bias,
-    repeat_consistency,
-)
-from fairwise.judgments.agreement import Agreement
-from fairwise.judgments.conflicts import Conflicts
-from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
-from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+
+if TYPE_CHECKING:
+    from fairwise.auditing import Audit, HeldOut
+    from fairwise.constraints.certificate import Certificate
+    from fairwise.judgments import Judgments
+    from fairwise.judgments.agreement import Agreement
+    from fairwise.judgments.conflicts import Conflicts
+    from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
+    from fairwise.learning.estimator import PairwiseFairClassifier
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
-from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.large.table import large_table
 from fairwise.learning.settings import FitSettings
+
+if TYPE_CHECKING:
+    from fairwise.constraints.certificate import Certificate
+    from fairwise.learning.estimator import PairwiseFairClassifier
 
 PANEL = "panel"
 RATE = "false_positive_rate "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,10 @@ from fairwise.auditing.frontier import CERTIFIED, PANEL
 from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
-from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.problem import NO_BUDGET
+
+if TYPE_CHECKING:
+    from fairwise.learning.estimator import PairwiseFairClassifier
 
 _NEEDED = ("judge", "gamma", "eta", "error")
 _CONFIDENCE = 0.95

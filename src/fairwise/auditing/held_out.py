@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
@@ -20,14 +19,17 @@ from fairwise.auditing.scorers import binary_classes, favorable_is_second, judge
 from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
 from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding
-from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
+from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fairwise.auditing.splits import By, Split
+    from fairwise.constraints.pairs import FloatArray, IntArray
 
 
 UNITS = {"pair": "pairs", "person": "pairs of people, none counted twice", "judge": "judges"}

@@ -35,17 +35,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from fairwise.constraints.pairs import FloatArray, IntArray, Weighting
 from fairwise.errors import InputError
-from fairwise.judgments import Judgments
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from fairwise.auditing.tables import MeasuredAnswers
+    from fairwise.constraints.pairs import FloatArray, IntArray, Weighting
+    from fairwise.judgments import Judgments
 
 
 LEAST_JUDGES = 5

@@ -13,12 +13,12 @@ from scipy.special import ndtri
 
 from fairwise.auditing import checks
 from fairwise.auditing.theorems import hoeffding
-from fairwise.constraints.pairs import FloatArray
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments, krippendorff_alpha, repeat_consistency
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray
     from fairwise.study.folder import StudyFolder  # studies are an extra; whoever plans one has it
 
     Study = Callable[[int, int, np.random.Generator], float]

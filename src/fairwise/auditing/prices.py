@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,12 @@ from fairwise.auditing.scores import positions_of
 from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
-from fairwise.judgments import Answer, Judgments
-from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.judgments import Answer
 from fairwise.learning.model.prices import price_table
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
 
 
 def followed_by_judge(prices: pd.DataFrame) -> pd.DataFrame:

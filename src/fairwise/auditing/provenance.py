@@ -7,15 +7,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pickle import PicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, quote
-from fairwise.judgments import Judgments
-from fairwise.tables.plain_json import JSON
+
+if TYPE_CHECKING:
+    from fairwise.judgments import Judgments
+    from fairwise.tables.plain_json import JSON
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing import checks
-from fairwise.constraints.pairs import FloatArray, PairRows, Weighting
+from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import excess
 from fairwise.errors import InputError
-from fairwise.judgments import Judgments
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray, Weighting
+    from fairwise.judgments import Judgments
+
 
 Metric = Literal["mean_violation", "max_violation", "mean_excess"]
 

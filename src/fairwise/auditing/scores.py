@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.pairs import FloatArray, IntArray
 from fairwise.errors import InputError, JudgmentsError, quote
-from fairwise.judgments import Judgments
-from fairwise.learning.large.first_pass import JudgedIds
-from fairwise.learning.large.passes import Span, over_spans
+from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.tables.ids import PeopleIds, encode, some
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray, IntArray
+    from fairwise.judgments import Judgments
+    from fairwise.learning.large.first_pass import JudgedIds
+    from fairwise.learning.large.passes import Span
 
 
 def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:

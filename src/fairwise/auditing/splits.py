@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, AnswerMeans, Units, ends, ratio
-from fairwise.constraints.pairs import FloatArray, IntArray
+from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, Units, ends, ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.intervals import AnswerMeans
+    from fairwise.constraints.pairs import FloatArray, IntArray
+
 
 By = Literal["pair", "person", "judge"]
 

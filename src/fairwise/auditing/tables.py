@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairwise.auditing.intervals import AVERAGES, AnswerMeans, Interval, ratio, sums_by_unit
-from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
+from fairwise.auditing.intervals import AVERAGES, ratio, sums_by_unit
 from fairwise.constraints.violations import ASKS_NOTHING, FOLLOWED, excess, status_of
 from fairwise.judgments.answer import Answer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.intervals import AnswerMeans, Interval
+    from fairwise.constraints.pairs import FloatArray, IntArray, PairRows
+
     Intervals = Callable[[AnswerMeans], Interval]
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting
 from fairwise.errors import InputError, quote
 from fairwise.tables.ids import encode, some, text_of
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray, IntArray, PairRows, Weighting
+
 
 Limits = Mapping[Any, float]
 

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fairwise.constraints.pairs import FloatArray, IntArray
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from fairlearn.reductions import UtilityParity
+
+    from fairwise.constraints.pairs import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from fairwise.constraints.violations import violation
 from fairwise.judgments.answer import Answer
-from fairwise.judgments.table import Judgments
+
+if TYPE_CHECKING:
+    from fairwise.judgments.table import Judgments
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]

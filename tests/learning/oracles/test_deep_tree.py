@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from fairwise.errors import InputError
+from fairwise.errors import InputError, MissingExtraError
+from fairwise.extras import EXTRAS
 from fairwise.learning.oracles.deep_tree import DeepTreeOracle
 from fairwise.learning.oracles.tree import TreeOracle
 
@@ -106,6 +106,6 @@ def test_other_time_limits_are_refused(seconds: float) -> None:
 
 
 def test_without_the_package_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pystreed", None)
-    with pytest.raises(InputError, match=r"pip install 'fairwise\[trees\]'"):
+    monkeypatch.setitem(EXTRAS, "trees", ("no_such_package",))
+    with pytest.raises(MissingExtraError, match=r"pip install 'fairwise\[trees\]'"):
         DeepTreeOracle(np.eye(3))

@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.judgments import Judgments
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder, scale_of
 from fairwise.learning.large.passes import Block, Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
-from fairwise.learning.large.table import LargeTable
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from fairwise.judgments import Judgments
+    from fairwise.learning.large.table import LargeTable
 
 JudgedRows = tuple[IntArray, IntArray, pd.DataFrame]
 """Which of the judged people are in a block, in which rows of the table, and those rows."""

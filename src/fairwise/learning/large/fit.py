@@ -19,8 +19,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import Counts, count, large_oracle, large_problem
-from fairwise.learning.large.table import LargeTable
-from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle
+from fairwise.learning.oracles.linear import RegressionOracle
 from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings, Params
@@ -30,6 +29,9 @@ from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.oracles.linear import LinearClassifiers
 
 _LINEAR = ("linear-regression", "linear")
 

@@ -16,11 +16,8 @@ import pandas as pd
 
 from fairwise.constraints.groups import GroupRows, parity_moments
 from fairwise.errors import InputError
-from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.large.first_pass import TableSummary
 from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
-from fairwise.learning.large.table import LargeTable
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues
 from fairwise.learning.oracles.linear import (
     DescentOracle,
@@ -29,12 +26,16 @@ from fairwise.learning.oracles.linear import (
     RegressionTerms,
     cell_totals,
 )
-from fairwise.learning.preparation import Rules
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.row_kernels import add_breakpoints
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from fairwise.learning.encoding import TableEncoder
+    from fairwise.learning.large.first_pass import TableSummary
+    from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.preparation import Rules
 
 _MAX_STEPS = 40
 _LEAST_GAIN = 1e-4  # in units of error: a step that gains less is not worth another pass
