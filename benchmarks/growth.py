@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks import compas, large_file, log_axis
 from benchmarks.row import Row, busy_seconds, table
 from fairwise import LargeTable, PairwiseFairClassifier, frontier
-from fairwise.reporting import palette
+from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def figure(curves: dict[str, Curve]) -> Drawing:
             axes.set_xscale("log")
             axes.set_yscale("log")
             fitted = np.exp(offset) * np.array(sizes, dtype=float) ** exponent
-            axes.plot(sizes, fitted, color=palette.SOFT, linewidth=1.2)
-            axes.plot(sizes, times, marker="o", color=palette.ACCENT, markersize=5, linestyle="")
+            axes.plot(sizes, fitted, color=drawing.SOFT, linewidth=1.2)
+            axes.plot(sizes, times, marker="o", color=drawing.ACCENT, markersize=5, linestyle="")
             axes.margins(0.12)
             log_axis.at(axes.xaxis, sizes)
             log_axis.near(axes.yaxis, times)
             axes.set_title(f"{name}: exponent {exponent:.2f}", fontsize=10)
-        canvas.supylabel("Seconds of processor time", fontsize=10, color=palette.MUTED)
+        canvas.supylabel("Seconds of processor time", fontsize=10, color=drawing.MUTED)
         return []
 
     told = ", ".join(f"{_exponent(*curve):.2f} in {name}" for name, curve in curves.items())

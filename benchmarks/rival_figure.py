@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from benchmarks import log_axis
 from benchmarks.rivals import median_times_faster
-from fairwise.reporting import palette
+from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, draw
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def figure(rows: dict[str, tuple[Duel, ...]]) -> Drawing:
             beyond.remove()
         for place, (name, duels) in zip(axes, rows.items(), strict=False):
             _paint(place, name, duels)
-        canvas.supxlabel("Seconds", fontsize=10, color=palette.MUTED)
-        canvas.supylabel("Error", fontsize=10, color=palette.MUTED)
+        canvas.supxlabel("Seconds", fontsize=10, color=drawing.MUTED)
+        canvas.supylabel("Error", fontsize=10, color=drawing.MUTED)
         return []
 
     told = ", ".join(f"{name} {median_times_faster(duels):.3g}" for name, duels in rows.items())
@@ -47,9 +47,9 @@ def _paint(axes: Axes, name: str, duels: tuple[Duel, ...]) -> None:
     axes.set_xscale("log")
     for duel in duels:
         ends = [duel.them.seconds, duel.us.seconds], [duel.them.error, duel.us.error]
-        axes.plot(*ends, color=palette.SOFT, linewidth=0.8)
-        axes.plot(duel.them.seconds, duel.them.error, marker="s", color=palette.WARM, markersize=4.5, linestyle="")
-        axes.plot(duel.us.seconds, duel.us.error, marker="o", color=palette.ACCENT, markersize=4.5, linestyle="")
+        axes.plot(*ends, color=drawing.SOFT, linewidth=0.8)
+        axes.plot(duel.them.seconds, duel.them.error, marker="s", color=drawing.WARM, markersize=4.5, linestyle="")
+        axes.plot(duel.us.seconds, duel.us.error, marker="o", color=drawing.ACCENT, markersize=4.5, linestyle="")
     log_axis.near(axes.xaxis, [side.seconds for duel in duels for side in (duel.us, duel.them)])
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.set_title(name, fontsize=10)

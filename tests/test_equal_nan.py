@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairwise.auditing.frontier_slice import ChosenPoint
+from fairwise.auditing.frontier import ChosenPoint
 from fairwise.constraints.certificate import Certificate
 from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement

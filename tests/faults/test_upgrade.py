@@ -12,10 +12,9 @@ from tests.support.old_study import everything, old_rows
 from typer.testing import CliRunner
 
 from fairwise.cli.app import app
-from fairwise.store.engine import database_url, writing_engine
+from fairwise.store.engine import database_url, newest_version, tables_of, writing_engine
 from fairwise.store.erasure import erase
 from fairwise.store.jobs import all_jobs
-from fairwise.store.migrate import newest_version, tables_of
 from fairwise.store.store import Store
 
 if TYPE_CHECKING:

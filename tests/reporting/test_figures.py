@@ -9,9 +9,8 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
-from fairwise.reporting.drawing import Mark, inline_svg
+from fairwise.reporting.drawing import ROLES, Mark, inline_svg
 from fairwise.reporting.figures import draw_figures
-from fairwise.reporting.palette import ROLES
 
 if TYPE_CHECKING:
     from fairwise.reporting import Findings

@@ -19,7 +19,7 @@ from tests.support.visits import visiting
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError, ModelFileError
 from fairwise.learning.model import files
-from fairwise.tables import parquet
+from fairwise.tables import files as table_files
 from fairwise.tables.files import read_table
 from fairwise.web import protocol, server
 from fairwise.web.app import Site
@@ -131,7 +131,7 @@ def test_a_parquet_bomb_is_refused_before_it_is_read(tmp_path: Path, monkeypatch
     path.write_bytes(small)
     with pytest.raises(InputError, match="more than can be read"):
         read_table(path, most_cells=999_999)
-    assert parquet.MOST_CELLS < 10**10
+    assert table_files.MOST_CELLS < 10**10
     (tmp_path / "empty").mkdir()
     monkeypatch.setattr(uploads, "_MOST_CELLS", 999_999)
     with operating(tmp_path / "empty", tmp_path / "empty.sqlite") as console:

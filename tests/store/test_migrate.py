@@ -11,8 +11,7 @@ from tests.support.someone import Someone
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.migrate import migrate
+from fairwise.store.engine import database_url, migrate, writing_engine
 from fairwise.store.store import Store
 from fairwise.store.tables import metadata
 

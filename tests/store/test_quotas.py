@@ -17,8 +17,7 @@ from tests.support.someone import shown_pair
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
-from fairwise.store.engine import database_url, writing_engine
-from fairwise.store.migrate import _scripts, migrate
+from fairwise.store.engine import _scripts, database_url, migrate, writing_engine
 from fairwise.store.quotas import anchor_coverage
 from fairwise.store.store import Store
 from fairwise.study.stages import Stage

@@ -32,7 +32,7 @@ from fairwise.archive.container import (
 )
 from fairwise.errors import InputError
 from fairwise.store import fit_files
-from fairwise.store.migrate import newest_version
+from fairwise.store.engine import newest_version
 from fairwise.store.store import snapshot
 from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
 from fairwise.study.folder import OUTCOME, SECRET, StudyFolder

@@ -30,11 +30,10 @@ from fairwise.archive.bundle import (
 from fairwise.archive.container import STUDY, from_json, from_text, unpack_study
 from fairwise.archive.verify import Verified, unpacked_study, verify
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, public_address, writing_engine
+from fairwise.store.engine import database_url, is_known, public_address, tables_of, upgrade_further, writing_engine
 from fairwise.store.erasure import begin_again
 from fairwise.store.fit_files import JOBS
 from fairwise.store.identity import record_identity
-from fairwise.store.migrate import is_known, tables_of, upgrade_further
 from fairwise.store.store import Store
 from fairwise.store.tables import (
     answer_models,

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
-from fairwise.auditing.frontier_slice import Curve
+from fairwise.auditing.frontier import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
 from fairwise.constraints.violations import PRECISION

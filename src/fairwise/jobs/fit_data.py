@@ -19,8 +19,8 @@ from fairwise.store.store import Store
 from fairwise.study.cards import ID
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import PEOPLE, StudyFolder
+from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import text_of
-from fairwise.tables.parquet import read_parquet
 from fairwise.tables.safe_files import write_whole
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"

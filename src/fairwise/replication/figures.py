@@ -9,7 +9,7 @@ import numpy as np
 
 from fairwise.replication import measures
 from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
-from fairwise.reporting import palette
+from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw
 from fairwise.reporting.words import decimal
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _VIOLATION = "Largest violation of a pair"
 _ERROR = "Error"
-_PANEL_COLORS = {"paper": palette.WARM, "same_oracle": palette.SOFT, "default": palette.ACCENT}
+_PANEL_COLORS = {"paper": drawing.WARM, "same_oracle": drawing.SOFT, "default": drawing.ACCENT}
 _SHORT = {
     "paper": "the paper's algorithm",
     "same_oracle": "its heuristic, column generation",
@@ -54,16 +54,16 @@ def trajectory_figure(study: Study) -> Drawing:
         ends = []
         gamma: Any
         for gamma, rounds in study.trajectories.groupby("gamma", sort=False):
-            axes.axhline(float(gamma), color=palette.SOFT, linewidth=0.9, linestyle=_DASHED)
-            axes.plot(rounds["error"], rounds["max_violation"], color=palette.ACCENT, linewidth=1.1, alpha=0.9)
+            axes.axhline(float(gamma), color=drawing.SOFT, linewidth=0.9, linestyle=_DASHED)
+            axes.plot(rounds["error"], rounds["max_violation"], color=drawing.ACCENT, linewidth=1.1, alpha=0.9)
             last = rounds.iloc[-1]
-            axes.plot([last["error"]], [last["max_violation"]], marker="o", color=palette.WARM, markersize=6, zorder=4)
+            axes.plot([last["error"]], [last["max_violation"]], marker="o", color=drawing.WARM, markersize=6, zorder=4)
             place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "fontsize": 9.5}
-            annotate(axes, f"γ = {gamma:g}", (0, gamma), (3, 3), palette.MUTED, **place)
+            annotate(axes, f"γ = {gamma:g}", (0, gamma), (3, 3), drawing.MUTED, **place)
             text = f"γ = {gamma:g}, round {last['round']:.0f}: error {last['error']:.3f}, violation "
             ends.append(Tooltip(axes, last["error"], last["max_violation"], f"{text}{last['max_violation']:.2f}"))
         axes.set_xlabel(_ERROR)
-        axes.set_title(_VIOLATION, color=palette.MUTED)
+        axes.set_title(_VIOLATION, color=drawing.MUTED)
         return ends
 
     last = study.trajectories.groupby("gamma").tail(1)
@@ -91,15 +91,15 @@ def pareto_figure(study: Study, method: str) -> Drawing:
         axes = figure.add_subplot()
         points = []
         for judge, curve in curves.groupby("judge", sort=False):
-            axes.plot(curve["max_violation"], curve["error"], color=palette.ACCENT, linewidth=0.9, alpha=0.55)
+            axes.plot(curve["max_violation"], curve["error"], color=drawing.ACCENT, linewidth=0.9, alpha=0.55)
             points += [
                 Tooltip(axes, violation, error, f"{judge}: error {error:.3f} at violation {violation:.2f}")
                 for violation, error in zip(curve["max_violation"], curve["error"], strict=True)
             ]
-        axes.plot([0, 1], [worst, lowest], color=palette.WARM, linewidth=1.8, linestyle=_DASHED)
-        annotate(axes, "worst case: mixing with a constant", (0, worst), (16, 5), palette.WARM)
+        axes.plot([0, 1], [worst, lowest], color=drawing.WARM, linewidth=1.8, linestyle=_DASHED)
+        annotate(axes, "worst case: mixing with a constant", (0, worst), (16, 5), drawing.WARM)
         axes.set_xlabel(_VIOLATION)
-        axes.set_title(_ERROR, color=palette.MUTED)
+        axes.set_title(_ERROR, color=drawing.MUTED)
         axes.set_xlim(-0.02, 1.02)
         every = study.curves["error"]  # one scale for all methods
         axes.set_ylim(float(every.min()) - 0.02, max(worst + 0.03, float(every.max()) + 0.01))
@@ -130,7 +130,7 @@ def scatter_figure(study: Study, column: str) -> Drawing:
         axes: list[Axes] = list(figure.subplots(1, 2, sharey=True))
         for at, method in zip(axes, _SIDE_BY_SIDE, strict=True):
             points += _scatter(at, of[method], column)
-            at.set_title(f"{_SHORT[method]}\nr = {correlations[method].r:.2f}", color=palette.MUTED)
+            at.set_title(f"{_SHORT[method]}\nr = {correlations[method].r:.2f}", color=drawing.MUTED)
             at.set_xlabel("Opposing constraints" if column == "opposing" else "Constraints")
         axes[0].set_ylabel(f"Error at γ = {AT_GAMMA}")
         return points
@@ -151,8 +151,8 @@ def scatter_figure(study: Study, column: str) -> Drawing:
 
 def _scatter(axes: Axes, table: pd.DataFrame, column: str) -> list[Tooltip]:
     if column == "constraints":
-        axes.axvspan(*measures.ABOUT_16, color=palette.RULE, alpha=0.5, linewidth=0)
-    dots: dict[str, Any] = {"color": palette.ACCENT, "alpha": 0.75, "markeredgecolor": palette.PAPER}
+        axes.axvspan(*measures.ABOUT_16, color=drawing.RULE, alpha=0.5, linewidth=0)
+    dots: dict[str, Any] = {"color": drawing.ACCENT, "alpha": 0.75, "markeredgecolor": drawing.PAPER}
     axes.plot(table[column], table["error"], linestyle="none", marker="o", markersize=5, **dots)
     return [
         Tooltip(axes, row[column], row["error"], f"{row['judge']}: {row[column]} constraints, error {row['error']:.3f}")
@@ -199,12 +199,12 @@ def _cell(axes: Axes, x: int, y: int, row: Mapping[Hashable, Any]) -> Tooltip:
 
     r = row["correlation"]
     strength = 0.0 if np.isnan(r) else min(abs(r), 1.0)
-    color = palette.ACCENT if not r < 0 else palette.WARM
+    color = drawing.ACCENT if not r < 0 else drawing.WARM
     shade = Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=color, alpha=0.06 + 0.34 * strength, linewidth=0)
     axes.add_patch(shade)
     text = decimal(r)
     words = text + ("\nfew people" if row["few"] else "")
-    axes.text(x, y, words, ha="center", va="center", fontsize=10, color=palette.INK)
+    axes.text(x, y, words, ha="center", va="center", fontsize=10, color=drawing.INK)
     counts = f"{row['subjects']} subjects, {row['people']} people in the smaller group"
     return Tooltip(axes, x, y, f"{row['group']} and {row['other']}: {text}, {counts}")
 
@@ -222,7 +222,7 @@ def panel_figure(study: Study) -> Drawing:
         others = study.panel_games[study.panel_games["rounds"] == PAPER_ROUNDS]
         dots: dict[str, Any] = {"linestyle": "none", "markersize": 3.5, "alpha": 0.35, "markeredgewidth": 0}
         label = "the same with other bounds"
-        axes.plot(others["mean_violation"], others["error"], marker="o", color=palette.WARM, label=label, **dots)
+        axes.plot(others["mean_violation"], others["error"], marker="o", color=drawing.WARM, label=label, **dots)
         for method in PANEL_METHODS:
             curve = measures.panel_curve(study, method)
             label = f"{_SHORT[method]}, C_λ = C_τ = 1" if method == "paper" else _SHORT[method]
@@ -233,13 +233,13 @@ def panel_figure(study: Study) -> Drawing:
                 for x, y, eta in zip(curve["mean_violation"], curve["error"], curve["eta"], strict=True)
             ]
         error = study.unconstrained["paper"]
-        axes.axhline(error, color=palette.MUTED, linewidth=1.2, linestyle=_DASHED)
-        annotate(axes, f"no judgments, the paper's heuristic: {error:.3f}", (0, error), (2, -13), palette.MUTED)
+        axes.axhline(error, color=drawing.MUTED, linewidth=1.2, linestyle=_DASHED)
+        annotate(axes, f"no judgments, the paper's heuristic: {error:.3f}", (0, error), (2, -13), drawing.MUTED)
         axes.set_xlabel("Mean violation of the panel's “same” pairs")
-        axes.set_title(_ERROR, color=palette.MUTED)
+        axes.set_title(_ERROR, color=drawing.MUTED)
         handles, labels = axes.get_legend_handles_labels()
         order = [1, 0, 2, 3]  # the paper's dots after its line
-        style: dict[str, Any] = {"frameon": False, "labelcolor": palette.MUTED, "fontsize": 10, "loc": "upper right"}
+        style: dict[str, Any] = {"frameon": False, "labelcolor": drawing.MUTED, "fontsize": 10, "loc": "upper right"}
         axes.legend([handles[i] for i in order], [labels[i] for i in order], **style)
         return points
 
@@ -260,14 +260,14 @@ def dynamics_figures(study: Study) -> list[Drawing]:
     """Against the rounds: how far above the default solver the dynamics end, and both players' average regret."""
     table = measures.excess_by_rounds(study)
     levels = {
-        "average of the rounds (the paper)": (table["excess"], palette.WARM, "-"),
-        "best weights on the same classifiers": (table["excess"] - table["averaging"], palette.INK, "-"),
-        "its heuristic in column generation": (table["stronger_search"], palette.SOFT, _DASHED),
+        "average of the rounds (the paper)": (table["excess"], drawing.WARM, "-"),
+        "best weights on the same classifiers": (table["excess"] - table["averaging"], drawing.INK, "-"),
+        "its heuristic in column generation": (table["stronger_search"], drawing.SOFT, _DASHED),
     }
     regrets = {
-        "the classifiers' regret (at least)": (table["primal_regret"], palette.WARM, "-"),
-        "the multipliers' regret": (table["dual_regret"], palette.ACCENT, "-"),
-        "what the theorem allows for the multipliers'": (table["promised"], palette.ACCENT, _DASHED),
+        "the classifiers' regret (at least)": (table["primal_regret"], drawing.WARM, "-"),
+        "the multipliers' regret": (table["dual_regret"], drawing.ACCENT, "-"),
+        "what the theorem allows for the multipliers'": (table["promised"], drawing.ACCENT, _DASHED),
     }
 
     def paint_levels(figure: Figure) -> list[Tooltip]:
@@ -325,7 +325,7 @@ def _lines(figure: Figure, table: pd.DataFrame, lines: Mapping[str, tuple[pd.Ser
                 Tooltip(axes, x, y, f"C_λ = {bound:g}, {x:,.0f} rounds, {name}: {y:.3f}")
                 for x, y in zip(rows["rounds"], own, strict=True)
             ]
-        axes.set_title(f"C_λ = {bound:g}", color=palette.MUTED)
+        axes.set_title(f"C_λ = {bound:g}", color=drawing.MUTED)
         axes.set_xscale("log")
         axes.minorticks_off()
         names = [f"{count // 1000}k" if count % 1000 == 0 else f"{count:,}" for count in rows["rounds"]]
@@ -333,5 +333,5 @@ def _lines(figure: Figure, table: pd.DataFrame, lines: Mapping[str, tuple[pd.Ser
         axes.margins(x=0.14)
     side_by_side[len(bounds) // 2].set_xlabel("Rounds")
     handles, labels = side_by_side[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", frameon=False, labelcolor=palette.MUTED, fontsize=10)
+    figure.legend(handles, labels, loc="outside upper left", frameon=False, labelcolor=drawing.MUTED, fontsize=10)
     return points

@@ -17,36 +17,47 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from fairwise.reporting import palette
-from fairwise.reporting.palette import PAPER, ROLES
 from fairwise.reporting.words import printable
+
+# The colours of figures: each has a role, and the page gives the role another value in the dark.
+
+INK = "#1f2933"
+MUTED = "#52606d"
+RULE = "#d5dbe1"
+SOFT = "#76828f"
+ACCENT = "#1d5a96"
+WARM = "#a6410a"
+PAPER = "#ffffff"
+
+ROLES = {INK: "ink", MUTED: "muted", RULE: "rule", SOFT: "soft", ACCENT: "accent", WARM: "warm", PAPER: "paper"}
+
 
 # In points, which are pixels of the drawing. Narrow, so that type stays readable on a phone.
 WIDTH = 440
 _POINTS_PER_INCH = 72
 
 _STYLE: dict[str, Any] = {
-    "axes.edgecolor": palette.SOFT,
-    "axes.labelcolor": palette.MUTED,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": MUTED,
     "axes.linewidth": 0.8,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.axisbelow": True,
-    "axes.titlecolor": palette.INK,
+    "axes.titlecolor": INK,
     "axes.titlelocation": "left",
     "axes.titlesize": 11,
     "axes.grid": True,
     "font.family": "DejaVu Sans",
     "font.size": 11,
-    "grid.color": palette.RULE,
+    "grid.color": RULE,
     "grid.linewidth": 0.8,
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",
-    "text.color": palette.INK,
+    "text.color": INK,
     "text.parse_math": False,  # a judge may be called $x$
-    "xtick.color": palette.MUTED,
+    "xtick.color": MUTED,
     "xtick.major.size": 0,
-    "ytick.color": palette.MUTED,
+    "ytick.color": MUTED,
     "ytick.major.size": 0,
 }
 
@@ -98,9 +109,7 @@ def draw(
         for axes in figure.axes:
             axes.patch.set_visible(False)
         if simulated:
-            figure.supxlabel(
-                "Simulated people: no real person was asked", fontsize=9.5, color=palette.WARM, x=0.01, ha="left"
-            )
+            figure.supxlabel("Simulated people: no real person was asked", fontsize=9.5, color=WARM, x=0.01, ha="left")
         figure.draw_without_rendering()
         marks = [_mark(point, height) for point in points]
         buffer = io.StringIO()

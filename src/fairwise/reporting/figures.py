@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairwise.auditing.findings import Findings
-from fairwise.auditing.frontier_slice import Curve
-from fairwise.reporting import palette
+from fairwise.auditing.frontier import Curve
+from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, percent_axis, share_axis
 from fairwise.reporting.words import decimal, interval, percent, shortened
 from fairwise.rounding import counted
@@ -20,7 +20,7 @@ _KNOB = {
     "gamma": ("Tolerance \N{GREEK SMALL LETTER GAMMA}: difference between two people", "\N{GREEK SMALL LETTER GAMMA}"),
     "eta": ("Allowance η: mean excess of the panel", "η"),
 }
-_OVER_LINES = {"facecolor": palette.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
+_OVER_LINES = {"facecolor": drawing.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 MOST_GROUPS = 20
 FEW_PEOPLE = 30
 _RATES = {"error": "Error", "false_positive_rate": "False positives", "true_positive_rate": "True positives"}
@@ -46,7 +46,7 @@ def frontier_figure(findings: Findings) -> Drawing | None:
         points = [*_draw_judges(axes, curve), *_draw_panel(axes, curve), *_draw_chosen(axes, curve)]
         _draw_plain_model(axes, findings)
         axes.set_xlabel(_KNOB[curve.knob][0])
-        axes.set_title("People decided wrongly", color=palette.MUTED)
+        axes.set_title("People decided wrongly", color=drawing.MUTED)
         percent_axis(axes.yaxis)
         axes.margins(x=0.03, y=0.1)
         return points
@@ -62,9 +62,9 @@ def _draw_panel(axes: Axes, curve: Curve) -> list[Tooltip]:
         return []
     if curve.has_interval:
         axes.fill_between(
-            rows[curve.knob], rows["error_low"], rows["error_high"], color=palette.ACCENT, alpha=0.18, linewidth=0
+            rows[curve.knob], rows["error_low"], rows["error_high"], color=drawing.ACCENT, alpha=0.18, linewidth=0
         )
-    axes.plot(rows[curve.knob], rows["error"], color=palette.ACCENT, linewidth=2, marker="o", markersize=4)
+    axes.plot(rows[curve.knob], rows["error"], color=drawing.ACCENT, linewidth=2, marker="o", markersize=4)
     return [
         Tooltip(axes, at, error, f"{_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong{interval(low, high)}")
         for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
@@ -76,7 +76,7 @@ def _draw_panel(axes: Axes, curve: Curve) -> list[Tooltip]:
 def _draw_judges(axes: Axes, curve: Curve) -> list[Tooltip]:
     points = []
     for judge, rows in curve.judges.groupby("judge", sort=False):
-        axes.plot(rows[curve.knob], rows["error"], color=palette.SOFT, linewidth=0.8, alpha=0.5)
+        axes.plot(rows[curve.knob], rows["error"], color=drawing.SOFT, linewidth=0.8, alpha=0.5)
         points += [
             Tooltip(axes, at, error, f"{judge} alone, {_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong")
             for at, error in zip(rows[curve.knob], rows["error"], strict=True)
@@ -88,14 +88,14 @@ def _draw_chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
     chosen = curve.chosen
     if chosen is None:
         return []
-    diamond: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": palette.PAPER, "markeredgewidth": 1.5}
-    axes.plot([chosen.at], [chosen.error], color=palette.WARM, zorder=5, **diamond)
+    diamond: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": drawing.PAPER, "markeredgewidth": 1.5}
+    axes.plot([chosen.at], [chosen.error], color=drawing.WARM, zorder=5, **diamond)
     low, high = axes.get_xlim()
     at_the_right = chosen.at > low + 0.6 * (high - low)
     over_lines = _OVER_LINES if len(curve.judges) else None
     side = {"ha": "right" if at_the_right else "left", "bbox": over_lines, "zorder": 6}
     offset = (6, 13) if at_the_right else (9, 9)
-    annotate(axes, f"chosen: {percent(chosen.error)}", (chosen.at, chosen.error), offset, palette.WARM, **side)
+    annotate(axes, f"chosen: {percent(chosen.error)}", (chosen.at, chosen.error), offset, drawing.WARM, **side)
     words = f"chosen: {percent(chosen.error)} wrong{interval(chosen.low, chosen.high)}"
     return [Tooltip(axes, chosen.at, chosen.error, words)]
 
@@ -103,9 +103,9 @@ def _draw_chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
 def _draw_plain_model(axes: Axes, findings: Findings) -> None:
     if findings.plain_error is None:
         return
-    axes.axhline(findings.plain_error, color=palette.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+    axes.axhline(findings.plain_error, color=drawing.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
     text, at = f"no judgments: {percent(findings.plain_error)}", (0, findings.plain_error)
-    annotate(axes, text, at, (2, -13), palette.MUTED, xycoords=("axes fraction", "data"))
+    annotate(axes, text, at, (2, -13), drawing.MUTED, xycoords=("axes fraction", "data"))
 
 
 def _frontier_description(findings: Findings, curve: Curve) -> str:
@@ -137,7 +137,7 @@ def judges_figure(findings: Findings) -> Drawing | None:
         panels = figure.subplots(1, 2, sharey=True) if named else figure.subplots(2, 1, sharex=True)
         points = []
         for axes, (measure, words) in zip(panels, _JUDGE_MEASURES.items(), strict=True):
-            color = palette.ACCENT if measure == "share_followed" else palette.WARM
+            color = drawing.ACCENT if measure == "share_followed" else drawing.WARM
             points += (_draw_named if named else _draw_ranked)(axes, asking, measure, color)
             axes.set_title(words)
         return points
@@ -200,8 +200,8 @@ def lorenz_figure(findings: Findings) -> Drawing | None:
     spread = [
         (words, curve, color, line)
         for words, curve, color, line in (
-            ("price", findings.lorenz_price, palette.ACCENT, "-"),
-            ("excess", findings.lorenz_excess, palette.WARM, (0, (5, 2))),
+            ("price", findings.lorenz_price, drawing.ACCENT, "-"),
+            ("excess", findings.lorenz_excess, drawing.WARM, (0, (5, 2))),
         )
         if has_any(curve)
     ]
@@ -210,7 +210,7 @@ def lorenz_figure(findings: Findings) -> Drawing | None:
 
     def paint(figure: Figure) -> list[Tooltip]:
         axes = figure.add_subplot()
-        axes.plot([0, 1], [0, 1], color=palette.SOFT, linewidth=1, linestyle=(0, (1, 2)))
+        axes.plot([0, 1], [0, 1], color=drawing.SOFT, linewidth=1, linestyle=(0, (1, 2)))
         points = []
         for words, curve, color, line in spread:
             reached = curve.iloc[: int((curve["total"] < 1).sum()) + 1]
@@ -218,10 +218,10 @@ def lorenz_figure(findings: Findings) -> Drawing | None:
             points += _spread_points(axes, words, curve)
         for words, _, color, line in spread:
             axes.plot([], [], color=color, linewidth=2, linestyle=line, label=words)
-        axes.plot([], [], color=palette.SOFT, linewidth=1, linestyle=(0, (1, 2)), label="if spread evenly")
+        axes.plot([], [], color=drawing.SOFT, linewidth=1, linestyle=(0, (1, 2)), label="if spread evenly")
         axes.legend(loc="lower right", frameon=False)
         axes.set_xlabel("Pairs, the largest first")
-        axes.set_title("Share of the total", color=palette.MUTED)
+        axes.set_title("Share of the total", color=drawing.MUTED)
         for axis in (axes.xaxis, axes.yaxis):
             percent_axis(axis)
         return points
@@ -287,8 +287,8 @@ def _group_figure(findings: Findings, attribute: str, rows: pd.DataFrame, number
                     [at],
                     marker="o",
                     markersize=6,
-                    color=palette.ACCENT,
-                    markerfacecolor=palette.PAPER if hollow else palette.ACCENT,
+                    color=drawing.ACCENT,
+                    markerfacecolor=drawing.PAPER if hollow else drawing.ACCENT,
                 )
                 if line[rate] == line[rate]:  # nobody of a group may have had the outcome
                     text = f"{line['group']}: {words.lower()} {percent(line[rate])} of {counted(line['people'])} people"

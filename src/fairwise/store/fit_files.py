@@ -17,7 +17,7 @@ from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import WORDS_OF_0_1
 from fairwise.rounding import share_difference
 from fairwise.store.jobs import Job
-from fairwise.tables.parquet import read_parquet
+from fairwise.tables.files import read_parquet
 
 JOBS = "jobs"
 SUMMARY, FRONTIER = "summary.json", "frontier.json"

@@ -18,12 +18,19 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from fairwise.errors import InputError
-from fairwise.store.engine import database_url, public_address, reading_engine, snapshot_engine, writing_engine
+from fairwise.store.engine import (
+    database_url,
+    migrate,
+    newest_version,
+    public_address,
+    reading_engine,
+    snapshot_engine,
+    writing_engine,
+)
 from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.identity import check_identity, identity_in, record_identity, require_same
-from fairwise.store.migrate import migrate, newest_version
 from fairwise.store.tables import database_identity, participants, study
 
 Change = Callable[[sa.Connection], Any]

@@ -22,8 +22,8 @@ from fairwise.study.languages import Language, language
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated
+from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import some, text_of
-from fairwise.tables.parquet import read_parquet
 from fairwise.tables.people_file import PeopleFile
 
 # What participants of a study read in one of its languages: its words, its two texts, and everyone's card.

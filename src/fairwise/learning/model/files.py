@@ -33,7 +33,7 @@ from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
-from fairwise.tables import parquet
+from fairwise.tables import files
 from fairwise.tables.safe_files import write_whole
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def load(
 def _read_prices(path: str | PathLike[str]) -> Columns:
     try:
         with Path(path).open("rb") as file:
-            table = parquet.read(file)
+            table = files.read(file)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
-    except parquet.DAMAGES as error:
+    except files.DAMAGES as error:
         raise ModelFileError(f"{path}: not a file of prices ({error}).") from None
     missing = [name for name in _PRICES if name not in table]
     if missing:

@@ -27,8 +27,7 @@ from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_views import FIRST_VALUES, RULES, choices_of, compared, drawn, in_words, rates, values_of
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.pages import Pages, pages_of
-from fairwise.web.shared.result import result_of
-from fairwise.web.shared.views import Result
+from fairwise.web.shared.views import Result, result_of
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
 # does it can neither read nor send anything of the study.

@@ -4,31 +4,100 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
+import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
-from fairwise.study.folder import StudyFolder
+from fairwise.study.cards import ID, Card, cards_of
+from fairwise.study.folder import Edition, StudyFolder
+from fairwise.study.languages import language
+from fairwise.study.settings import StudySettings
 from fairwise.study.stages import StudyState
-from fairwise.study.texts import LONGEST
-from fairwise.study.toml import SettingError
-from fairwise.web.console import preview
+from fairwise.study.texts import LONGEST, safe_html
+from fairwise.study.toml import Plain, SettingError
+from fairwise.study.translations import translated
 from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
 from fairwise.web.console.study_editor import Section, TextSection, sections_of
+from fairwise.web.console.uploads import UploadedPeople
+from fairwise.web.shared.forms import Form
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.security import POLICY
+from fairwise.web.shared.views import OwnPages, Pair
+
+# Pages as participants will see them, in a frame of the console: made by what makes the real ones.
+
+# Forms in a frame like this go nowhere, and nobody but the console may show it.
+FRAMED = {
+    "content-security-policy": POLICY.replace("form-action 'self'", "form-action 'none'") + "; frame-ancestors 'self'",
+    "x-frame-options": "SAMEORIGIN",
+}
+FRAMING = {"content-security-policy": f"{POLICY}; frame-src 'self'; connect-src 'self'; frame-ancestors 'none'"}
+"""For the page that shows such a frame."""
+
+# Links and forms of such a page lead nowhere.
+_NOBODY = OwnPages(path="#", link="https://…/p/…", csrf="")
+
+
+def framed(html: str) -> Response:
+    """Return a page that may be shown in a frame of ours."""
+    return HTMLResponse(html, headers=FRAMED)
+
+
+def pair_preview(content: Plain, form: Form, upload: UploadedPeople, prefix: str) -> str:
+    """Two people of the file, as the form says so far; an InputError says what is missing."""
+    if not content["columns"]:
+        raise InputError("Tick a column that participants see: then two people of your file appear here.")
+    settings = StudySettings.checked({"title": "Comparing people", **content}, "study")
+    code = form.text("preview", 16)
+    code = code if code in settings.languages else settings.languages[0]
+    if code != settings.languages[0]:
+        settings, _ = translated(settings, code, Path("none"))
+    a, b = _two_people(settings, upload, code, others=form.text("do", 10) == "others")
+    pair = Pair(number=1, total=settings.pairs, answered=0, a=a, b=b)
+    return Pages(settings, "", "", prefix, spoken=language(code)).pair(_NOBODY, pair)
+
+
+def _two_people(settings: StudySettings, upload: UploadedPeople, code: str, *, others: bool) -> tuple[Card, Card]:
+    """Two who differ in something that is shown, if there are such."""
+    sample = upload.sample()
+    shown = {column.name: sample[column.name] for column in settings.columns}
+    people = pa.table({ID: [str(row) for row in range(sample.num_rows)], **{k: v for k, v in shown.items() if k != ID}})
+    if ID in shown:
+        raise InputError(f"A column called {ID} cannot be shown: the name is kept for people's ids. Give it another.")
+    cards = list(cards_of(people, settings.columns, upload.name, language(code)).values())
+    if len(cards) < 2:
+        raise InputError(f"{upload.name}: there is only one person in it; a pair needs two.")
+    if others:
+        random.shuffle(cards)
+    return next((two for two in combinations(cards, 2) if two[0].rows != two[1].rows), (cards[0], cards[1]))
+
+
+def text_preview(edition: Edition, document: str, markdown: str, prefix: str) -> str:
+    """A consent or task page with this text in it."""
+    html = safe_html(markdown)
+    consent, task = (html, "") if document == "consent" else ("", html)
+    pages = Pages(edition.settings, consent, task, prefix, spoken=edition.language)
+    if document == "consent":
+        return pages.consent(start_key="", csrf="", resume=None)
+    return pages.task(_NOBODY)
+
 
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
 
@@ -190,7 +259,7 @@ class StudyPages(ConsolePages):
             meanwhile=status == 409,
             longest=LONGEST,
         )
-        response.headers.update(preview.FRAMING)
+        response.headers.update(FRAMING)
         return response
 
     async def first_preview(self, request: Request) -> Response:
@@ -205,7 +274,7 @@ class StudyPages(ConsolePages):
         edition = self._study().editions.get(section.code) if isinstance(section, TextSection) else None
         if edition is None or not isinstance(section, TextSection):
             raise HTTPException(404)
-        return preview.framed(preview.text_preview(edition, section.document, text, self._host.prefix))
+        return framed(text_preview(edition, section.document, text, self._host.prefix))
 
     # Saving
 

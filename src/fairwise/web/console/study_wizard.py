@@ -21,7 +21,7 @@ from fairwise.study.new_study import drafted_study, readable
 from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
-from fairwise.web.console import preview
+from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
 from fairwise.web.console.settings_form import FormField
 from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
@@ -229,7 +229,7 @@ class StudyWizardPages(ConsolePages):
             languages=[language(code) for code in available()],
             fields=StudySettings.model_fields,
         )
-        response.headers.update(preview.FRAMING)
+        response.headers.update(study_pages.FRAMING)
         return response
 
     async def first_preview(self, request: Request) -> Response:
@@ -241,10 +241,10 @@ class StudyWizardPages(ConsolePages):
 
     def _preview(self, form: Form, upload: UploadedPeople) -> Response:
         try:
-            html = preview.pair_preview(settings_of(form, upload), form, upload, self._host.prefix)
+            html = study_pages.pair_preview(settings_of(form, upload), form, upload, self._host.prefix)
         except InputError as error:
-            return preview.framed(self._rendering.page("preview_note", text=upload.problem(error)))
-        return preview.framed(html)
+            return study_pages.framed(self._rendering.page("preview_note", text=upload.problem(error)))
+        return study_pages.framed(html)
 
     # The study
 

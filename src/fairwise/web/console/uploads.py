@@ -24,8 +24,7 @@ from starlette.requests import Request
 from fairwise.errors import InputError
 from fairwise.study.new_study import plain
 from fairwise.study.signing import Keys
-from fairwise.tables.files import read_table
-from fairwise.tables.parquet import read_parquet
+from fairwise.tables.files import read_parquet, read_table
 from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.web.shared.forms import Form
 

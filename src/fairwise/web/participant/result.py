@@ -16,8 +16,7 @@ from fairwise.study.folder import OUTCOME
 from fairwise.study.stages import Stage, StudyState
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.shared.language_choice import language_of
-from fairwise.web.shared.result import result_of
-from fairwise.web.shared.views import Result
+from fairwise.web.shared.views import Result, result_of
 
 
 class OwnResultPages(ParticipantPages):

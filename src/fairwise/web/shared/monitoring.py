@@ -19,9 +19,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairwise.store.engine import newest_version
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.identity import identity_in
-from fairwise.store.migrate import newest_version
 from fairwise.store.store import Store
 from fairwise.store.tables import JOB_STATES, answers, jobs, participants
 
