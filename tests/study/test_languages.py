@@ -36,7 +36,7 @@ def said_in_the_code() -> set[str | tuple[str, ...]]:
     """What ``pybabel extract`` finds, as babel.cfg tells it."""
     with (LOCALE / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file, "babel.cfg")  # type: ignore[no-untyped-call]
-    keywords = {"_": None, "ngettext": (1, 2), "gettext": None, "say": None, "marked": None}
+    keywords = {"_": None, "ngettext": (1, 2), "gettext": None, "say": None, "translate": None, "marked": None}
     found = [part for room in ("study", "web") for part in extract_from_dir(SOURCE / room, methods, options, keywords)]
     return {text for _, _, text, _, _ in found if text}
 
