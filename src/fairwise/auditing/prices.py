@@ -15,7 +15,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.constraints.violations import STATUS
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.learning.model.mixture import price_table
+from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.pairs import PairRows
-from fairwise.learning.model.mixture import price_table
+from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
