@@ -24,10 +24,6 @@ def test_importing_the_package_brings_nothing_heavy() -> None:
     assert loaded("import fairwise").isdisjoint({*HEAVY, "sklearn", "pandas", "scipy", "numpy"})
 
 
-def test_the_command_line_starts_without_tables_and_numbers() -> None:
-    assert loaded("import fairwise.cli.app").isdisjoint({*HEAVY, "sklearn", "pandas", "scipy", "numpy", "sqlalchemy"})
-
-
 @pytest.mark.parametrize("name", ["PairwiseFairClassifier", "Judgments", "promise", "Answer"])
 def test_importing_a_name_brings_no_compiler_solver_or_web(name: str) -> None:
     assert loaded(f"from fairwise import {name}").isdisjoint(HEAVY)

@@ -243,9 +243,9 @@ class StudySettings(SettingsFile):
     simulated: Annotated[
         bool,
         Field(title="No real people take part"),
-        Input("For trying it out with simulated people. Every report on the study then says so."),
+        Input("For trying it out with simulated people. Every page and every report then says so."),
     ] = False
-    """Whether no real people take part, as in the demo; every report on the study then says so."""
+    """Whether no real people take part, as in the demo; every page and every report then says so."""
 
     design: Design = Design()
     """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
