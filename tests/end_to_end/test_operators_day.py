@@ -158,7 +158,7 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
         page.get_by_role("radio", name="Decision tree").check()
         page.get_by_label("0", exact=True).check()
         page.locator("#max_depth").select_option("1")
-        press(page, page.get_by_role("button", name="Start the fit"))
+        press(page, page.get_by_role("button", name="Make the model"))
         page.get_by_text("What is proved, and what is not").wait_for(timeout=300_000)
         looked_at(page)
         marker = page.get_by_label("The marker", exact=True)

@@ -87,12 +87,12 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
         page.reload()
         assert "η = 0.04" in seen_point(page)
         assert marker.input_value() == "3"
-        press(page, page.get_by_role("button", name="Fit this point"))
+        press(page, page.get_by_role("button", name="Make this model"))
         assert page.url.split("?")[0].endswith("/admin/fits/2")
         assert "waits for its turn" in page.content()
         is_accessible(page)
-        press(page, page.get_by_role("button", name="Stop this fit"))
-        page.get_by_text("This fit was stopped").wait_for()
+        press(page, page.get_by_role("button", name="Stop making it"))
+        page.get_by_text("The making of this model was stopped").wait_for()
 
 
 def test_without_scripts_the_marker_goes_by_links(browser: Browser, served: ServedSite) -> None:
@@ -147,16 +147,16 @@ def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: B
         with browsing(browser, **PHONE) as (_, phone):
             mine = take_part(phone, served.address)
             page.goto(f"{served.address}/admin/fits")
-            press(page, page.get_by_role("link", name="Start a fit"))
+            press(page, page.get_by_role("link", name="New model"))
             is_accessible(page)
             page.get_by_label("0", exact=True).check()
             page.get_by_label("Questions in a row").select_option("1")
             page.get_by_label("Tolerance").fill("nothing")
-            press(page, page.get_by_role("button", name="Start the fit"))
+            press(page, page.get_by_role("button", name="Make the model"))
             assert "must be a number from 0 to 1" in page.get_by_role("alert").inner_text()
             assert page.get_by_label("Questions in a row").input_value() == "1"
             page.get_by_label("Tolerance").fill("0.05")
-            press(page, page.get_by_role("button", name="Start the fit"))
+            press(page, page.get_by_role("button", name="Make the model"))
             with working(study.path, database):
                 # Without reloading; fits run at the lowest priority, which takes its time on a busy machine.
                 page.get_by_text("What is proved, and what is not").wait_for(timeout=300_000)

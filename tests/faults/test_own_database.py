@@ -172,7 +172,7 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()
     (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
-    with pytest.raises(InputError, match="there were fits of this study before"):
+    with pytest.raises(InputError, match="there were models of this study before"):
         state(study.path, study.path / "study.sqlite")
     assert not (study.path / "study.sqlite").exists()
     assert state(study.path, closed) == "closed"

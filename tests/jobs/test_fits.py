@@ -115,7 +115,7 @@ def test_what_cannot_be_fitted_ends_with_a_sentence(tmp_path: Path) -> None:
     database = study.path / "study.sqlite"
     with closing(Store.open(database, study.fingerprint)) as store, working(study.path, database):
         nobody = until(store, submitted(store), ended)
-        assert (nobody.state, nobody.message) == ("failed", "There is no answer yet that a fit could listen to.")
+        assert (nobody.state, nobody.message) == ("failed", "There is no answer yet that a model could follow.")
         answered(study, store, 1)
         label = until(store, submitted(store, favorable_label="2"), ended)
         assert (label.state, label.message) == (
@@ -139,4 +139,4 @@ def test_an_error_nobody_foresaw_is_no_traceback_for_the_operator(tmp_path: Path
     with closing(Store.open(database, study.fingerprint)) as store, working(study.path, database):
         job = until(store, submitted(store), ended)
     assert job.state == "failed"
-    assert job.message == "The fit stopped with an error that is not yours. The log of the server says more."
+    assert job.message == "The model could not be made: an error that is not yours. The log of the server says more."

@@ -216,12 +216,12 @@ def _watch(reader: Reader) -> None:
 def _fit(reader: Reader) -> None:
     page = reader.page
     reader.section("16. Ask what the judgments would cost")
-    reader.press("Fits")
-    reader.press("Start a fit")
+    reader.press("Models")
+    reader.press("New model")
     reader.tick("1")
-    reader.fill("A name for this fit", "First fit")
+    reader.fill("A name for this model", "First model")
     reader.look("fit_form", page.locator("h1, form .field:has(#eta)"))
-    reader.press("Start the fit")
+    reader.press("Make the model")
     reader.reads("What is proved, and what is not")
 
     reader.section("17. Read the result")
@@ -236,7 +236,7 @@ def _fit(reader: Reader) -> None:
     for _ in range(4):
         marker.press("ArrowRight")
     reader.look("frontier", page.locator("#frontier, section[data-point]:not([hidden]) .tiles"))
-    reader.press("Fit this point", page.get_by_role("button", name="Fit this point"))
+    reader.press("Make this model", page.get_by_role("button", name="Make this model"))
     reader.reads("What is proved, and what is not")
     reader.look("second_fit", page.locator("h1, .actions"))
     reader.press("Choose this model")

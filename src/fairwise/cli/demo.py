@@ -86,7 +86,7 @@ def demo(
         echo(f"The study             {address}/")
         echo(f"The console           {address}/admin")
         echo(f"                      log in as {_NAME} with the password {password}")
-        echo("A second fit, with the frontier around the first, is under way: look at it in the console.")
+        echo("A second model, with the frontier around the first, is being made: look at it in the console.")
         _serve_on(address)
 
 
@@ -223,14 +223,14 @@ def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
     from fairwise.store.store import snapshot
     from fairwise.web.server import DATABASE_FILE
 
-    heading("4. The fit")
+    heading("4. The model")
     job_id = _submit(study, asked)
     with spinner("Fitting, outside the web server"):
         while True:
             with snapshot(study.path / DATABASE_FILE) as connection:
                 job = find_job(connection, job_id)
             if job is None or job.state in ("failed", "cancelled"):
-                raise InputError(f"The fit did not end well: {job.message if job else 'it is gone'}")
+                raise InputError(f"The model could not be made: {job.message if job else 'it is gone'}")
             if job.state == "done":
                 return job
             time.sleep(0.3)

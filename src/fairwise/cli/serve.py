@@ -24,9 +24,9 @@ def serve(
     ] = "",
     dask: Annotated[
         str | None,
-        Option("--dask", help="Scheduler of a dask cluster that does the fits: tls://host:8786.", metavar="ADDRESS"),
+        Option("--dask", help="Scheduler of a dask cluster that makes the models: tls://host:8786.", metavar="ADDRESS"),
     ] = None,
-    no_jobs: Annotated[bool, Option("--no-jobs", help="Do no fits here; those asked for wait.")] = False,
+    no_jobs: Annotated[bool, Option("--no-jobs", help="Make no models here; those asked for wait.")] = False,
 ) -> None:
     """Ask people: serve the pages of a study, and the console of those who run it, until stopped with Ctrl-C.
 

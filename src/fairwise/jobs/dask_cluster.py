@@ -83,6 +83,6 @@ def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
     except KilledWorker:
-        raise InputError("The fit was ended from outside several times, perhaps for want of memory.") from None
+        raise InputError("The work was ended from outside several times, perhaps for want of memory.") from None
     except distributed.CancelledError:
-        raise InputError("The dask cluster has lost this fit; try it again.") from None
+        raise InputError("The dask cluster has lost this model; try it again.") from None

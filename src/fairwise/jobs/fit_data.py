@@ -24,8 +24,8 @@ from fairwise.tables.ids import text_of
 from fairwise.tables.safe_files import write_whole
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
-_NO_ANSWER = "There is no answer yet that a fit could listen to."
-_NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erased or excluded. Start a new fit."
+_NO_ANSWER = "There is no answer yet that a model could follow."
+_NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erased or excluded. Make a new model."
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ class LocalWorker:
             if error is not None:
                 raise error
             return value
-        raise InputError("The fit was ended from outside several times, perhaps for want of memory.")
+        raise InputError("The work was ended from outside several times, perhaps for want of memory.")
 
     def _received(self, wait: Callable[[], None]) -> Any:
         while not self._guarded(self._pipe.poll):

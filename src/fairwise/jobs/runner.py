@@ -30,9 +30,9 @@ STALE = timedelta(seconds=30)
 _LOOKING_SECONDS = 1.0
 _TELLING_SECONDS = 2.0
 _POLLING_SECONDS = 0.1
-_UNEXPECTED = "The fit stopped with an error that is not yours. The log of the server says more."
+_UNEXPECTED = "The model could not be made: an error that is not yours. The log of the server says more."
 _STOPPED = "An operator stopped it before it was done."
-_FULL = "The disk of the server was full. Make room there, then ask for the fit again."
+_FULL = "The disk of the server was full. Make room there, then ask for the model again."
 _log = logging.getLogger("fairwise.jobs")
 T = TypeVar("T")
 

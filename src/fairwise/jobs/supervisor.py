@@ -58,7 +58,7 @@ def _supervise(folder: Path, database: str | Path, dask: str | None, stopping: E
         if stopping.is_set():
             _end(process)
         else:
-            _log.error("The process for fits ended by itself (%s) and is started again.", process.returncode)
+            _log.error("The process that makes models ended by itself (%s) and is started again.", process.returncode)
             stopping.wait(_RESTART_SECONDS)
 
 

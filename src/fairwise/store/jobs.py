@@ -20,7 +20,7 @@ MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""
 
 _GIVEN_UP = (
-    f"It was begun {MOST_ATTEMPTS} times, and each time the process that makes fits ended in the middle of it, perhaps "
+    f"It was begun {MOST_ATTEMPTS} times, and each time the process that makes models ended in the middle of it, perhaps "
     "for want of memory. Try a simpler model, or a machine with more memory."
 )
 

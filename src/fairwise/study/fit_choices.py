@@ -30,7 +30,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 _FROM_0_TO_1 = "must be a number from 0 to 1, such as 0.1"
 _NEEDED = {
-    "name": "The name of the fit must have 1 to 500 letters.",
+    "name": "The name of the model must have 1 to 500 letters.",
     "estimator": f"The kind of model must be one of {', '.join(get_args(Estimator))}.",
     "max_depth": f"The depth of a tree must be a whole number from 1 to {DEEPEST}.",
     "gamma": f"The difference that is allowed against a judgment (gamma) {_FROM_0_TO_1}.",
@@ -81,7 +81,7 @@ class FitChoices(SettingsTable):
     @model_validator(mode="after")
     def _one_division(self) -> Self:
         if len({rule.column for rule in self.group_rules}) > 1:
-            raise ValueError("All rules for groups in one fit must be about the same column.")
+            raise ValueError("All rules for groups in one model must be about the same column.")
         return self
 
     @classmethod

@@ -77,7 +77,7 @@ def test_there_is_no_fit_without_outcomes_or_answers_and_the_page_says_what_to_d
         assert "Nobody has answered yet" in console.get(path).text
     assert console.post("/fits", **GOOD_FORM).status_code == 422
     answered(console)
-    assert "Start a fit" in console.get("/fits").text
+    assert "New model" in console.get("/fits").text
     (console.site.host.path / OUTCOME).rename(console.site.host.path / "elsewhere")
     for path in ("/fits", "/fits/new"):
         assert "made without outcomes" in console.get(path).text
@@ -156,7 +156,7 @@ def test_progress_is_seen_and_a_fit_is_stopped(console: Operating) -> None:
     first = taken(console, now)
     page = console.get("/fits/1").text
     assert "data-live" in page
-    assert "Stop this fit" in page
+    assert "Stop making it" in page
     stopped = console.post("/fits/1/cancel")
     assert "being stopped" in stopped.text
     assert jobs_of(console)[0].cancel_wanted
@@ -229,7 +229,7 @@ def test_two_fits_side_by_side(console: Operating) -> None:
         assert words in page
     for odd in ("a=1", "a=1&b=3", "a=x&b=2", ""):
         assert console.get(f"/fits/compare?{odd}").status_code == 404
-    assert "Compare two fits" in console.get("/fits").text
+    assert "Compare two models" in console.get("/fits").text
 
 
 def test_printed_differences_are_those_of_the_printed_numbers(console: Operating) -> None:
@@ -275,9 +275,9 @@ def test_a_fit_of_the_first_version_has_no_point_of_its_own(console: Operating) 
         file.read_text(encoding="utf-8").replace('"own": true, ', "").replace(', "own": true', ""), encoding="utf-8"
     )
     page = console.get("/fits/1").text
-    assert "this fit’s allowance" not in page
+    assert "this model’s allowance" not in page
     assert "left out when" not in page
-    assert page.count("Fit this point") == 5
+    assert page.count("Make this model") == 5
     assert "Wrong about people left out</th><td>–</td>" in console.get("/fits/compare?a=1&b=1").text
     console.post("/fits/1/choose")
     assert "Will read that something is not done" not in console.get("/results").text
@@ -299,7 +299,7 @@ def test_the_report_is_shown_in_a_sandbox_and_the_model_only_to_owners(console: 
     assert console.get("/fits/1/model").status_code == 403
     assert console.get("/fits/1/prices").status_code == 403
     page = console.get("/fits/1").text
-    for owners in ("Download the model", "Choose this model", "Fit this point", "Start another fit"):
+    for owners in ("Download the model", "Choose this model", "Make this model", "New model from these settings"):
         assert owners not in page
     (job_folder(console.site.host.path, 1) / REPORT).unlink()
     assert console.get("/fits/1/report").status_code == 404

@@ -29,7 +29,7 @@ from fairwise.web.shared.templating import templates_of
 # Words for ``?done=``: what was just done, said at the top of the page one comes to.
 DONE = {
     "saved": "Saved.",
-    "fit-started": "The fit was put in the queue.",
+    "fit-started": "The model was put in the queue.",
     "model-chosen": "The model was chosen. Participants see nothing of it yet.",
     "result-shown": "Participants can see the result now.",
     "result-hidden": "Participants no longer see the result.",
@@ -62,7 +62,7 @@ MENU = (
     ("/participants", "Participants", False),
     ("/coming", "Links and rooms", True),
     ("/study", "Study", True),
-    ("/fits", "Fits", False),
+    ("/fits", "Models", False),
     ("/results", "Results", False),
     ("/downloads", "Downloads", True),
     ("/accounts", "Accounts", True),

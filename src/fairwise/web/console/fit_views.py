@@ -45,7 +45,7 @@ def choices_of(form: Form, study: StudyFolder) -> FitChoices:
     numbers = {name: _number(form, name) for name in _NUMBERS}
     estimator = form.text("estimator", 20)
     content = {
-        "name": form.text("name", 100) or ESTIMATORS.get(estimator, ("Fit",))[0],
+        "name": form.text("name", 100) or ESTIMATORS.get(estimator, ("Model",))[0],
         "estimator": estimator,
         "max_depth": form.text("max_depth", 4),
         "favorable_label": form.text("favorable_label", 500),

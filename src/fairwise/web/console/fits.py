@@ -72,20 +72,20 @@ class FitPages(ConsolePages):
         """Say why there can be no fit and what to do about it; None if there can be one."""
         study = self._host.study
         if study is None:
-            return "There is no study yet, and so nothing to fit. An owner makes one on the page “Study”."
+            return "There is no study yet, and so nothing to make a model from. An owner makes one on the page “Study”."
         if not (study.path / OUTCOME).exists():
             return (
                 "This study was made without outcomes, so nobody can say how often a model is wrong. Make a study from "
                 "the same table, choosing the column that says how things turned out, before people answer."
             )
         if not await self._read(anyone_answered):
-            return "Nobody has answered yet. As soon as someone has, you can start a fit here."
+            return "Nobody has answered yet. As soon as someone has, you can make a model here."
         try:
             labels = await self._beside(_outcomes, study)
         except InputError as error:
             return str(error)
         if len(labels) != 2:
-            return f"A fit needs exactly two different outcomes. The column of this study has {len(labels)}."
+            return f"A model needs exactly two different outcomes. The column of this study has {len(labels)}."
         return None
 
     async def ask(self, request: Request) -> Response:

@@ -113,7 +113,7 @@ def _study_numbers(connection: Connection) -> CollectorRegistry:
         ("participants_finished", "Participants who finished.", finished),
     ):
         Gauge(f"fairwise_{name}", meaning, registry=registry).set(number)
-    by_state = Gauge("fairwise_jobs", "Fits by state.", ("state",), registry=registry)
+    by_state = Gauge("fairwise_jobs", "Models by state.", ("state",), registry=registry)
     for state in JOB_STATES:
         by_state.labels(state)
     for state, number in connection.execute(sa.select(jobs.c.state, sa.func.count()).group_by(jobs.c.state)):
