@@ -13,7 +13,7 @@ from benchmarks import compas
 from benchmarks.row import Row, median_seconds, seconds, table
 from fairwise.judgments import Answer
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
-from fairwise.study.active import ActiveChooser, Judgment
+from fairwise.study.active import ActiveChooser, ParticipantAnswer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ def run() -> Row:
 
 def time_choices(nobody: ActiveChooser, people: pd.DataFrame) -> Timing:
     answers = uniform_panel(people, 43, seed=0)
-    by_judge: dict[str, list[Judgment]] = {}
+    by_judge: dict[str, list[ParticipantAnswer]] = {}
     for each in answers:
         by_judge.setdefault(each.participant, []).append(each)
     learning = median_seconds(lambda: nobody.learned(answers), 5)
@@ -87,9 +87,11 @@ def time_choices(nobody: ActiveChooser, people: pd.DataFrame) -> Timing:
     return Timing(1e3 * median(took), 1e3 * max(took), 1e3 * learning)
 
 
-def uniform_panel(people: pd.DataFrame, judges: int, seed: int) -> list[Judgment]:
+def uniform_panel(people: pd.DataFrame, judges: int, seed: int) -> list[ParticipantAnswer]:
     rows = simulate_panel(people, judges, answers="four", seed=seed).frame[["judge", "a", "b", "answer"]]
-    return [Judgment(f"earlier {judge}", a, b, Answer(said)) for judge, a, b, said in rows.itertuples(index=False)]
+    return [
+        ParticipantAnswer(f"earlier {judge}", a, b, Answer(said)) for judge, a, b, said in rows.itertuples(index=False)
+    ]
 
 
 def study(
@@ -102,7 +104,7 @@ def study(
     luck = [np.random.default_rng([seed, number, 1]) for number in range(len(respondents))]
     uniform = draw_pairs(people, len(respondents), max(_QUESTIONS), seed=seed + 1_000)
     held_out = [HeldOut.of(people, judge, seed, number) for number, judge in enumerate(respondents)]
-    own: list[list[Judgment]] = [[] for _ in respondents]
+    own: list[list[ParticipantAnswer]] = [[] for _ in respondents]
     results = []
     for question in range(max(_QUESTIONS)):
         for number, judge in enumerate(respondents):
@@ -111,7 +113,7 @@ def study(
                 shown = chooser.choose(np.random.default_rng([seed, number, question, 2]), own[number])
                 a, b = shown.a, shown.b
             said = judge.answers(people, [(a, b)], luck[number], already=question)[0]
-            own[number].append(Judgment(judge.name, a, b, said))
+            own[number].append(ParticipantAnswer(judge.name, a, b, said))
         asked = question + 1
         if together and (asked in _QUESTIONS or (active and asked % _LEARN_EVERY == 0)):
             chooser = nobody.learned([each for answers in own for each in answers])
@@ -136,7 +138,7 @@ class HeldOut(NamedTuple):
         left, right = ([pair[side] for pair in pairs] for side in (0, 1))
         return cls(left, right, np.array([list(Answer).index(answer) for answer in answers]))
 
-    def score(self, chooser: ActiveChooser, own: list[Judgment]) -> tuple[float, float]:
+    def score(self, chooser: ActiveChooser, own: list[ParticipantAnswer]) -> tuple[float, float]:
         model = chooser.model
         predicted = model.predict(model.beliefs(own), *map(model.seen.positions, (self.left, self.right)))
         loss = -np.log(predicted[np.arange(len(self.said)), self.said])

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from benchmarks import compas
 from benchmarks.row import Row, seconds
-from fairwise.learning.solvers.no_regret import plan_of, solve_games
+from fairwise.learning.solvers.no_regret import guarantee_of, solve_games
 
 
 def run() -> Row:
@@ -38,5 +38,5 @@ def curve(judge: str) -> list[tuple[float, float]]:
     problem = compas.problem_of(judge)
     oracle = compas.regression(problem)
     games = [problem.at(gamma) for gamma in compas.GAMMAS]
-    solved = solve_games(games, oracle, [plan_of(game, 1000, None, 1.0, 1.0) for game in games], None)
+    solved = solve_games(games, oracle, [guarantee_of(game, 1000, None, 1.0, 1.0) for game in games], None)
     return [(solution.error, float(solution.trajectory["max_violation"][-1])) for solution in solved]

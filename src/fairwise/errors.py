@@ -4,7 +4,8 @@
 
     FairwiseError
     ├── InputError (also ValueError)        what was given cannot be used
-    │   ├── JudgmentsError                  a judgments table: file, line, value, what is allowed
+    │   ├── TableError                      a table: file, line, value, what is allowed
+    │   │   └── JudgmentsError              a table of judgments
     │   └── ModelFileError                  a saved model that cannot or must not be opened
     ├── MissingExtraError (also ImportError) a part that was not installed, with the words to install it
     └── SolverError (also RuntimeError)     the solver failed on input that looked fine
@@ -26,7 +27,11 @@ class InputError(FairwiseError, ValueError):
     """What was given cannot be used; the message says what is allowed."""
 
 
-class JudgmentsError(InputError):
+class TableError(InputError):
+    """A table that cannot be used as it is."""
+
+
+class JudgmentsError(TableError):
     """A judgments table that cannot be used as it is."""
 
 

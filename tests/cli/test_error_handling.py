@@ -19,7 +19,7 @@ import fairwise.auditing
 from fairwise.cli.app import app
 from fairwise.cli.terminal import write_output
 from fairwise.errors import InputError
-from fairwise.tables.plain_json import plain
+from fairwise.tables.plain_json import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,4 +153,4 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_plain_values() -> None:
     value = {"n": np.int64(3), "x": float("nan"), "t": pd.DataFrame({"a": [1.0, np.inf]}), "l": (True, None)}
-    assert plain(value) == {"n": 3, "x": None, "t": [{"a": 1.0}, {"a": None}], "l": [True, None]}
+    assert jsonable(value) == {"n": 3, "x": None, "t": [{"a": 1.0}, {"a": None}], "l": [True, None]}

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairwise.auditing import audit
-from fairwise.constraints.violations import Status, Treatment, excess, is_followed, status_counts, status_of, violation
+from fairwise.constraints.violations import (
+    Treatment,
+    TreatmentStatus,
+    excess,
+    is_followed,
+    status_counts,
+    status_of,
+    violation,
+)
 from fairwise.judgments import Answer, Judgments
 
 shares = st.floats(0, 1) | st.sampled_from([0.0, 0.005, 0.015, 0.495, 0.5, 0.505, 0.985, 0.995, 1.0])
@@ -37,8 +45,13 @@ def test_gamma_decides_only_what_is_let_pass() -> None:
     assert [Treatment(*two, gamma).violation for gamma in (0.0, 0.1, 0.3)] == pytest.approx([0.12] * 3)
     assert [Treatment(*two, gamma).excess for gamma in (0.0, 0.1, 0.3)] == pytest.approx([0.12, 0.02, 0.0])
     statuses = [Treatment(*two, gamma).status for gamma in (0.0, 0.1, 0.12, 0.3)]
-    assert statuses == [Status.NOT_FOLLOWED, Status.NOT_FOLLOWED, Status.NEARLY, Status.NEARLY]
-    assert Treatment(Answer.SAME, 0.4, 0.4, 0.0).status == Status.KEPT
+    assert statuses == [
+        TreatmentStatus.NOT_FOLLOWED,
+        TreatmentStatus.NOT_FOLLOWED,
+        TreatmentStatus.NEARLY,
+        TreatmentStatus.NEARLY,
+    ]
+    assert Treatment(Answer.SAME, 0.4, 0.4, 0.0).status == TreatmentStatus.KEPT
 
 
 @given(treatments)
@@ -92,5 +105,5 @@ def test_an_audit_measures_the_same(favorable_label: int) -> None:
     measured = measured.set_index("judge")
     for judge, a, b, answer in rows:
         mine = Treatment(Answer(answer), good[a], good[b], 0.1)
-        if mine.status != Status.ASKS_NOTHING:
+        if mine.status != TreatmentStatus.ASKS_NOTHING:
             assert measured.loc[judge, "max_violation"] == pytest.approx(mine.violation), (judge, answer)

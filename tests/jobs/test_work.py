@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fairwise import Judgments
-from fairwise.constraints.violations import Status, Treatment, status_counts
+from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
@@ -103,8 +103,8 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
         Treatment(Answer(answer), good[a], good[b], summary.certificate.gamma).status
         for a, b, answer in said[["a", "b", "answer"]].itertuples(index=False, name=None)
     ]
-    assert told.count(Status.NOT_FOLLOWED) == summary.not_followed
-    assert told.count(Status.KEPT) + told.count(Status.NEARLY) == summary.followed
+    assert told.count(TreatmentStatus.NOT_FOLLOWED) == summary.not_followed
+    assert told.count(TreatmentStatus.KEPT) + told.count(TreatmentStatus.NEARLY) == summary.followed
     # And so does the report.
     report = (tmp_path / "jobs" / "1" / "report.html").read_text(encoding="utf-8")
     assert f"are followed ({summary.followed} of {summary.asked})" in report

@@ -16,7 +16,7 @@ from fairwise.learning.oracles.base import Oracle
 from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.problem import Points, Problem
-from fairwise.learning.solvers.no_regret import plan_of, solve_no_regret
+from fairwise.learning.solvers.no_regret import guarantee_of, solve_no_regret
 from fairwise.replication.dynamics import Recorder, play_and_measure, replay
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_the_regret_of_a_careless_oracle_is_found_to_the_digit(seed: int) -> Non
     assert game.oracle_regret >= 0.0
 
     # Round by round, with the multipliers of each round computed from all before it.
-    step = plan_of(problem, _ROUNDS, None, 1.0, 0.0).pair_step
+    step = guarantee_of(problem, _ROUNDS, None, 1.0, 0.0).pair_step
     theta, paid = np.zeros(len(problem)), 0.0
     for response in recorder.answers[:_ROUNDS]:
         multipliers = np.exp(theta) / (1 + np.exp(theta).sum())
@@ -125,7 +125,7 @@ def test_the_papers_heuristic_has_both_regrets_and_its_classifiers_allow_more(se
 
     solution = solve_no_regret(problem, oracle, n_rounds=_ROUNDS)
     errors, values = problem.evaluate(solution.classifiers)
-    average, _ = replay(errors, values, problem.gamma, plan_of(problem, _ROUNDS, None, 1.0, 0.0).pair_step, 1.0)
+    average, _ = replay(errors, values, problem.gamma, guarantee_of(problem, _ROUNDS, None, 1.0, 0.0).pair_step, 1.0)
     assert average == pytest.approx(solution.multipliers.rows, abs=1e-9)
     assert game.error == pytest.approx(float(errors.mean()))
     best = linprog(

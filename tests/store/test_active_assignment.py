@@ -20,7 +20,7 @@ from fairwise.store.store import Store
 from fairwise.store.tables import answers as answers_table
 from fairwise.store.tables import appearances
 from fairwise.store.tables import participants as everyone
-from fairwise.study.active import Judgment
+from fairwise.study.active import ParticipantAnswer
 from fairwise.study.designs import ShownPair
 from fairwise.study.stages import Stage
 
@@ -169,7 +169,9 @@ def test_what_was_said_so_far_is_read_for_learning(store: Store) -> None:
     for answer in (Answer.SAME, Answer.NO_CONSTRAINT):
         new = new_answer(store, 1, answer)
         record(store, new, choice(store, new))
-    assert store.read_now(active_assignment.everyones_judgments) == [Judgment("1", "a", "b", Answer.NO_CONSTRAINT)]
+    assert store.read_now(active_assignment.everyones_answers) == [
+        ParticipantAnswer("1", "a", "b", Answer.NO_CONSTRAINT)
+    ]
     assert store.read_now(active_assignment.how_many_answered) == 1
     for learned_from in (1, 2):
         store.change_now(partial(active_assignment.keep, learned_from=learned_from, parameters="{}", at=NOW))

@@ -50,12 +50,12 @@ def everything(address: str | Path) -> dict[str, list[dict[str, Any]]]:
             columns = ", ".join(rows[0])
             order = next(iter(rows[0]))
             there = connection.execute(sa.text(f"SELECT {columns} FROM {name} ORDER BY {order}")).mappings()
-            found[name] = [{column: plain(value) for column, value in row.items()} for row in there]
+            found[name] = [{column: comparable(value) for column, value in row.items()} for row in there]
     engine.dispose()
     return found
 
 
-def plain(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """The same, whichever database it comes from."""
     if isinstance(value, memoryview):
         return bytes(value)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairwise.errors import JudgmentsError
-from fairwise.tables.ids import PeopleIds, encode, plain, some, text_of
+from fairwise.errors import TableError
+from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, some, text_of
 
 
 def test_a_whole_number_has_one_text_and_a_code_with_zeros_another() -> None:
@@ -24,7 +24,7 @@ def test_cells_with_one_text_have_one_code_and_empty_ones_none() -> None:
 
 @pytest.mark.parametrize(("texts", "ids"), [(["3", "-1"], [3, -1]), (["3", "03"], ["3", "03"])])
 def test_texts_are_integers_only_if_all_are(texts: list[str], ids: list[object]) -> None:
-    assert plain(np.array(texts, dtype=object)).tolist() == ids
+    assert integers_or_texts(np.array(texts, dtype=object)).tolist() == ids
 
 
 @pytest.mark.parametrize("index", [pd.Index([5, 7]), pd.Index(["5", "7"]), pd.Index([5.0, 7.0])])
@@ -43,7 +43,7 @@ def test_people_are_found_by_text_whatever_type_their_ids_have(index: pd.Index) 
     ],
 )
 def test_ids_that_name_nobody_or_two_are_refused(index: pd.Index, words: str) -> None:
-    with pytest.raises(JudgmentsError, match=words):
+    with pytest.raises(TableError, match=words):
         PeopleIds(index)
 
 

@@ -22,7 +22,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
 from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import Judgment
+from fairwise.study.active.model import ParticipantAnswer
 from fairwise.study.contradictions import contradictions
 from fairwise.study.designs import PairAnswer, ShownPair
 from fairwise.study.folder import StudyFolder
@@ -226,7 +226,7 @@ class ActivePairCheck:
         if row["answer_model"] not in self.models:
             raise InputError(f"{where} names model {row['answer_model']!r}, which is not in {ANSWER_MODELS}")
         current = {int(answer["position"]): Answer(answer["answer"]) for answer in answers[:known]}
-        own = [Judgment("", *laid_out[at], answer) for at, answer in sorted(current.items())]
+        own = [ParticipantAnswer("", *laid_out[at], answer) for at, answer in sorted(current.items())]
         again = self.models[row["answer_model"]].choose(Situation(int(number), place, own, [*laid_out.values()]))
         if (row["a"], row["b"]) != (again.a, again.b):
             raise InputError(

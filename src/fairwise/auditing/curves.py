@@ -26,7 +26,7 @@ from fairwise.errors import InputError
 from fairwise.judgments.reliability import wilson
 from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
-from fairwise.learning.large.fit import check_large_settings, count_games, play, rules_for
+from fairwise.learning.large.fit import check_large_settings, count_games, play, prepare_large
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.model.mixture import Measurement, Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.oracles.base import Classifiers
-    from fairwise.learning.preparation import Prepared, Rules
+    from fairwise.learning.preparation import PreparedFit, PreparedProblem
     from fairwise.learning.solvers.solution import Solution
 
     Points = list[tuple[float, float | None]]
@@ -142,7 +142,7 @@ _CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class FrontierRun:
     """What every curve of a run has in common."""
 
     people: Any
@@ -203,7 +203,7 @@ class Curves:
                 for point, solution in zip(self.points, solutions, strict=True)
             ]
 
-    def _prepared(self, judgments: Judgments) -> Prepared:
+    def _prepared(self, judgments: Judgments) -> PreparedFit:
         # Any limit but 0 will do: it makes room for a budget, and each point of the curve sets its own.
         settings = {**self.settings, "gamma": 0.0, "eta": 1.0}
         return prepare(settings, self.people, self.outcome, judgments, self.sample_weight, self.sensitive_features)
@@ -226,7 +226,7 @@ class Curves:
         weight = self._weight
         return float(weight.sum() ** 2 / (weight**2).sum())
 
-    def _group_rates(self, prepared: Prepared, solution: Solution) -> dict[str, float]:
+    def _group_rates(self, prepared: PreparedFit, solution: Solution) -> dict[str, float]:
         """False positive rate of each group, weighted: how likely someone without label 1 is to get it."""
         if self.groups is None:
             return {}
@@ -260,7 +260,7 @@ def trace(
 ) -> Rows:
     """The curve of each judge (None: the panel), those that a checkpoint has read and not solved again."""
     index = people.index if isinstance(people, pd.DataFrame) else pd.RangeIndex(len(people))
-    run = Curves(
+    run = FrontierRun(
         *(people, outcome, judgments, settings, points, sample_weight, sensitive_features),
         groups=None if groups is None else group_labels(groups, index, "groups"),
         start=None if start is None else start.classifiers_,
@@ -292,7 +292,7 @@ class _Progress:
             self._tell(self._done, self._total)
 
 
-def _fingerprint(run: Curves, by: str) -> str:
+def _fingerprint(run: FrontierRun, by: str) -> str:
     """Of everything that the numbers depend on."""
     content = checksum_of_tables(
         run.people,
@@ -322,16 +322,16 @@ def solve_large(
     n_not_followed: int | None,
     client: object = None,
 ) -> Rows:
-    """The rows of :class:`Curves` for a table that is read once before all games and once after them."""
+    """The rows of :class:`FrontierRun` for a table that is read once before all games and once after them."""
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
     checked = check_large_settings(settings, table, two_passes=True)
     summary = read_summary(table, judgments, client)
-    own = [rules_for(checked, summary, judgments if one is None else judgments.select([one])) for one in judges]
-    games = [play(summary, rules, [rules.problem.at_point(*point) for point in points]) for rules in own]
+    own = [prepare_large(checked, summary, judgments if one is None else judgments.select([one])) for one in judges]
+    games = [play(summary, prepared, [prepared.problem.at_point(*point) for point in points]) for prepared in own]
     rows = []
-    for judge, rules, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
+    for judge, prepared, counted in zip(judges, own, count_games(table, summary, games, client), strict=True):
         for point, (solution, count) in zip(points, counted, strict=True):
-            row = _row(rules, solution, point, settings, summary.n_rows, n_not_followed)
+            row = _row(prepared, solution, point, settings, summary.n_rows, n_not_followed)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
                     rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
@@ -341,7 +341,7 @@ def solve_large(
 
 
 def _row(
-    rules: Rules,
+    prepared: PreparedProblem,
     solution: Solution,
     point: tuple[float, float | None],
     settings: dict[str, Any],
@@ -349,7 +349,7 @@ def _row(
     n_not_followed: int | None,
 ) -> dict[str, object]:
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
-    measured = Measurement(rules, solution)
+    measured = Measurement(prepared, solution)
     certificate = measured.certificate(*point, settings["weighting"])
     low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
     row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}

@@ -241,7 +241,7 @@ class Curve:
         other: Knob = "eta" if knob == "gamma" else "gamma"
         fixed = {"gamma": gamma, "eta": eta}[other]
         if not _equal(main[other], fixed).any():
-            traced = _in_words(_plain(main[other].iloc[0]))
+            traced = _in_words(_float_or_none(main[other].iloc[0]))
             raise InputError(
                 f"frontier: traced at {other} = {traced}, but the point to be marked has {other} = {_in_words(fixed)}; "
                 f"trace the curve at {other} = {_in_words(fixed)}, or fit the model with {other} = {traced}"
@@ -339,7 +339,7 @@ def _equal(column: pd.Series, value: float | None) -> pd.Series[bool]:
     return pd.Series(np.isclose(column, value), index=column.index)
 
 
-def _plain(value: float | None) -> float | None:
+def _float_or_none(value: float | None) -> float | None:
     return None if pd.isna(value) else float(value)
 
 

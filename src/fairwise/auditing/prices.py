@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairwise.auditing.scores import positions_of
 from fairwise.constraints.pairs import PairRows
-from fairwise.constraints.violations import STATUS
+from fairwise.constraints.violations import STATUSES
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.learning.model.prices import price_table
@@ -159,7 +159,7 @@ def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
 
 
 def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    is_status = {status.replace(" ", "_"): table["status"] == status for status in STATUS}
+    is_status = {status.replace(" ", "_"): table["status"] == status for status in STATUSES}
     return pd.DataFrame(is_status).groupby(table[by], sort=False).sum()
 
 

@@ -119,7 +119,7 @@ def _checksum(table: pd.DataFrame, *, index: bool) -> str:
 def _non_default(settings: Mapping[str, object]) -> dict[str, JSON]:
     """Settings that are not the default, but for those a curve varies; what is not plain as a checksum."""
     default = _defaults()
-    values = {name: _plain(value) for name, value in settings.items() if name not in _VARIED}
+    values = {name: _as_json(value) for name, value in settings.items() if name not in _VARIED}
     return {name: value for name, value in values.items() if value != default[name]}
 
 
@@ -131,10 +131,10 @@ def default_settings() -> dict[str, object]:
 
 
 def _defaults() -> dict[str, JSON]:
-    return {name: _plain(value) for name, value in default_settings().items()}
+    return {name: _as_json(value) for name, value in default_settings().items()}
 
 
-def _plain(value: object) -> JSON:
+def _as_json(value: object) -> JSON:
     """A setting as JSON can hold it; an object is its repr where that says everything, else its checksum."""
     from sklearn.base import BaseEstimator  # a second to load, which audits do without
 
@@ -143,9 +143,9 @@ def _plain(value: object) -> JSON:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): _as_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_as_json(part) for part in value]
     if isinstance(value, BaseEstimator):
         return " ".join(value.__repr__(N_CHAR_MAX=_WHOLE).split())
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, JudgmentsError, quote
+from fairwise.errors import InputError, TableError, quote
 from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.tables.ids import PeopleIds, encode, some
@@ -104,7 +104,7 @@ def positions_of(index: pd.Index, ids: pd.Index, what: str) -> IntArray:
     """Where each of ``ids`` is in ``index``: 12, 12.0 and "12" are one person, "012" is another."""
     try:
         people = PeopleIds(index)
-    except JudgmentsError as error:
+    except TableError as error:
         raise InputError(str(error).replace("people", what, 1)) from None
     if pd.api.types.is_integer_dtype(index.dtype) and pd.api.types.is_integer_dtype(ids.dtype):
         positions = np.asarray(index.get_indexer(ids), dtype=np.intp)

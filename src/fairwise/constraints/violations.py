@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # A learner keeps its rules to about this precision; a judgment broken by less counts as followed.
 PRECISION = 1e-6
 
-FOLLOWED, NOT_FOLLOWED, ASKS_NOTHING = STATUS = ("followed", "not followed", "asks nothing")
+FOLLOWED, NOT_FOLLOWED, ASKS_NOTHING = STATUSES = ("followed", "not followed", "asks nothing")
 """What became of a judgment, as tables and model files write it."""
 
 WORDS_OF_0_1 = {"honoured": FOLLOWED, "given up": NOT_FOLLOWED, "given_up": "not_followed"}
@@ -53,19 +53,19 @@ def is_followed(violation: float | NDArray[np.float64], gamma: float) -> Any:
 def status_of(
     answer: NDArray[np.object_] | NDArray[np.str_], violation: NDArray[np.float64], gamma: float
 ) -> pd.Categorical[str]:
-    """One of `STATUS` for each answer."""
+    """One of `STATUSES` for each answer."""
     asks = np.asarray(answer != Answer.NO_CONSTRAINT, dtype=bool)
     codes = np.where(asks, np.where(is_followed(violation, gamma), 0, 1), 2)
-    return pd.Categorical.from_codes(codes, categories=pd.Index(STATUS))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(STATUSES))
 
 
 def status_counts(status: Iterable[str]) -> dict[str, int]:
     """How many judgments are ``followed``, ``not_followed`` and ``asks_nothing``."""
     found = Counter(status)
-    return {name.replace(" ", "_"): found[name] for name in STATUS}
+    return {name.replace(" ", "_"): found[name] for name in STATUSES}
 
 
-class Status(StrEnum):
+class TreatmentStatus(StrEnum):
     """Whether what one answer asks for is done, as participants are told."""
 
     KEPT = "kept"
@@ -107,12 +107,12 @@ class Treatment:
         return float(excess(self.violation, self.gamma))
 
     @property
-    def status(self) -> Status:
+    def status(self) -> TreatmentStatus:
         if self.answer == Answer.NO_CONSTRAINT:
-            return Status.ASKS_NOTHING
+            return TreatmentStatus.ASKS_NOTHING
         if is_followed(self.violation, 0.0):
-            return Status.KEPT
-        return Status.NEARLY if is_followed(self.violation, self.gamma) else Status.NOT_FOLLOWED
+            return TreatmentStatus.KEPT
+        return TreatmentStatus.NEARLY if is_followed(self.violation, self.gamma) else TreatmentStatus.NOT_FOLLOWED
 
     @property
     def is_a_ahead(self) -> bool:

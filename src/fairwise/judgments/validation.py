@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError, quote
+from fairwise.errors import JudgmentsError, TableError, quote
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
-from fairwise.tables.ids import PeopleIds, encode, is_integer, plain, some
+from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer, some
 from fairwise.tables.row_errors import Source
 
 REQUIRED = ("judge", "a", "b", "answer")
@@ -52,7 +52,7 @@ def normalise(frame: pd.DataFrame, source: Source, people: PeopleIds | None, by:
     source.refuse(a == b, "b", frame["b"], "is also a; a pair needs two different people")
 
     table: dict[str, object] = {
-        "judge": plain(judges).take(judge),
+        "judge": integers_or_texts(judges).take(judge),
         "a": ids.take(a),
         "b": ids.take(b),
         "answer": columns.answers(frame["answer"], source),
@@ -96,7 +96,7 @@ def _people(
         good = is_integer(texts) & np.array([not text.startswith("-") for text in texts], dtype=bool)
         _refuse_people(sides, texts, good, source, "is not a row position; allowed: 0, 1, 2, …")
     if people is None:
-        return sides, plain(texts)
+        return sides, integers_or_texts(texts)
     positions = people.positions(texts)
     rule = "is not the id of anyone in people"
     if by == "position":
@@ -250,8 +250,11 @@ def check(
     judge_attributes: JudgeAttributes | None = None,
 ) -> CheckedTable:
     """Check the table against its format, the people and what is said about the judges."""
-    ids = None if people is None else _ids_of(people, how.by)
-    good = normalise(frame, source, ids, how.by)
+    try:
+        ids = None if people is None else _ids_of(people, how.by)
+        good = normalise(frame, source, ids, how.by)
+    except TableError as error:  # rows and ids of any table are checked alike; here they are those of judgments
+        raise JudgmentsError(str(error)) from None
     return CheckedTable(
         frame=good.frame,
         counted=_which_count(good, how),

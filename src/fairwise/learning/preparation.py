@@ -26,7 +26,7 @@ NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=objec
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class PreparedProblem:
     """What a certificate is measured on, and how to encode people later."""
 
     settings: FitSettings
@@ -39,7 +39,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared(Rules):
+class PreparedFit(PreparedProblem):
     """Everything a solver needs besides, with the people in memory."""
 
     oracle: Oracle
@@ -54,7 +54,7 @@ def prepare(
     judgments: Judgments | None = None,
     sample_weight: object = None,
     sensitive_features: object = None,
-) -> Prepared:
+) -> PreparedFit:
     """Check everything and build the problem; the first thing that cannot be used is told as an error."""
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
@@ -99,7 +99,7 @@ def prepare(
         groups=groups,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
-    return Prepared(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
+    return PreparedFit(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
 
 
 def seed_of(random_state: object) -> int:

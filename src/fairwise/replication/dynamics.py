@@ -23,7 +23,7 @@ import numpy as np
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import Pool
-from fairwise.learning.solvers.no_regret import join, plan_of, solve_no_regret
+from fairwise.learning.solvers.no_regret import guarantee_of, join, solve_no_regret
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 _WARM = 8  # good known classifiers that the search for the least cost starts from
@@ -78,10 +78,10 @@ def play_and_measure(
     pool = Pool(problem, oracle)
     pool.keep(classifiers, errors, values)
 
-    plan = plan_of(problem, n_rounds, None, lambda_bound, 0.0)
+    guarantee = guarantee_of(problem, n_rounds, None, lambda_bound, 0.0)
     reached = values.mean(axis=0)
     violation = float(reached.max(initial=0.0))
-    average, payoff = replay(errors, values, problem.gamma, plan.pair_step, lambda_bound)
+    average, payoff = replay(errors, values, problem.gamma, guarantee.pair_step, lambda_bound)
     at = Multipliers(average, np.zeros(0))
     answer = _cost(problem, oracle.best_response(problem.cost(average)), average)
     least = min(answer, least_known_cost(problem, search, at, pool))
@@ -95,7 +95,7 @@ def play_and_measure(
         dual_regret=best_dual - payoff,
         primal_regret=payoff - best_primal,
         oracle_regret=answer - least,
-        promised=plan.nu,
+        promised=guarantee.nu,
     )
 
 

@@ -17,7 +17,7 @@ from fairwise.judgments import Answer
 from fairwise.store.answers import CURRENT, HAS_ANSWER, Appearance, NewAnswer, appearances_of
 from fairwise.store.answers import record as record_answer
 from fairwise.store.tables import answer_models, answers, appearances, participants
-from fairwise.study.active.model import Judgment
+from fairwise.study.active.model import ParticipantAnswer
 from fairwise.study.designs import ShownPair
 
 Keep: TypeAlias = "Callable[[sa.Connection, bytes, NewAnswer], int]"
@@ -147,9 +147,11 @@ def how_many_answered(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.count()).where(answers.c.version == 1)).scalar_one()
 
 
-def everyones_judgments(connection: sa.Connection) -> list[Judgment]:
+def everyones_answers(connection: sa.Connection) -> list[ParticipantAnswer]:
     """Everyone's current answers, to learn from; participants are named by their numbers."""
-    return [Judgment(str(number), a, b, Answer(answer)) for number, a, b, answer in connection.execute(_EVERYONES)]
+    return [
+        ParticipantAnswer(str(number), a, b, Answer(answer)) for number, a, b, answer in connection.execute(_EVERYONES)
+    ]
 
 
 def keep(connection: sa.Connection, *, learned_from: int, parameters: str, at: datetime) -> int:

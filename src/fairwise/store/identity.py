@@ -79,8 +79,8 @@ def check_identity(url: sa.URL, home: Path, fingerprint: str | None) -> None:
     if own is None:
         if (home / JOBS).is_dir() and any((home / JOBS).iterdir()) and _is_empty(url):
             raise InputError(
-                f"{home}: there were models of this study before ({home / JOBS}), and {_place(url, home)} is empty. Give "
-                "the --database with which it was served. If that one is lost, restore a backup; to begin anew "
+                f"{home}: there were models of this study before ({home / JOBS}), and {_place(url, home)} is empty. "
+                "Give the --database with which it was served. If that one is lost, restore a backup; to begin anew "
                 f"without it, move {home / JOBS} away."
             )
     elif _asked(url, _number_if_any) != own.database:

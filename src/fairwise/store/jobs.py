@@ -20,8 +20,8 @@ MOST_ATTEMPTS = 3
 """So often a job is begun without coming any further; one that ends its own process would be begun for ever."""
 
 _GIVEN_UP = (
-    f"It was begun {MOST_ATTEMPTS} times, and each time the process that makes models ended in the middle of it, perhaps "
-    "for want of memory. Try a simpler model, or a machine with more memory."
+    f"It was begun {MOST_ATTEMPTS} times, and each time the process that makes models ended in the middle of it, "
+    "perhaps for want of memory. Try a simpler model, or a machine with more memory."
 )
 
 

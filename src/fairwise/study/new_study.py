@@ -109,7 +109,7 @@ def _drafted(
     for name in show:
         _refuse_hidden(people, name, outcome)
     ids = pa.array([text_of(person) for person in people.table.index], pa.string())
-    table = _table(ids, {name: plain(people.column(name)) for name in show}, people)
+    table = _table(ids, {name: arrow_column(people.column(name)) for name in show}, people)
     cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
@@ -221,7 +221,7 @@ def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -
     return pa.table({ID: ids, **columns})
 
 
-def plain(column: pd.Series[Any]) -> pa.Array:
+def arrow_column(column: pd.Series[Any]) -> pa.Array:
     """Return a column as truths, numbers or text, whatever it was."""
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
         return pa.array(column)

@@ -72,7 +72,7 @@ class SettingsFile(SettingsTable):
 
     def content(self) -> Plain:
         """Return all that is said, as TOML has it: nothing that is None, and no empty tables."""
-        content: Plain = plain(self.model_dump(mode="json"))
+        content: Plain = without_empty(self.model_dump(mode="json"))
         return content
 
     @abstractmethod
@@ -190,9 +190,9 @@ def _edit_rows(table: Any, name: str, before: list[Plain], after: list[Plain]) -
             (rows[-1] if after else table).add(item)
 
 
-def plain(values: Any) -> Any:
+def without_empty(values: Any) -> Any:
     """Return plain values without those that are None, and without empty tables."""
     if isinstance(values, dict):
-        inner = {name: plain(value) for name, value in values.items()}
+        inner = {name: without_empty(value) for name, value in values.items()}
         return {name: value for name, value in inner.items() if value is not None and value != {}}
-    return [plain(value) for value in values] if isinstance(values, list) else values
+    return [without_empty(value) for value in values] if isinstance(values, list) else values

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError, quote
+from fairwise.errors import TableError, quote
 from fairwise.tables.row_errors import cut
 
 # At most 18 digits, so that every match fits in 64 bits.
@@ -41,7 +41,7 @@ def is_integer(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
     return np.array([_INTEGER.fullmatch(text) is not None for text in texts], dtype=bool)
 
 
-def plain(texts: NDArray[np.object_]) -> pd.Index:
+def integers_or_texts(texts: NDArray[np.object_]) -> pd.Index:
     """Return the texts as integers if every one of them is an integer, else as they are."""
     if is_integer(texts).all():
         return pd.Index(np.array([int(text) for text in texts], dtype=np.int64))
@@ -53,12 +53,12 @@ class PeopleIds:
 
     def __init__(self, index: pd.Index) -> None:
         if index.nlevels > 1:
-            raise JudgmentsError("people: the index has several levels; allowed: one id per person")
+            raise TableError("people: the index has several levels; allowed: one id per person")
         if index.hasnans:
-            raise JudgmentsError(f"people: {np.count_nonzero(index.isna())} ids in the index are missing")
+            raise TableError(f"people: {np.count_nonzero(index.isna())} ids in the index are missing")
         if not index.is_unique:
             repeated = index[index.duplicated()].unique()
-            raise JudgmentsError(f"people: every id must be there once; repeated: {some(repeated)}")
+            raise TableError(f"people: every id must be there once; repeated: {some(repeated)}")
         self.labels = index
         # The canonical text of an integer need not be written down, which a million people would feel.
         self._numbers = pd.api.types.is_integer_dtype(index.dtype) and _all_short(index)
@@ -66,7 +66,7 @@ class PeopleIds:
         self._texts = pd.Index(texts, dtype=index.dtype if self._numbers else object)
         if not self._texts.is_unique:
             twice = self._texts[self._texts.duplicated()].unique()
-            raise JudgmentsError(f"people: ids that look the same but differ in type: {some(twice)}")
+            raise TableError(f"people: ids that look the same but differ in type: {some(twice)}")
 
     def positions(self, texts: NDArray[np.object_]) -> NDArray[np.intp]:
         """Return where each text's person is, -1 where there is none."""

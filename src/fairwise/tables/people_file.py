@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fairwise.errors import InputError
 from fairwise.tables.files import read_table, require_column
-from fairwise.tables.ids import encode, plain, some, text_of
+from fairwise.tables.ids import encode, integers_or_texts, some, text_of
 from fairwise.tables.row_errors import Source
 
 # A number written with a leading zero is a code, such as 01234.
@@ -49,7 +49,7 @@ class PeopleFile:
         for name, column in others.items():
             _refuse_decimal_commas(name, column, source)
         columns = {name: column.array for name, column in others.items()}
-        return cls(pd.DataFrame(columns, index=plain(texts).take(codes).rename(id_column)), source)
+        return cls(pd.DataFrame(columns, index=integers_or_texts(texts).take(codes).rename(id_column)), source)
 
     def column(self, name: str) -> pd.Series:
         """Return one column, or say which there are."""

@@ -18,19 +18,19 @@ def json_text(value: object, *, indent: int = 2) -> str:
       "rounds": 3
     }
     """
-    return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(jsonable(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def plain(value: object) -> JSON:
+def jsonable(value: object) -> JSON:
     """Return the value as lists, dicts, text and finite numbers."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         value = value.to_dict("records")
     if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
+        return {str(name): jsonable(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set):
-        return [plain(part) for part in value]
+        return [jsonable(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)

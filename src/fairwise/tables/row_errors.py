@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError, quote
+from fairwise.errors import TableError, quote
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Source:
             return
         first = int(rows[0])
         more = f" ({rows.size - 1} more such rows)" if rows.size > 1 else ""
-        raise JudgmentsError(f"{self.where(first, column)}: {cell_text(values.iloc[first])} {rule}{more}")
+        raise TableError(f"{self.where(first, column)}: {cell_text(values.iloc[first])} {rule}{more}")
 
 
 def cell_text(value: object) -> str:

@@ -10,7 +10,14 @@ import pytest
 from fairwise.constraints.budgets import judge_budgets, panel_budget
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.no_regret import _play, _play_regression, plan_of, seeds, solve_games, solve_no_regret
+from fairwise.learning.solvers.no_regret import (
+    _play,
+    _play_regression,
+    guarantee_of,
+    seeds,
+    solve_games,
+    solve_no_regret,
+)
 from fairwise.learning.solvers.regret_bound import promise
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def test_round_for_round(
     game: Callable[..., tuple[Problem, RegressionOracle]], shape: dict[str, Any], lambda_bound: float
 ) -> None:
     problem, oracle = game(0, **shape)
-    plan = promise(
+    guarantee = promise(
         len(problem),
         lambda_bound=lambda_bound,
         tau_bound=2.0,
@@ -62,8 +69,8 @@ def test_round_for_round(
         n_rounds=120,
     )
     terms = oracle.regression_terms(problem)
-    compiled = _play_regression([problem], oracle, terms, [plan])[0]
-    plain = _play(problem, oracle, plan, None)
+    compiled = _play_regression([problem], oracle, terms, [guarantee])[0]
+    plain = _play(problem, oracle, guarantee, None)
     for name in ("error", "max_violation"):
         assert compiled.trajectory[name] == pytest.approx(plain.trajectory[name], abs=1e-12)
     assert compiled.trajectory["gap"][-1] == pytest.approx(plain.trajectory["gap"][-1], abs=1e-9)
@@ -133,7 +140,7 @@ def test_many_games_at_once_are_the_games_one_at_a_time(
     soft = [budget.limit for budget in problem.budgets]
     none = [0.0 for _ in soft]
     games = [problem.at(gamma, limits) for gamma in (0.0, 0.1, 0.7) for limits in (soft, none)]
-    together = solve_games(games, oracle, [plan_of(game, 150, None, 3.0, 1.0) for game in games], None)
+    together = solve_games(games, oracle, [guarantee_of(game, 150, None, 3.0, 1.0) for game in games], None)
     for one, found in zip(games, together, strict=True):
         alone = solve_no_regret(one, oracle, n_rounds=150, lambda_bound=3.0)
         for name, values in alone.classifiers.state().items():

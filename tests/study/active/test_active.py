@@ -20,7 +20,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
 from fairwise.simulation import simulate_panel
-from fairwise.study.active import ActiveChooser, Judgment, mean_over_pairs
+from fairwise.study.active import ActiveChooser, ParticipantAnswer, mean_over_pairs
 from fairwise.study.active.chooser import chances, expected_violation, uncertainty
 from fairwise.study.active.features import SeenPeople
 from fairwise.study.active.model import Choices, Prior, posterior
@@ -36,10 +36,10 @@ SMALL = pd.DataFrame(
 """Eight people; f and g look the same, so that 27 pairs differ."""
 
 
-def panel(people: pd.DataFrame, scale: str, judges: int = 12, pairs: int = 20) -> list[Judgment]:
+def panel(people: pd.DataFrame, scale: str, judges: int = 12, pairs: int = 20) -> list[ParticipantAnswer]:
     given = simulate_panel(people, judges, pairs, answers="two" if scale == "two" else "four", seed=1).frame
     columns = [given[name] for name in ("judge", "a", "b", "answer")]
-    return [Judgment(judge, a, b, Answer(said)) for judge, a, b, said in zip(*columns, strict=True)]
+    return [ParticipantAnswer(judge, a, b, Answer(said)) for judge, a, b, said in zip(*columns, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def small() -> ActiveChooser:
     """Knows that whoever is 10 years apart is not the same, and is as choosy as after very many answers."""
     ages = SMALL["age"].dropna()
     said = [
-        Judgment(who, a, b, Answer.SAME if abs(ages[a] - ages[b]) < 10 else Answer.NO_CONSTRAINT)
+        ParticipantAnswer(who, a, b, Answer.SAME if abs(ages[a] - ages[b]) < 10 else Answer.NO_CONSTRAINT)
         for who in ("one", "two", "three")
         for a, b in combinations(ages.index, 2)
         if (a, b) != ("f", "g")
@@ -84,7 +84,7 @@ def test_changing_sides_exchanges_the_two_ordered_answers_exactly(knowing: Activ
 
 def test_answers_that_changed_sides_teach_the_same(compas: pd.DataFrame) -> None:
     given = panel(compas, "four", judges=4)
-    turned = [Judgment(each.participant, each.b, each.a, each.answer.swapped()) for each in given]
+    turned = [ParticipantAnswer(each.participant, each.b, each.a, each.answer.swapped()) for each in given]
     one, other = (ActiveChooser.of(compas).learned(answers).model for answers in (given, turned))
     assert one.order is not None
     assert other.order is not None
@@ -107,7 +107,9 @@ def test_the_model_learns_what_decides(small: ActiveChooser) -> None:
 
 def test_a_participants_own_answers_count_at_once(small: ActiveChooser) -> None:
     model, pair = small.model, (small.model.seen.positions(["a"]), small.model.seen.positions(["f"]))
-    generous = [Judgment("new", a, b, Answer.SAME) for a, b in [("a", "f"), ("b", "f"), ("c", "f"), ("a", "e")]]
+    generous = [
+        ParticipantAnswer("new", a, b, Answer.SAME) for a, b in [("a", "f"), ("b", "f"), ("c", "f"), ("a", "e")]
+    ]
     before, after = (model.predict(model.beliefs(own), *pair)[0, 0] for own in ([], generous))
     assert after > before + 0.2
 
@@ -173,11 +175,11 @@ def test_without_answers_all_pairs_and_sides_are_alike() -> None:
 
 
 def test_neither_identical_records_nor_pairs_already_shown(small: ActiveChooser) -> None:
-    own: list[Judgment] = []
+    own: list[ParticipantAnswer] = []
     also = [("h", "a"), ("f", "g")]  # f and g are the same: a check, which is no loss to the others
     for number in range(26):
         shown = small.choose(np.random.default_rng(number), own, also_shown=also, candidates=8)
-        own.append(Judgment("new", shown.a, shown.b, Answer.SAME))
+        own.append(ParticipantAnswer("new", shown.a, shown.b, Answer.SAME))
     pairs = {frozenset((each.a, each.b)) for each in own}
     assert len(pairs) == 26
     assert not pairs & {frozenset("fg"), frozenset("ah")}
@@ -206,11 +208,11 @@ def test_selection_probabilities_add_up_to_one_where_every_pair_is_a_candidate(s
 def ask_four(chooser: ActiveChooser, truth: dict[frozenset[str], float], seed: int) -> tuple[list[float], list[float]]:
     """Four draws, each depending on earlier answers, which are what is to be estimated."""
     rng, shown = np.random.default_rng(seed), []
-    own: list[Judgment] = []
+    own: list[ParticipantAnswer] = []
     for _ in range(4):
         drawn = chooser.choose(rng, own, candidates=9)
         said = Answer.SAME if truth[frozenset((drawn.a, drawn.b))] else Answer.NO_CONSTRAINT
-        own.append(Judgment("new", drawn.a, drawn.b, said))
+        own.append(ParticipantAnswer("new", drawn.a, drawn.b, said))
         shown.append(drawn)
     values = [truth[frozenset((each.a, each.b))] for each in shown]
     return values, [each.selection_probability or 0 for each in shown]
@@ -251,7 +253,7 @@ def test_unknown_people_and_no_candidates_are_refused(small: ActiveChooser) -> N
     with pytest.raises(InputError, match="nobody with the id 'nobody'"):
         small.choose(rng, also_shown=[("a", "nobody")])
     with pytest.raises(InputError, match="nobody with the id 'nobody'"):
-        small.learned([Judgment("one", "a", "nobody", Answer.SAME)])
+        small.learned([ParticipantAnswer("one", "a", "nobody", Answer.SAME)])
     with pytest.raises(InputError, match="candidates=0"):
         small.choose(rng, candidates=0)
 
@@ -261,7 +263,7 @@ def test_rare_categories_and_constant_columns_do_no_harm() -> None:
     seen = SeenPeople.of(people)
     assert seen.indicators.shape == (50, 12)
     assert not seen.numbers.any()
-    answers = [Judgment("x", "p1", "p2", Answer.SAME)]
+    answers = [ParticipantAnswer("x", "p1", "p2", Answer.SAME)]
     assert ActiveChooser.of(people).learned(answers).choose(np.random.default_rng(0), answers).a in people.index
 
 

@@ -14,7 +14,7 @@ from tests.study.designs.test_mixed import designs, mixed
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.active import Judgment
+from fairwise.study.active import ParticipantAnswer
 from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import written
 from fairwise.study.folder import SCORES, GivenScores, StudyFolder
@@ -61,8 +61,8 @@ PAIRS = st.lists(
 )
 
 
-def said(who: str, pairs: list[tuple[str, str]], turn: int = 0) -> list[Judgment]:
-    return [Judgment(who, a, b, list(Answer)[(k * k + turn) % 4]) for k, (a, b) in enumerate(pairs)]
+def said(who: str, pairs: list[tuple[str, str]], turn: int = 0) -> list[ParticipantAnswer]:
+    return [ParticipantAnswer(who, a, b, list(Answer)[(k * k + turn) % 4]) for k, (a, b) in enumerate(pairs)]
 
 
 @settings(max_examples=40, deadline=None)

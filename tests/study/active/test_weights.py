@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import PairDesign
-from fairwise.study.active import Judgment
+from fairwise.study.active import ParticipantAnswer
 from fairwise.study.active.chooser import Situation, StudyChooser
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def export_of(study: StudyFolder, chooser: StudyChooser, number: int) -> list[di
     rows = []
     for at, pair in enumerate(places, start=1):
         if pair is None:
-            own = [Judgment("", *laid_out[k], said_of(*laid_out[k])) for k in range(1, at)]
+            own = [ParticipantAnswer("", *laid_out[k], said_of(*laid_out[k])) for k in range(1, at)]
             pair = chooser.choose(Situation(number, at, own, [*laid_out.values()]))  # noqa: PLW2901
             laid_out[at] = pair.a, pair.b
         chance = pair.selection_probability
@@ -58,7 +58,7 @@ def test_weighted_shares_of_a_mixed_study_are_right(make_study: Callable[..., St
     study = make_study(pairs=9, design={"anchors": 2, "anchor_pool": 5, "repeats": 1, "active": 4}, answers="two")
     nobody = StudyChooser.of(study)
     every = list(combinations(study.person_ids, 2))
-    known = nobody.learned([Judgment(str(k), a, b, said_of(a, b)) for k in range(3) for a, b in every])
+    known = nobody.learned([ParticipantAnswer(str(k), a, b, said_of(a, b)) for k in range(3) for a, b in every])
     choosy = replace(known, chooser=replace(known.chooser, answers_so_far=10_000))
     truth = np.mean([said_of(a, b) == Answer.SAME for a, b in every])
     share, plain, weighted = share_of_same(), [], []

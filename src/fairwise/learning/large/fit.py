@@ -20,11 +20,11 @@ from fairwise.learning import inputs
 from fairwise.learning.large.first_pass import TableSummary, read_summary
 from fairwise.learning.large.problem import Counts, count, large_oracle, large_problem
 from fairwise.learning.oracles.linear import RegressionOracle
-from fairwise.learning.preparation import NOBODY, Rules, budgets_of, seed_of
+from fairwise.learning.preparation import NOBODY, PreparedProblem, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.solvers.dispatch import solve
-from fairwise.learning.solvers.no_regret import Game, join, plan_of, play_game
+from fairwise.learning.solvers.no_regret import Game, guarantee_of, join, play_game
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ _LINEAR = ("linear-regression", "linear")
 
 def fit_in_blocks(
     params: Params, table: LargeTable, judgments: Judgments | None, client: Client | None = None
-) -> tuple[Rules, Solution, int]:
+) -> tuple[PreparedProblem, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
     judgments = inputs.require_judgments(judgments)
     summary = read_summary(table, judgments, client)
-    rules = rules_for(settings, summary, judgments)
+    prepared = prepare_large(settings, summary, judgments)
     if settings.plays_regression:
-        [[(solution, _)]] = count_games(table, summary, [play(summary, rules, [rules.problem])], client)
-        return rules, solution, summary.n_rows
-    problem = large_problem(table, summary, rules, client)
+        [[(solution, _)]] = count_games(table, summary, [play(summary, prepared, [prepared.problem])], client)
+        return prepared, solution, summary.n_rows
+    problem = large_problem(table, summary, prepared, client)
     solution = solve(problem, large_oracle(settings.estimator, table, summary, problem, client), settings)
-    return replace(rules, problem=problem), solution, summary.n_rows
+    return replace(prepared, problem=problem), solution, summary.n_rows
 
 
 def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool = False) -> FitSettings:
@@ -71,8 +71,8 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
     return settings
 
 
-def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> Rules:
-    """The rules of these judgments, about people who were found in the first pass."""
+def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> PreparedProblem:
+    """What these judgments ask for, about people who were found in the first pass."""
     answered = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(answered)
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
@@ -93,7 +93,7 @@ def rules_for(settings: FitSettings, summary: TableSummary, judgments: Judgments
         gamma=float(settings.gamma),
     )
     seed = seed_of(settings.random_state)
-    return Rules(settings, problem, pairs, judged_rows, summary.encoder, summary.classes, seed)
+    return PreparedProblem(settings, problem, pairs, judged_rows, summary.encoder, summary.classes, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +124,15 @@ class PlayedGames:
         return solutions
 
 
-def play(summary: TableSummary, rules: Rules, problems: Sequence[Problem]) -> PlayedGames:
+def play(summary: TableSummary, prepared: PreparedProblem, problems: Sequence[Problem]) -> PlayedGames:
     """All rounds of every game; needs no row of the table."""
-    settings, terms = rules.settings, summary.regression_terms(rules.judged_rows)
-    plain = terms.response(np.zeros(len(rules.judged_rows)))
-    if len(rules.problem) == 0:
+    settings, terms = prepared.settings, summary.regression_terms(prepared.judged_rows)
+    plain = terms.response(np.zeros(len(prepared.judged_rows)))
+    if len(prepared.problem) == 0:
         return PlayedGames(problems, [], plain)
     bounds = settings.lambda_bound, settings.tau_bound
-    plans = [plan_of(problem, settings.n_rounds, None, *bounds) for problem in problems]
-    games = [play_game(problem, terms, plan) for problem, plan in zip(problems, plans, strict=True)]
+    guarantees = [guarantee_of(problem, settings.n_rounds, None, *bounds) for problem in problems]
+    games = [play_game(problem, terms, guarantee) for problem, guarantee in zip(problems, guarantees, strict=True)]
     return PlayedGames(problems, games, plain)
 
 

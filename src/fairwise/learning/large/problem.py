@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.preparation import Rules
+    from fairwise.learning.preparation import PreparedProblem
 
 _MAX_STEPS = 40
 _LEAST_GAIN = 1e-4  # in units of error: a step that gains less is not worth another pass
@@ -301,25 +301,27 @@ def _with_one(rows: FloatArray) -> FloatArray:
     return np.column_stack([np.ones(len(rows)), rows])
 
 
-def large_problem(table: LargeTable, summary: TableSummary, rules: Rules, client: Client | None) -> LargeProblem:
+def large_problem(
+    table: LargeTable, summary: TableSummary, prepared: PreparedProblem, client: Client | None
+) -> LargeProblem:
     """The problem on cells and judged people, with rules about groups beside those about pairs."""
-    people, n_judged = summary.cell_people, len(rules.judged_rows)
+    people, n_judged = summary.cell_people, len(prepared.judged_rows)
     outcome = np.arange(len(people)) % 2
     on_judged = np.zeros(n_judged)
     points = Points(
-        rules.judged_rows,
+        prepared.judged_rows,
         np.append((1.0 - 2.0 * outcome) * people / summary.n_rows, on_judged),
         summary.share_of_second,
         np.append(people, on_judged),
     )
     groups = None
-    moments = parity_moments(rules.settings.group_constraints)
+    moments = parity_moments(prepared.settings.group_constraints)
     if moments:
         named = np.repeat(np.array(summary.groups, dtype=object), 2)
         cells = pd.DataFrame({"cell": np.arange(len(people))})
         # A cell of many people is one person of their weight, and ``h`` the share of the cell with label 1.
         groups = GroupRows.from_moments(moments, cells, outcome, named, people, n_points=len(people) + n_judged)
-    small = rules.problem
+    small = prepared.problem
     values = {field.name: getattr(small, field.name) for field in fields(small)}
     values |= {"points": points, "judged": len(people) + small.judged, "groups": groups}
     return LargeProblem(**values, count_shares=partial(_shares, table, summary, client))

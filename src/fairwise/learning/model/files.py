@@ -22,7 +22,7 @@ import skops.io
 from sklearn.base import BaseEstimator
 
 from fairwise.constraints.certificate import Certificate
-from fairwise.constraints.violations import STATUS, WORDS_OF_0_1
+from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
 from fairwise.errors import ModelFileError
 from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
@@ -122,9 +122,9 @@ def _read_prices(path: str | PathLike[str]) -> Columns:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
             raise ModelFileError(f"{path}: not a file of prices: the column {name!r} is not of numbers.")
     table["status"] = table["status"].replace(WORDS_OF_0_1)
-    odd = ~table["status"].isin(STATUS)
+    odd = ~table["status"].isin(STATUSES)
     if odd.any():
-        allowed = ", ".join(map(repr, STATUS))
+        allowed = ", ".join(map(repr, STATUSES))
         row, value = int(odd.to_numpy().argmax()) + 1, table["status"][odd].iloc[0]
         raise ModelFileError(f"{path}: not a file of prices: row {row}: status {value!r}; allowed: {allowed}.")
     return {name: table[name].tolist() for name in _PRICES}

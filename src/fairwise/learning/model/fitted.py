@@ -26,7 +26,7 @@ from fairwise.learning.model.deterministic import (
 )
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
-from fairwise.learning.preparation import Rules
+from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import LabelValues, share
 from fairwise.learning.solvers.solution import Solution
@@ -41,14 +41,14 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     label_values: LabelValues | None
     weighting: Weighting
 
-    def _set_solution(self, X: object, prepared: Rules, solution: Solution) -> Self:
+    def _set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
-        self._training: tuple[Rules, Solution] | None = (prepared, solution)
+        self._training: tuple[PreparedProblem, Solution] | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
@@ -238,7 +238,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return getattr(self, name)
 
-    def _after_fit(self) -> tuple[Rules, Solution]:
+    def _after_fit(self) -> tuple[PreparedProblem, Solution]:
         if self._training is None:
             raise InputError(
                 "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "

@@ -13,7 +13,7 @@ from fairwise.constraints.pairs import PairRows, Weighting
 from fairwise.constraints.violations import excess
 from fairwise.learning.model.prices import price_table
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
-from fairwise.learning.preparation import Rules
+from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ class Measurement:
     ``probability`` is ``(m,)``, that of label 1 for the judged people; the solution's own mixture if not given.
     """
 
-    def __init__(self, rules: Rules, solution: Solution, probability: FloatArray | None = None) -> None:
+    def __init__(self, prepared: PreparedProblem, solution: Solution, probability: FloatArray | None = None) -> None:
         if probability is None:
-            probability = Mixture(solution.classifiers, solution.weights).probabilities(rules.judged_rows)
-        self._rules, self._solution = rules, solution
-        self._favorable = probability if rules.problem.sign > 0 else 1.0 - probability
+            probability = Mixture(solution.classifiers, solution.weights).probabilities(prepared.judged_rows)
+        self._prepared, self._solution = prepared, solution
+        self._favorable = probability if prepared.problem.sign > 0 else 1.0 - probability
 
     def certificate(
         self, gamma: float, eta: float | None, weighting: Weighting, *, error: float | None = None
@@ -131,9 +131,9 @@ class Measurement:
         """Return what is proved; ``error`` is the solution's own unless another model is measured by it."""
         return certify(
             self._solution,
-            self._rules.pairs,
+            self._prepared.pairs,
             error=self._solution.error if error is None else error,
-            constant_error=self._rules.problem.points.constant_error,
+            constant_error=self._prepared.problem.points.constant_error,
             favorable=self._favorable,
             gamma=gamma,
             eta=eta,
@@ -142,11 +142,11 @@ class Measurement:
 
     def mean_answer_violation(self) -> float:
         """Return the weighted mean of the violation over all judgments that ask for something."""
-        return float(self._rules.pairs.mean_answer_violation(self._favorable))
+        return float(self._prepared.pairs.mean_answer_violation(self._favorable))
 
     def prices(self, gamma: float) -> pd.DataFrame:
         """Return the table of prices; judgments that no budget limits cost nothing."""
-        problem = self._rules.problem
-        multipliers = np.zeros(len(self._rules.pairs))
+        problem = self._prepared.problem
+        multipliers = np.zeros(len(self._prepared.pairs))
         multipliers[problem.source] = self._solution.multipliers.rows[: problem.n_pairs]
-        return price_table(self._rules.pairs, multipliers, self._favorable, gamma)
+        return price_table(self._prepared.pairs, multipliers, self._favorable, gamma)

@@ -9,11 +9,11 @@ from time import monotonic
 
 from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, Oracle
-from fairwise.learning.preparation import Prepared
+from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.column_generation import ColumnGeneration
-from fairwise.learning.solvers.no_regret import plan_of, seeds, solve_games
+from fairwise.learning.solvers.no_regret import guarantee_of, seeds, solve_games
 from fairwise.learning.solvers.solution import Solution
 
 GammaEta = tuple[float, float | None]
@@ -40,7 +40,7 @@ def solve_with_context(problem: Problem, oracle: Oracle, settings: FitSettings, 
     An error inside a user's own estimator is told as such.
     """
     try:
-        return solve(problem, oracle, settings) if asked else plain(problem, oracle)
+        return solve(problem, oracle, settings) if asked else solve_plain(problem, oracle)
     except InputError:
         raise
     except (ValueError, TypeError) as error:
@@ -50,7 +50,7 @@ def solve_with_context(problem: Problem, oracle: Oracle, settings: FitSettings, 
         raise InputError(f"{name} could not be fitted to these people: {error}") from error
 
 
-def plain(problem: Problem, oracle: Oracle) -> Solution:
+def solve_plain(problem: Problem, oracle: Oracle) -> Solution:
     """The one classifier to use where nobody was asked and no rule was given.
 
     Most often that of least error. An oracle that would fit its training people too closely has another one, whose
@@ -74,7 +74,7 @@ def least_error(problem: Problem, oracle: Oracle) -> Solution:
 
 
 def solve_curve(
-    prepared: Prepared,
+    prepared: PreparedFit,
     points: Sequence[GammaEta],
     shared: Classifiers | None = None,
     step: Callable[[Classifiers | None], None] = lambda _found: None,
@@ -100,11 +100,14 @@ def solve_curve(
 
 def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) -> list[Solution]:
     rounds = settings.n_rounds, settings.nu, settings.lambda_bound, settings.tau_bound
-    return solve_games(problems, oracle, [plan_of(problem, *rounds) for problem in problems], settings.nu)
+    return solve_games(problems, oracle, [guarantee_of(problem, *rounds) for problem in problems], settings.nu)
 
 
 def _solve_together(
-    prepared: Prepared, problems: list[Problem], shared: Classifiers | None, step: Callable[[Classifiers | None], None]
+    prepared: PreparedFit,
+    problems: list[Problem],
+    shared: Classifiers | None,
+    step: Callable[[Classifiers | None], None],
 ) -> list[Solution]:
     # A budget of 0 makes its rows hard, which is another programme: one solver for each such structure.
     solvers: dict[bytes, ColumnGeneration] = {}

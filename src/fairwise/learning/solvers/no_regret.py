@@ -25,7 +25,7 @@ from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.regression_kernels import play
-from fairwise.learning.solvers.regret_bound import Promise, promise
+from fairwise.learning.solvers.regret_bound import Guarantee, promise
 from fairwise.learning.solvers.solution import (
     Multipliers,
     RoundAverages,
@@ -45,7 +45,7 @@ class Game:
     """One game played: its classifiers, the running violation, the averages, and the reply to the averages."""
 
     problem: Problem
-    plan: Promise
+    guarantee: Guarantee
     classifiers: LinearClassifiers
     violations: FloatArray
     average: RoundAverages
@@ -60,7 +60,7 @@ class Game:
         self.average.error = float(running[-1])
         bound = lagrangian_bound(self.problem, self.average.multipliers, reply_error + self.cost_on_judged)
         gaps = np.full(n_rounds, np.nan)
-        gaps[-1] = self.average.best_dual_value(self.plan.lambda_bound, self.plan.tau_bound) - bound
+        gaps[-1] = self.average.best_dual_value(self.guarantee.lambda_bound, self.guarantee.tau_bound) - bound
         return Solution(
             classifiers=self.classifiers,
             weights=np.full(n_rounds, 1.0 / n_rounds),
@@ -76,7 +76,7 @@ class Game:
         )
 
 
-def play_game(problem: Problem, terms: RegressionTerms, plan: Promise) -> Game:
+def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> Game:
     """All rounds of one game; of the people it needs the terms alone."""
     soft = problem.soft_budgets
     coef, intercept, violations, pairs, budgets, slack, labels = play(
@@ -92,18 +92,18 @@ def play_game(problem: Problem, terms: RegressionTerms, plan: Promise) -> Game:
         np.concatenate([b.shares for b in soft]) if soft else np.empty(0),
         float(problem.gamma),
         budget_limits(problem),
-        plan.pair_step,
-        plan.budget_step,
-        plan.n_rounds,
-        plan.lambda_bound,
-        plan.tau_bound,
+        guarantee.pair_step,
+        guarantee.budget_step,
+        guarantee.n_rounds,
+        guarantee.lambda_bound,
+        guarantee.tau_bound,
     )
     average = RoundAverages(problem)
     average.add(Multipliers(pairs, budgets), np.nan, problem.differences(labels[None, :])[0], slack)
     on_people = adjoint_differences(problem.sign * pairs, problem.reference, problem.owed, len(problem.judged))
     reply = terms.response(on_people)
     cost_on_judged = float(on_people @ reply.labels(terms.judged_rows)[0])
-    return Game(problem, plan, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
+    return Game(problem, guarantee, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
 
 
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
@@ -116,11 +116,11 @@ def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
         return None
     problem = replace(problem, groups=None)  # these rounds know pairs only
     n_budgets = len(problem.soft_budgets)
-    plans = [
+    guarantees = [
         promise(len(problem), lambda_bound=bound, tau_bound=bound, n_budgets=n_budgets, n_rounds=oracle.seed_rounds)
         for bound in _LAMBDA_BOUNDS
     ]
-    return join([play_game(problem, terms, plan).classifiers for plan in plans])
+    return join([play_game(problem, terms, guarantee).classifiers for guarantee in guarantees])
 
 
 def join(members: Sequence[Members]) -> Members:
@@ -145,24 +145,24 @@ def solve_no_regret(
     With ``nu`` the number of rounds is the one the theorem asks for, and the gap between both best responses to the
     averages is looked at on the way (the stopping rule sketched in the paper's source).
     """
-    plan = plan_of(problem, n_rounds, nu, lambda_bound, tau_bound)
-    return solve_games([problem], oracle, [plan], nu)[0]
+    guarantee = guarantee_of(problem, n_rounds, nu, lambda_bound, tau_bound)
+    return solve_games([problem], oracle, [guarantee], nu)[0]
 
 
 def solve_games(
-    problems: Sequence[Problem], oracle: Oracle, plans: Sequence[Promise], nu: float | None
+    problems: Sequence[Problem], oracle: Oracle, guarantees: Sequence[Guarantee], nu: float | None
 ) -> list[Solution]:
     """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone."""
     compiled = nu is None and problems[0].groups is None and oracle.is_regression
     terms = oracle.regression_terms(problems[0]) if compiled else None
     if terms is not None:
-        return _play_regression(problems, oracle, terms, plans)
-    return [_play(problem, oracle, plan, nu) for problem, plan in zip(problems, plans, strict=True)]
+        return _play_regression(problems, oracle, terms, guarantees)
+    return [_play(problem, oracle, guarantee, nu) for problem, guarantee in zip(problems, guarantees, strict=True)]
 
 
-def plan_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: float, tau_bound: float) -> Promise:
+def guarantee_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: float, tau_bound: float) -> Guarantee:
     """How many rounds there will be, and their steps."""
-    plan = promise(
+    guarantee = promise(
         len(problem),
         lambda_bound=lambda_bound,
         tau_bound=tau_bound,
@@ -171,17 +171,17 @@ def plan_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: flo
         n_rounds=n_rounds if nu is None else None,
         nu=nu,
     )
-    if plan.n_rounds > _MAX_ROUNDS:
+    if guarantee.n_rounds > _MAX_ROUNDS:
         if nu is None:
             raise InputError(f"n_rounds={n_rounds} is not allowed: at most {_MAX_ROUNDS:,} rounds.")
         raise InputError(
-            f"nu={nu:g} needs {plan.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
+            f"nu={nu:g} needs {guarantee.n_rounds:.2g} rounds with these bounds on the multipliers, more than "
             f"{_MAX_ROUNDS:.0e}. Give a larger nu, smaller lambda_bound and tau_bound, or n_rounds."
         )
-    return plan
+    return guarantee
 
 
-def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> Solution:
+def _play(problem: Problem, oracle: Oracle, guarantee: Guarantee, nu: float | None) -> Solution:
     """The game for any oracle, one round at a time."""
     theta = np.zeros(len(problem))
     budgets = np.zeros(len(problem.soft_budgets))
@@ -194,17 +194,17 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
     violations: list[float] = []
     gaps: list[float] = []
     calls, next_look, bound = 0, 1, -np.inf
-    for t in range(1, plan.n_rounds + 1):
-        at = Multipliers(plan.lambda_bound * _softmax_with_zero(theta), budgets)
+    for t in range(1, guarantee.n_rounds + 1):
+        at = Multipliers(guarantee.lambda_bound * _softmax_with_zero(theta), budgets)
         response = oracle.best_response(problem.cost(at.rows))
         calls += 1
         error, values, key = problem.observe(response)
         least = min(least, error)
         slack = (at.slack_cost(problem) <= 0).astype(float)
         average.add(at, error, values.astype(float), slack)
-        theta += plan.pair_step * (values - slack - problem.row_limits)
+        theta += guarantee.pair_step * (values - slack - problem.row_limits)
         overspent = budgets_used(problem, slack) - budget_limits(problem)
-        budgets = np.clip(budgets + plan.budget_step * overspent, 0.0, plan.tau_bound)
+        budgets = np.clip(budgets + guarantee.budget_step * overspent, 0.0, guarantee.tau_bound)
 
         which = position_of.setdefault(key, len(members))
         if which == len(members):
@@ -213,12 +213,12 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
         counts[which] += 1
         errors.append(average.error)
         violations.append(average.max_violation())
-        if t == plan.n_rounds or (nu is not None and t >= next_look):
+        if t == guarantee.n_rounds or (nu is not None and t >= next_look):
             # Looking costs one more oracle call; looking at every tenth more rounds stops at most that much late.
             next_look = t + max(1, t // 10)
             calls += 1
             bound = _bound_at(problem, oracle, average.multipliers)
-            gaps.append(average.best_dual_value(plan.lambda_bound, plan.tau_bound) - bound)
+            gaps.append(average.best_dual_value(guarantee.lambda_bound, guarantee.tau_bound) - bound)
             if nu is not None and gaps[-1] <= nu:
                 break
         else:
@@ -240,11 +240,11 @@ def _play(problem: Problem, oracle: Oracle, plan: Promise, nu: float | None) -> 
 
 
 def _play_regression(
-    problems: Sequence[Problem], oracle: Oracle, terms: RegressionTerms, plans: Sequence[Promise]
+    problems: Sequence[Problem], oracle: Oracle, terms: RegressionTerms, guarantees: Sequence[Guarantee]
 ) -> list[Solution]:
     """The same games against the regression oracle, compiled; the full table is read only before and after."""
     points = problems[0].points
-    games = [play_game(p, terms, plan) for p, plan in zip(problems, plans, strict=True)]
+    games = [play_game(p, terms, guarantee) for p, guarantee in zip(problems, guarantees, strict=True)]
     plain = oracle.best_response(points.error_cost)
     classifiers = join([plain, *(part for game in games for part in (game.classifiers, game.reply))])
     errors = points.error_offset + classifiers.total_costs(points.rows, points.error_cost)  # type: ignore[attr-defined]

@@ -15,11 +15,11 @@ from reprlib import repr as shortened
 
 from fairwise.errors import InputError, quote
 
-_MOST = 1e100  # rounds, and any other number of a plan: far beyond what can be played, and its square is a number
+_MOST = 1e100  # rounds, and any other number of a guarantee: far beyond what can be played, and its square is a number
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """What ``n_rounds`` rounds guarantee with an exact oracle; a heuristic one adds its own regret to ``nu``."""
 
     n_rounds: int
@@ -42,7 +42,7 @@ def promise(
     gain_range: float | None = None,
     n_rounds: int | None = None,
     nu: float | None = None,
-) -> Promise:
+) -> Guarantee:
     """The guarantee for ``n_rounds`` rounds, or for as many as the accuracy ``nu`` needs.
 
     ``n_budgets`` counts the budgets that leave slack (0 where eta is 0: slack is then dropped from the game, and the
@@ -69,7 +69,7 @@ def promise(
             raise InputError(f"nu={quote(nu)} is not allowed: it would need more than {_MOST:g} rounds.")
         n_rounds = max(1, ceil((per_root_round / nu) ** 2))
     nu = per_root_round / sqrt(n_rounds)
-    return Promise(
+    return Guarantee(
         n_rounds=n_rounds,
         nu=nu,
         error_excess=nu,

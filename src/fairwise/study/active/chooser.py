@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.study.active.features import SeenPeople, is_number
-from fairwise.study.active.model import AnswerModel, Floats, Judgment, restored
+from fairwise.study.active.model import AnswerModel, Floats, ParticipantAnswer, restored
 from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.numbered_pairs import Purpose, stream
@@ -62,7 +62,7 @@ class ActiveChooser:
         model = AnswerModel.learn(seen, [], four=Answer.A_AT_LEAST_B in allowed)
         return cls(records, DifferingPairs(records), model, 0)
 
-    def learned(self, answers: Sequence[Judgment]) -> ActiveChooser:
+    def learned(self, answers: Sequence[ParticipantAnswer]) -> ActiveChooser:
         """Return one that has learned from all these answers, of all participants, and from no others."""
         model = AnswerModel.learn(self.model.seen, answers, four=self.model.order is not None)
         return replace(self, model=model, answers_so_far=len(answers))
@@ -70,7 +70,7 @@ class ActiveChooser:
     def choose(
         self,
         rng: np.random.Generator,
-        own: Sequence[Judgment] = (),
+        own: Sequence[ParticipantAnswer] = (),
         *,
         also_shown: Collection[tuple[str, str]] = (),
         candidates: int = CANDIDATES,
@@ -127,7 +127,7 @@ class ActiveChooser:
         return list(pool.values())
 
     def _chances(
-        self, pool: Sequence[tuple[str, str]], own: Sequence[Judgment], scores: Mapping[str, float] | None
+        self, pool: Sequence[tuple[str, str]], own: Sequence[ParticipantAnswer], scores: Mapping[str, float] | None
     ) -> Floats:
         ids = [[pair[side] for pair in pool] for side in (0, 1)]
         predicted = self.model.predict(self.model.beliefs(own), *map(self.model.seen.positions, ids))
@@ -216,7 +216,7 @@ class Situation:
     position: int
     """Of the pair to choose."""
 
-    own: Sequence[Judgment]
+    own: Sequence[ParticipantAnswer]
     """The participant's current answers, in the order of positions: sums of numbers depend on it in the last digit."""
 
     laid_out: Collection[tuple[str, str]]
@@ -242,7 +242,7 @@ class StudyChooser:
         chooser = ActiveChooser.of(people, study.settings.allowed_answers, records)
         return cls(chooser, study.settings.seed, study.scores)
 
-    def learned(self, answers: Sequence[Judgment]) -> StudyChooser:
+    def learned(self, answers: Sequence[ParticipantAnswer]) -> StudyChooser:
         """Return one that has learned from all these answers, and from no others."""
         return replace(self, chooser=self.chooser.learned(answers))
 

@@ -120,7 +120,7 @@ _DRAWS = 32
 
 
 @dataclass(frozen=True)
-class Judgment:
+class ParticipantAnswer:
     """What a participant said of two people, `a` on the left."""
 
     participant: str
@@ -159,12 +159,12 @@ class AnswerModel:
     order: Prior | None
 
     @classmethod
-    def learn(cls, seen: SeenPeople, answers: Sequence[Judgment], *, four: bool) -> AnswerModel:
+    def learn(cls, seen: SeenPeople, answers: Sequence[ParticipantAnswer], *, four: bool) -> AnswerModel:
         """Learn from all answers so far what participants have in common."""
         same, order = _choices(seen, answers)
         return cls(seen, pooled(same)[0], pooled(order)[0] if four else None)
 
-    def beliefs(self, own: Sequence[Judgment]) -> Beliefs:
+    def beliefs(self, own: Sequence[ParticipantAnswer]) -> Beliefs:
         """Return what one participant's own answers leave open; with none, what is common to all."""
         same, order = _choices(self.seen, own)
         of_order = None if self.order is None else _drawn(_alone(order, self.order))
@@ -194,7 +194,7 @@ class AnswerModel:
 _PLACE = {answer: place for place, answer in enumerate(Answer)}
 
 
-def _choices(seen: SeenPeople, answers: Sequence[Judgment]) -> tuple[Choices, Choices]:
+def _choices(seen: SeenPeople, answers: Sequence[ParticipantAnswer]) -> tuple[Choices, Choices]:
     """Return the first question's choices, and the second's, of those who were not said to be the same."""
     apart, ahead = (
         part(*(seen.positions([getattr(each, side) for each in answers]) for side in "ab"))

@@ -16,7 +16,7 @@ from fairwise.study.languages import available, language
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import OFFERED_KINDS, AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
-from fairwise.study.toml import Plain, SettingError, plain
+from fairwise.study.toml import Plain, SettingError, without_empty
 from fairwise.study.translations import Translation, draft_words
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
 from fairwise.web.shared.forms import Form
@@ -296,7 +296,7 @@ class TranslationSection(Section):
         for name in ("relations", "columns"):
             rows = zip(getattr(self.settings, name), content[name], strict=True)
             content[name] = {one.name: words for one, words in rows}
-        new = Translation.checked(plain(content), self.files[0])
+        new = Translation.checked(without_empty(content), self.files[0])
         if new.content() == self._old.content():
             return {}
         return {self.files[0]: self._old.edited(self._text(self.files[0]), new)}

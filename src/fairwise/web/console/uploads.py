@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from fairwise.errors import InputError
-from fairwise.study.new_study import plain
+from fairwise.study.new_study import arrow_column
 from fairwise.study.signing import Keys
 from fairwise.tables.files import read_parquet, read_table
 from fairwise.tables.people_file import PeopleFile, typed
@@ -176,7 +176,7 @@ def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
 
 def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
     """What a study would keep of some rows; what kind of column it is, all rows decide."""
-    kept = plain(values.iloc[some])
+    kept = arrow_column(values.iloc[some])
     texts = values.dropna()
     if pa.types.is_boolean(kept.type) and pd.api.types.is_string_dtype(texts.dtype):
         truths = texts.str.strip().str.lower().isin(["true", "false"]).all()

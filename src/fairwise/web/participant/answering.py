@@ -20,7 +20,7 @@ from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.store import Store
 from fairwise.study.active.chooser import Situation, StudyChooser
-from fairwise.study.active.model import Judgment, written
+from fairwise.study.active.model import ParticipantAnswer, written
 from fairwise.study.folder import StudyFolder
 from fairwise.study.signing import Keys
 
@@ -93,7 +93,9 @@ def situation(upcoming: Upcoming, new: NewAnswer) -> Situation:
     answered = {pair.position: pair.answer.answer for pair in upcoming.laid_out if pair.answer is not None}
     answered[upcoming.after] = new.answer
     own = [
-        Judgment("", pair.a, pair.b, answered[pair.position]) for pair in upcoming.laid_out if pair.position in answered
+        ParticipantAnswer("", pair.a, pair.b, answered[pair.position])
+        for pair in upcoming.laid_out
+        if pair.position in answered
     ]
     shown = [(pair.a, pair.b) for pair in upcoming.laid_out]
     return Situation(upcoming.participant_number, upcoming.after + 1, own, shown)
@@ -156,7 +158,7 @@ class CommonModel:
             # Fewer than it was learned from, if someone withdrew: then what they said is not used any longer.
             if now.learned_from <= answered < (1 + _GROWTH) * now.learned_from:
                 return now
-            judgments = active_assignment.everyones_judgments(connection)
+            judgments = active_assignment.everyones_answers(connection)
         if len({one.participant for one in judgments}) < FEWEST_PARTICIPANTS:
             return now
         chooser = self._nobody.learned(judgments)
