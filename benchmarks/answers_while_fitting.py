@@ -21,7 +21,7 @@ from benchmarks import compas
 from benchmarks.lean_client import ANSWERS, LeanParticipant
 from benchmarks.row import Row
 from benchmarks.served_study import served
-from fairwise.jobs.supervisor import start_jobs
+from fairwise.jobs.runner import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.store.store import Store

@@ -7,10 +7,10 @@ from time import perf_counter, process_time
 
 import numpy as np
 from joblib import Parallel, delayed
+from tests.support.finite_oracle import FiniteClassOracle
 
 from benchmarks import compas
 from benchmarks.row import Row
-from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 _TOL = 1e-6

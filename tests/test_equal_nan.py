@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from fairwise.auditing.frontier import ChosenPoint
 from fairwise.constraints.certificate import Certificate
-from fairwise.equal_nan import EqualNan
 from fairwise.judgments.agreement import Agreement
 from fairwise.judgments.reliability import Share
+from fairwise.numbers import EqualNan
 from fairwise.replication.measures import Correlation
 
 

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairwise.auditing import audit, frontier
+    from fairwise.auditing.audit import audit
+    from fairwise.auditing.frontier import frontier
     from fairwise.judgments import Answer, Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.support.finite_oracle import ListedClassifiers
 
 from fairwise.constraints.pairs import PairRows
 from fairwise.learning.model.mixture import certify
-from fairwise.learning.oracles.finite import ListedClassifiers
 from fairwise.learning.solvers.solution import Multipliers, Solution
 
 if TYPE_CHECKING:

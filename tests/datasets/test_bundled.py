@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fairwise.datasets import bundled, card, load_compas, load_german_credit
+from fairwise import datasets
+from fairwise.datasets import card, load_compas, load_german_credit
 from fairwise.errors import FairwiseError, InputError
 
 NAMES = ["compas", "german_credit"]
 
 
 def bundled_bytes(name: str) -> bytes:
-    return bundled.data_folder().joinpath(card(name).file).read_bytes()
+    return datasets.data_folder().joinpath(card(name).file).read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,13 +37,13 @@ def test_a_changed_file_is_refused(
 ) -> None:
     text = bz2.decompress(bundled_bytes(name)).replace(b",1\n", b",0\n", 1)
     (tmp_path / card(name).file).write_bytes(bz2.compress(text))
-    monkeypatch.setattr(bundled, "data_folder", lambda: tmp_path)
+    monkeypatch.setattr(datasets, "data_folder", lambda: tmp_path)
     with pytest.raises(FairwiseError, match=rf"{card(name).file} is not the original.*install fairwise again"):
         load()
 
 
 def test_a_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "data_folder", lambda: tmp_path)
+    monkeypatch.setattr(datasets, "data_folder", lambda: tmp_path)
     with pytest.raises(FairwiseError, match=r"compas\.csv\.bz2 is missing; install fairwise again"):
         load_compas()
 
@@ -50,7 +51,7 @@ def test_a_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_message_names_both_checksums() -> None:
     other = replace(card("compas"), sha256="0" * 64)
     with pytest.raises(FairwiseError, match=f"{card('compas').sha256}, expected {'0' * 64}"):
-        bundled.read_people_and_outcome(other)
+        datasets.read_people_and_outcome(other)
 
 
 LOADERS = {"compas": load_compas, "german_credit": load_german_credit}

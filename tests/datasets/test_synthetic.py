@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairwise.datasets import make_people
-from fairwise.datasets.synthetic import signal_weights
+from fairwise.datasets import make_people, signal_weights
 from fairwise.errors import InputError
 
 BEST_ERROR = math.atan(0.5) / math.pi

@@ -21,7 +21,7 @@ from tests.support.served_process import free_port, served
 from tests.support.small_study import study_maker
 
 from fairwise.cli.app import app
-from fairwise.jobs import supervisor
+from fairwise.jobs import runner
 from fairwise.web.console.study_wizard import StudyWizardPages
 from fairwise.web.shared import security
 
@@ -30,7 +30,7 @@ DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
-SECONDS_TO_STOP = 10 + 2 * supervisor._TIMEOUT_SECONDS
+SECONDS_TO_STOP = 10 + 2 * runner._TIMEOUT_SECONDS
 """Requests under way, then the process for fits: see `run_server` and `jobs_beside`."""
 
 

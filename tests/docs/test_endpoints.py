@@ -8,8 +8,7 @@ from typing import Any
 
 from tests.support.visits import visiting
 
-from fairwise.web.console.app import ALL_PAGES
-from fairwise.web.participant.app import participant_app
+from fairwise.web.app import ALL_PAGES, participant_app
 from fairwise.web.shared.monitoring import PATH as METRICS
 
 _PAGE = Path(__file__).parents[2] / "docs" / "reference" / "endpoints.md"

@@ -143,7 +143,7 @@ def test_stopped_in_order_it_is_put_back_and_taken_again_at_once(larger_panel: P
 SERVER = """
 import sys, time
 from pathlib import Path
-from fairwise.jobs.supervisor import jobs_beside
+from fairwise.jobs.runner import jobs_beside
 with jobs_beside(Path(sys.argv[1]), Path(sys.argv[2]), None):
     print("up", flush=True)
     time.sleep(600)

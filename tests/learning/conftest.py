@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog
+from tests.support.finite_oracle import FiniteClassOracle
 
 from fairwise.constraints.budgets import judge_budgets, panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Answer, Judgments
-from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.problem import Points, Problem
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from tests.support.finite_oracle import FiniteClassOracle
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
 from fairwise.errors import InputError
-from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 

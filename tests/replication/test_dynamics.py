@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.support.finite_oracle import FiniteClassOracle, ListedClassifiers
 
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Judgments
 from fairwise.learning.oracles.base import Oracle
-from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.no_regret import guarantee_of, solve_no_regret

@@ -15,8 +15,7 @@ from tests.support.attacked import copied, good_visit, prepared
 from tests.support.raw_asgi import Asked, send
 from tests.support.tried import Tried, how_many
 
-from fairwise.web.console.app import create_console
-from fairwise.web.participant.app import participant_app
+from fairwise.web.app import create_console, participant_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable

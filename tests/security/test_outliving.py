@@ -23,10 +23,9 @@ from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NotLoggedIn
 from fairwise.store.tables import events, metadata, sessions
 from fairwise.store.tables import operators as accounts
-from fairwise.web.app import Site
+from fairwise.web.app import ALL_PAGES, Site
 from fairwise.web.console import base as routes
 from fairwise.web.console import login
-from fairwise.web.console.app import ALL_PAGES
 from fairwise.web.console.base import COOKIE
 from fairwise.web.console.login import setup_key
 

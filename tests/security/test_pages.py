@@ -13,7 +13,7 @@ from tests.support.visits import Visit, hidden
 from tests.support.watching import take_part
 
 from fairwise.study.recruitment import filled
-from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.app import ALL_PAGES
 from fairwise.web.console.downloads import FILES
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from tests.support.raw_asgi import Asked, send
 from tests.support.visits import Visit, hidden, not_me_form
 
 from fairwise.store.operators import credentials
-from fairwise.web.app import Site
-from fairwise.web.console.app import ALL_PAGES
+from fairwise.web.app import ALL_PAGES, Site
 from fairwise.web.console.base import COOKIE as OPERATOR
 from fairwise.web.console.login import DEVICE_COOKIE as DEVICE
 from fairwise.web.console.login import reset_key

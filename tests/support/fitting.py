@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from tests.support.someone import shown_pair
 
-from fairwise.jobs.supervisor import start_jobs
+from fairwise.jobs.runner import start_jobs
 from fairwise.judgments import Answer
 from fairwise.store import answers, jobs, participants
 from fairwise.study.new_study import new_study

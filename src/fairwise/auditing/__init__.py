@@ -14,7 +14,7 @@ from fairwise.auditing.prices import (
     price_by_person,
     removal_saving,
 )
-from fairwise.auditing.scorers import expected_accuracy, violation_scorer
+from fairwise.auditing.scores import expected_accuracy, violation_scorer
 from fairwise.auditing.theorems import theorems
 
 __all__ = [

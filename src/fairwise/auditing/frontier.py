@@ -12,13 +12,13 @@ import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
-from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.judgments.reliability import wilson
 from fairwise.learning.large.table import large_table
 from fairwise.learning.problem import NO_BUDGET
 from fairwise.learning.settings import FitSettings
+from fairwise.numbers import EqualNan
 
 if TYPE_CHECKING:
     from fairwise.constraints.certificate import Certificate

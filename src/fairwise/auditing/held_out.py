@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
 from fairwise.auditing.intervals import answer_means, design_weights, has_design_weights
-from fairwise.auditing.scorers import binary_classes, favorable_is_second, judged_rows, second_class_probability
+from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
 from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
 from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding

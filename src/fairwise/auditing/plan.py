@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+import fairwise  # whose classifier is loaded when it is first used: scikit-learn takes a second
 from fairwise.auditing import checks
 from fairwise.auditing.theorems import hoeffding
 from fairwise.errors import InputError
@@ -318,9 +319,7 @@ def _averages(studies: pd.DataFrame) -> dict[str, float]:
 
 def _error(people: pd.DataFrame, cost: Cost, judgments: Judgments | None) -> float:
     """Training error of the planning model, with judgments or without."""
-    from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
-
-    model = PairwiseFairClassifier(
+    model = fairwise.PairwiseFairClassifier(
         **PLANNING_MODEL, gamma=cost.gamma, eta=cost.eta, favorable_label=cost.favorable_label
     )
     return float(model.fit(people, cost.outcome, judgments=judgments).certificate_.error)

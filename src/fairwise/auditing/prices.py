@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.scores import positions_of
-from fairwise.constraints.pairs import PairRows
+from fairwise.constraints.pairs import PairRows, price_table
 from fairwise.constraints.violations import STATUSES
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.learning.model.prices import price_table
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments

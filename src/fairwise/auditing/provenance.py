@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
+import fairwise  # whose classifier is loaded when it is first used: scikit-learn takes a second
 from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
@@ -125,9 +126,7 @@ def _non_default(settings: Mapping[str, object]) -> dict[str, JSON]:
 
 def default_settings() -> dict[str, object]:
     """Every setting of the estimator, with its default."""
-    from fairwise.learning.estimator import PairwiseFairClassifier  # scikit-learn takes a second to load
-
-    return dict(PairwiseFairClassifier().get_params(deep=False))
+    return dict(fairwise.PairwiseFairClassifier().get_params(deep=False))
 
 
 def _defaults() -> dict[str, JSON]:

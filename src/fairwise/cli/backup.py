@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from fairwise.cli.options.study import DatabaseOption
 from fairwise.cli.terminal import Json, check_folder, check_target, echo, note, print_json, spinner, write_output
-from fairwise.rounding import counted
+from fairwise.numbers import counted
 
 
 def backup(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from fairwise.cli.terminal import Json, echo, print_json, progress_bar
-from fairwise.rounding import counted
+from fairwise.numbers import counted
 
 
 def bots(

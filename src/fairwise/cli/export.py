@@ -9,7 +9,7 @@ from typer import Option
 from fairwise.cli.options.study import DatabaseOption, StudyArgument
 from fairwise.cli.terminal import TABLES, Json, check_target, echo, note, print_json, write_output, write_table
 from fairwise.errors import InputError
-from fairwise.rounding import counted
+from fairwise.numbers import counted
 
 
 def export(

@@ -40,7 +40,7 @@ def serve(
         raise InputError(f"--prefix: {prefix!r} must be a path of letters, digits and - . _ ~, such as /study")
     if dask is not None:
         warn_without_tls(dask)
-    from fairwise.jobs.supervisor import jobs_beside
+    from fairwise.jobs.runner import jobs_beside
     from fairwise.web.server import database_of, run_server
 
     run_server(

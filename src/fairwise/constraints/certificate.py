@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias
 
-from fairwise.equal_nan import EqualNan
+from fairwise.numbers import EqualNan
 
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though

@@ -14,8 +14,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from fairwise.errors import InputError
-from fairwise.jobs.runner import Runner
-from fairwise.jobs.supervisor import DATABASE
+from fairwise.jobs.runner import DATABASE, Runner
 from fairwise.store.store import Store
 
 _TIMEOUT_SECONDS = 6.0

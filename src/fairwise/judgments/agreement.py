@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import stdtrit
 
-from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.answer import FIRST, NEITHER, SAME, SECOND, Oriented, orient
 from fairwise.judgments.table import Judgments
-from fairwise.rounding import digits_beside, rounded
+from fairwise.numbers import EqualNan, digits_beside, rounded
 
 Level: TypeAlias = Literal["four answers", "same or not"]
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv, ndtri
 
-from fairwise.equal_nan import EqualNan
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign, orient
 from fairwise.judgments.table import Judgments
-from fairwise.rounding import digits_beside
+from fairwise.numbers import EqualNan, digits_beside
 
 Floats: TypeAlias = NDArray[np.float64]
 Bounds: TypeAlias = Callable[[ArrayLike, ArrayLike, float], tuple[Floats, Floats]]

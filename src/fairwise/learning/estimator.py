@@ -186,8 +186,8 @@ class PairwiseFairClassifier(FittedMixture):
         for name, value in (("sample_weight", weight), ("sensitive_features", sensitive)):
             if value is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
-        rules, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
-        self._set_solution(pd.DataFrame(columns=list(table.features)), rules, solution)
+        prepared, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
+        self._set_solution(pd.DataFrame(columns=list(table.features)), prepared, solution)
         self._training = None  # nobody is in memory to simplify the model on
 
     def __sklearn_tags__(self) -> Tags:

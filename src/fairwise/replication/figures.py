@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from fairwise.replication import measures
 from fairwise.replication.study import AT_GAMMA, METHOD_NAMES, PANEL_METHODS, PAPER_BOUND, PAPER_ROUNDS, Study
@@ -195,8 +196,6 @@ def rates_figure(study: Study, method: str) -> Drawing:
 
 
 def _cell(axes: Axes, x: int, y: int, row: Mapping[Hashable, Any]) -> Tooltip:
-    from matplotlib.patches import Rectangle  # only who draws loads matplotlib
-
     r = row["correlation"]
     strength = 0.0 if np.isnan(r) else min(abs(r), 1.0)
     color = drawing.ACCENT if not r < 0 else drawing.WARM

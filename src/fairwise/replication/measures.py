@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fairwise.auditing.frontier import RATE
-from fairwise.equal_nan import EqualNan
 from fairwise.judgments import Judgments
+from fairwise.numbers import EqualNan
 from fairwise.replication.study import AT_GAMMA, CONTROLS, PAPER_BOUND, PAPER_ROUNDS, REGRESSION, Study
 
 ABOUT_16 = (14, 18)

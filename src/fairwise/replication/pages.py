@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise import templates
+from fairwise.numbers import counted
 from fairwise.replication import measures
 from fairwise.replication.figures import draw_figures, draw_main_figures
 from fairwise.replication.study import (
@@ -31,7 +32,6 @@ from fairwise.replication.study import (
 from fairwise.reporting import words
 from fairwise.reporting.drawing import Drawing
 from fairwise.reporting.page import csv_text, render_page, write_files
-from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     from fairwise.replication.measures import Correlation

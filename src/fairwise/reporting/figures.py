@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.frontier import Curve
+from fairwise.numbers import counted
 from fairwise.reporting import drawing
 from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, percent_axis, share_axis
 from fairwise.reporting.words import decimal, interval, percent, shortened
-from fairwise.rounding import counted
 
 if TYPE_CHECKING:
     import pandas as pd

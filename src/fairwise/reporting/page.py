@@ -19,6 +19,7 @@ from fairwise import templates
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
+from fairwise.numbers import counted, setting, share_difference
 from fairwise.reporting import words
 from fairwise.reporting.figures import (
     FEW_PEOPLE,
@@ -30,7 +31,6 @@ from fairwise.reporting.figures import (
     in_order,
     largest_groups,
 )
-from fairwise.rounding import counted, setting, share_difference
 
 if TYPE_CHECKING:
     from jinja2 import Environment

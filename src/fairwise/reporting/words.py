@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
-from fairwise.rounding import digits_beside, rounded, share_difference
+from fairwise.numbers import digits_beside, rounded, share_difference
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"

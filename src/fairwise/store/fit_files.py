@@ -15,7 +15,7 @@ from typing import Any
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import WORDS_OF_0_1
-from fairwise.rounding import share_difference
+from fairwise.numbers import share_difference
 from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
 

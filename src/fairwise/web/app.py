@@ -9,18 +9,44 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.responses import HTMLResponse, Response
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairwise.store.errors import StoreUnavailable
+from fairwise.store.errors import (
+    AlreadyFinished,
+    NotAllowed,
+    NotLoggedIn,
+    NotOpen,
+    NotShownAgain,
+    NotYet,
+    StoreUnavailable,
+    Unknown,
+)
+from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
-from fairwise.web.console.app import create_console
-from fairwise.web.console.base import Rendering
+from fairwise.study.languages import marked
+from fairwise.web.console.base import ConsolePages, Rendering
+from fairwise.web.console.downloads import DownloadPages
+from fairwise.web.console.fits import FitPages, ResultPages
+from fairwise.web.console.login import AccountPages, LoginPages
+from fairwise.web.console.overview import OverviewPages
+from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
+from fairwise.web.console.recruitment import RecruitmentPages
+from fairwise.web.console.study_pages import StudyPages
+from fairwise.web.console.study_wizard import StudyWizardPages
 from fairwise.web.participant.answering import answering
-from fairwise.web.participant.app import participant_app
 from fairwise.web.participant.base import Services
+from fairwise.web.participant.consent import ConsentPages
+from fairwise.web.participant.onboarding import OnboardingPages
+from fairwise.web.participant.pairs import PairPages
+from fairwise.web.participant.result import OwnResultPages
+from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.language_choice import LanguageChoice, language_of
+from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, plain_page
@@ -180,3 +206,117 @@ def _nothing_yet(host: Host) -> Starlette:
         return HTMLResponse(html, status)
 
     return application([static_route(), *monitoring.health_routes(host.store)], page, {})
+
+
+# The pages of one study.
+
+_PARTICIPANTS_READ = {
+    403: (
+        marked("This form cannot be taken"),
+        marked("It is too old, or came from another site. Go back, reload the page, try again."),
+    ),
+    404: (
+        marked("There is no such page"),
+        marked("Check that the link is complete. If you withdrew, your link no longer works."),
+    ),
+    405: (marked("This page cannot be opened like that"), marked("Go back and try again.")),
+    413: (marked("That was too much text"), marked("Go back, shorten what you wrote, and send it again.")),
+    503: (
+        marked("The study cannot be reached at the moment"),
+        marked("Nothing that was saved is lost. Wait a minute, then reload."),
+    ),
+}
+_PARTICIPANTS_READ_OTHERWISE = (
+    marked("Something went wrong"),
+    marked("Nothing that was saved is lost. Go back and try again."),
+)
+
+
+def participant_app(services: Services) -> Starlette:
+    """The pages of one study."""
+    prefix, languages = services.host.prefix, services.study.settings.languages
+    consent, second_look = ConsentPages(services), SecondLookPages(services)
+    groups = (
+        PairPages(services, consent.invited, second_look),
+        OnboardingPages(services),
+        second_look,
+        OwnResultPages(services),
+        consent,
+    )
+
+    def message(scope: Scope, status: int) -> Response:
+        heading, text = _PARTICIPANTS_READ.get(status, _PARTICIPANTS_READ_OTHERWISE)
+        pages = services.pages[language_of(scope)]
+        return HTMLResponse(pages.message(heading=pages.translate(heading), text=pages.translate(text)), status)
+
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        """To where they are: this was an old page, or a stage that they have left behind."""
+        path = "/second-look?kept" if isinstance(error, NotShownAgain) else ""
+        return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{path}", 303)
+
+    async def not_open(request: Request, _error: Exception) -> Response:
+        return await consent.not_open(request)
+
+    return application(
+        [route for group in groups for route in group.routes()] + [static_route(), *health_routes(services.host.store)],
+        message,
+        {Unknown: 404},
+        handlers={NotOpen: not_open, AlreadyFinished: elsewhere, NotYet: elsewhere},
+        outside=[Middleware(LanguageChoice, languages=languages, prefix=prefix)],
+    )
+
+
+# The console as an app of its own, under ``/admin``.
+
+ALL_PAGES: tuple[type[ConsolePages], ...] = (
+    LoginPages,
+    OverviewPages,
+    AccountPages,
+    StudyWizardPages,
+    StudyPages,
+    ParticipantsPages,
+    OneParticipantPages,
+    RecruitmentPages,
+    DownloadPages,
+    FitPages,
+    ResultPages,
+)
+
+_OPERATORS_READ = {
+    401: ("You are not logged in any more", "Log in again, then do it once more. Nothing was changed."),
+    403: ("This is not for you to do", "It needs an owner's account, or the form is too old. Nothing was changed."),
+    404: ("There is no such page", "It may have been there before. Nothing was changed."),
+    413: ("That was too large", "The file is larger than what is taken here. Nothing was changed."),
+    503: ("The database cannot be reached at the moment", "Wait a minute, then reload. Nothing was lost."),
+    507: ("The disk of the server is full", "Make room there, then do it once more. Nothing was changed."),
+}
+_OPERATORS_READ_OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
+
+
+def create_console(host: Host) -> Starlette:
+    """An app whose every page but the login needs an account."""
+    rendering = Rendering(host.prefix)
+
+    def message(_scope: Scope, status: int) -> Response:
+        heading, text = _OPERATORS_READ.get(status, _OPERATORS_READ_OTHERWISE)
+        html = rendering.page(
+            "message", operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
+        )
+        return HTMLResponse(html, status)
+
+    files = FailedWrites(str(host.path))
+
+    async def no_room(request: Request, error: Exception) -> Response:
+        if not isinstance(error, OSError) or error.errno not in NO_ROOM:
+            raise error
+        files.add(error)
+        return message(request.scope, 507)
+
+    return application(
+        [route for pages in ALL_PAGES for route in pages(host, rendering).starlette_routes()],
+        message,
+        {NotLoggedIn: 401, NotAllowed: 403, Unknown: 404},
+        handlers={OSError: no_room},
+        scripts_may_ask=True,
+        larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},
+    )

@@ -25,6 +25,11 @@ from fairwise.web.console.login import setup_key
 from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.web.shared.host import Host
 
+try:
+    import resource
+except ImportError:  # not on every system
+    resource = None  # type: ignore[assignment]
+
 DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
 _PARENT = "FAIRWISE_WORKERS_OF"
@@ -115,9 +120,7 @@ def _end_with(parent: int) -> None:
 
 def _may_open(files: int) -> None:
     """As many files at once as there may be connections, as far as the system allows; its own number is often 1024."""
-    try:
-        import resource
-    except ImportError:  # not on every system
+    if resource is None:
         return
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if now != resource.RLIM_INFINITY and now < files:

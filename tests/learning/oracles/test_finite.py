@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.finite_oracle import FiniteClassOracle, ListedClassifiers
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
 
 
 def test_nothing_in_the_class_is_cheaper() -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.support.finite_oracle import FiniteClassOracle
 
-from fairwise.learning.oracles.finite import FiniteClassOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.support.finite_oracle import FiniteClassOracle, ListedClassifiers
 
-from fairwise.learning.oracles.finite import FiniteClassOracle, ListedClassifiers
 from fairwise.learning.solvers.no_regret import _softmax_with_zero, join, solve_no_regret
 from fairwise.learning.solvers.regret_bound import promise
 from fairwise.learning.solvers.solution import lagrangian_bound

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 import joblib
 import pandas as pd
@@ -196,8 +196,7 @@ def _in_order(items: Iterable[Item], start: Callable[[Item], Future[Result]], ah
 
 
 def _on_workers(spans: Iterable[Span], work: Callable[[Span], Result], client: Client) -> Iterator[Result]:
-    import dask  # an extra
-
+    dask = load_dask()
     if isinstance(spans, list) and any(is_pending(span) for span in spans):
         # The tables are dask's own: computed by the workers that get the work, and planned all at once.
         planned = [
@@ -217,14 +216,18 @@ def _on_tables(work: Callable[[Span], Result], tables: list[pd.DataFrame], first
 
 def default_client() -> Client | None:
     """The client that dask itself would use, if there is one: tables that it keeps can be had from nobody else."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import default_client as found  # an extra, and loaded by whoever uses it
-
+    distributed: Any = sys.modules.get("distributed")  # an extra, and loaded by whoever uses it
     try:
-        return found()
+        return None if distributed is None else distributed.default_client()
     except ValueError:
         return None
+
+
+def load_dask() -> Any:
+    """The package itself, once somebody gave what only it can compute."""
+    import dask  # an extra
+
+    return dask
 
 
 def is_pending(span: Span) -> TypeGuard[FrameSpan]:
@@ -236,13 +239,11 @@ def compute(span: Span, client: Client | None = None) -> Span:
     """A span whose tables are here, computed by dask where they are not yet."""
     if not is_pending(span):
         return span
-    import dask  # an extra
-
     client = client or default_client()
     if client is not None:
         tables = client.gather(client.compute(span.tables))
     else:
-        (tables,) = dask.compute(span.tables, scheduler="synchronous")
+        (tables,) = load_dask().compute(span.tables, scheduler="synchronous")
     return FrameSpan(list(tables), span.first, span.start, span.stop)
 
 

@@ -145,8 +145,7 @@ class LargeTable:
 
     def _dask_spans(self, client: Client | None) -> list[Span]:
         """Spans whose tables are still to be computed: dask does that where it runs the work on them."""
-        from dask import delayed  # an extra
-
+        delayed = passes.load_dask().delayed
         partitions = [delayed(_tidy)(part, self.columns, self.id, self.name) for part in self.source.to_delayed()]
         if self._lengths is None:  # where a block begins is known only from the lengths of all before it
             lengths = self.source.map_partitions(len)

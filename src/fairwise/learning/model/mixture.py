@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairwise.constraints.certificate import Certificate
-from fairwise.constraints.pairs import PairRows, Weighting
+from fairwise.constraints.pairs import PairRows, Weighting, price_table
 from fairwise.constraints.violations import excess
-from fairwise.learning.model.prices import price_table
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.solvers.solution import Solution

@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import isnan
 from typing import NamedTuple
 
-from fairwise.rounding import difference, share_difference
+from fairwise.numbers import difference, share_difference
 from fairwise.store.fit_files import Summary
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder

@@ -1,7 +1,9 @@
-"""Numbers as they are printed, and differences that agree with what is printed beside them."""
+"""Numbers as they are printed, differences that agree with what is printed, and results of unknown numbers."""
 
+import math
+from dataclasses import fields
 from decimal import Decimal
-from math import isnan
+from typing import Any
 
 
 def rounded(number: float, digits: int) -> Decimal:
@@ -50,4 +52,27 @@ def counted(number: float, one: str | None = None, many: str | None = None) -> s
 
 def setting(value: float | None) -> str:
     """0.3 rather than 0.300; None where a limit is off."""
-    return "none" if value is None or isnan(value) else f"{value:g}"
+    return "none" if value is None or math.isnan(value) else f"{value:g}"
+
+
+# Results that are equal to a copy of themselves although some of their numbers are unknown.
+
+
+class EqualNan:
+    """Base of dataclasses with ``eq=False`` in which a NaN equals a NaN, as with numpy's ``equal_nan``.
+
+    Otherwise such a result would differ from itself after saving and loading, and since Python 3.13 at once: there
+    dataclasses compare field by field, where before one and the same NaN was the same.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_values(self))
+
+
+def _values(result: Any) -> tuple[Any, ...]:
+    """The fields with every NaN replaced by the same one, which a tuple takes for equal."""
+    values = (getattr(result, field.name) for field in fields(result))
+    return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in values)

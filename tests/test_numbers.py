@@ -7,8 +7,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from fairwise.numbers import counted, difference, digits_beside, rounded, setting, share_difference
 from fairwise.reporting import words
-from fairwise.rounding import counted, difference, digits_beside, rounded, setting, share_difference
 
 TRIED = 20_000
 

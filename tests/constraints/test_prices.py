@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fairwise.constraints.pairs import PairRows
-from fairwise.learning.model.prices import price_table
+from fairwise.constraints.pairs import PairRows, price_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
