@@ -19,7 +19,7 @@ import fairwise.auditing
 from fairwise.cli.app import app
 from fairwise.cli.terminal import write_output
 from fairwise.errors import InputError
-from fairwise.tables.plain_json import jsonable
+from fairwise.tables.output import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -415,7 +415,7 @@ DEFENCES = (
     one("also those of earlier versions", "web/shared/test_host.py::test_nobody_else_opens_the_database_also_in_a_folder_that_everyone_may_open",
         "web/shared/host.py", "        make_private(_private_files(path, database))\n", ""),
     one("only the owner opens keys and texts", "cli/test_export.py::test_only_their_owner_can_open_files_with_texts",
-        "tables/safe_files.py", "            draft.touch(mode=PRIVATE, exist_ok=False)\n", "            pass\n"),
+        "tables/output.py", "            draft.touch(mode=PRIVATE, exist_ok=False)\n", "            pass\n"),
     one("by itself", "security/test_privacy.py::test_the_server_does_it_by_itself",
         "store/housekeeping.py", "await asyncio.get_running_loop().run_in_executor(None, self._work)", "pass"),
     one("numbers are for whoever has the token", "web/shared/test_monitoring.py::test_numbers_are_about_nobody_and_for_whoever_has_the_token",

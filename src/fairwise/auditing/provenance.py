@@ -18,7 +18,7 @@ from fairwise.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
-    from fairwise.tables.plain_json import JSON
+    from fairwise.tables.output import JSON
 
 COLUMN = "made_from"
 _VARIED = ("gamma", "eta")

@@ -16,8 +16,7 @@ import typer
 from typer import Option
 
 from fairwise.errors import InputError
-from fairwise.tables.plain_json import json_text
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import json_text, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

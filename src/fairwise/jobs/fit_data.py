@@ -21,7 +21,7 @@ from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import PEOPLE, StudyFolder
 from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import text_of
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import write_whole
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
 _NO_ANSWER = "There is no answer yet that a model could follow."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fairwise.jobs.fit_data import FitData
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
 from fairwise.store.jobs import Job
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import write_whole
 
 if TYPE_CHECKING:
     Tell = Callable[[float, str], None]

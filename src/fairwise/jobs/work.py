@@ -27,7 +27,7 @@ from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.settings import parity
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
-from fairwise.tables.plain_json import json_text
+from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
     Files = dict[str, bytes]

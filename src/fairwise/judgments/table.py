@@ -27,8 +27,8 @@ from fairwise.judgments.validation import (
 )
 from fairwise.tables.files import read_table
 from fairwise.tables.ids import encode, some, text_of
+from fairwise.tables.output import write_whole
 from fairwise.tables.row_errors import Source
-from fairwise.tables.safe_files import write_whole
 
 Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 

@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from fairwise.errors import InputError
-from fairwise.tables.safe_files import create_private
+from fairwise.tables.output import create_private
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from fairwise.store.jobs import all_jobs
 from fairwise.store.store import Store
 from fairwise.store.tables import participants
 from fairwise.study.folder import StudyFolder
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import write_whole
 
 SECONDS_BETWEEN = 3600.0
 LEAST_SECONDS = 5.0

@@ -23,7 +23,7 @@ from fairwise.store.engine import database_url, public_address, snapshot_engine
 from fairwise.store.fit_files import JOBS
 from fairwise.store.tables import counters, database_identity, invitations, metadata, operators, participants, study
 from fairwise.study.stages import StudyState
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import write_whole
 
 FILE = "database.json"
 _HERE = " in its folder"

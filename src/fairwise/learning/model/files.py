@@ -34,7 +34,7 @@ from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.oracles.weighted import FittedClassifiers
 from fairwise.tables import files
-from fairwise.tables.safe_files import write_whole
+from fairwise.tables.output import write_whole
 
 if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)

@@ -20,7 +20,7 @@ from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.operators import same_letters
 from fairwise.study.signing import Keys
-from fairwise.tables.safe_files import create_private
+from fairwise.tables.output import create_private
 
 T = TypeVar("T")
 _log = logging.getLogger("fairwise")

@@ -25,7 +25,7 @@ from fairwise.study.folder import (
     read_secret,
 )
 from fairwise.study.signing import Keys
-from fairwise.tables.safe_files import make_private, write_whole
+from fairwise.tables.output import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
 from fairwise.web.shared.watch import Watch
 

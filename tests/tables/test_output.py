@@ -1,12 +1,15 @@
-"""Files are written whole or not at all, and what is private is so from its first byte."""
+"""Files are written whole or not at all, what is private is so from its first byte, and any reader takes the JSON."""
 
+import json
 import logging
 import stat
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from fairwise.tables.safe_files import create_private, make_private, write_whole
+from fairwise.tables.output import create_private, json_text, make_private, write_whole
 
 
 def mode(file: Path) -> int:
@@ -59,3 +62,26 @@ def test_files_that_others_could_open_are_closed_and_named(tmp_path: Path, caplo
     assert [record.getMessage() for record in caplog.records] == [
         f"{open_} could be opened by others on this machine; from now on by its owner only"
     ]
+
+
+def test_what_json_has_no_word_for_becomes_null_text_or_a_list() -> None:
+    value = {
+        "nothing": np.nan,
+        "endless": float("inf"),
+        "count": np.int64(3),
+        7: (np.float64(0.5), None, True),
+        "table": pd.DataFrame({"a": [1, 2], "b": ["x", None]}),
+        "day": pd.Timestamp("2026-03-09"),
+    }
+    assert json.loads(json_text(value)) == {
+        "nothing": None,
+        "endless": None,
+        "count": 3,
+        "7": [0.5, None, True],
+        "table": [{"a": 1, "b": "x"}, {"a": 2, "b": None}],
+        "day": "2026-03-09 00:00:00",
+    }
+
+
+def test_letters_of_any_script_stay_as_they_are() -> None:
+    assert json_text("後藤") == '"後藤"'
