@@ -10,13 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
+from sqlalchemy.engine import make_url
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, visiting
 
 from fairwise.judgments import Judgments
 from fairwise.store.store import Store
+from fairwise.web.console import login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,8 +73,17 @@ def postgres() -> Iterator[str]:
         # Not among pytest's own: whichever session starts next closes those to the user that PostgreSQL runs as.
         with TemporaryDirectory(prefix="fairwise-postgres-") as home:
             server: Any = get_server(Path(home), cleanup_mode="stop")
+            _forget_power_cuts(server.get_uri())
             yield server.get_uri()
             server.cleanup()
+
+
+def _forget_power_cuts(server: str) -> None:
+    """Write to the disk when there is time: what must outlive a power cut is tested with a server of its own."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -88,25 +101,20 @@ def own_postgres(postgres: str) -> str:
 
 
 def _new_postgres(server: str) -> str:
-    import psycopg  # noqa: PLC0415 - few tests need it
-    from sqlalchemy.engine import make_url  # noqa: PLC0415
-
     name = f"t{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
-@pytest.fixture
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hashes that take no time, where many passwords are tried and how slow that is does not matter."""
-    from argon2 import PasswordHasher  # noqa: PLC0415 - few tests need it
-
-    from fairwise.web.console import login  # noqa: PLC0415
-
-    monkeypatch.setattr(login, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    login._nobodys.cache_clear()
-    yield
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    """Hashes that take no time: a browser that logs in is the beginning of hundreds of tests."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(login, "_hasher", cheap)
+        login._nobodys.cache_clear()
+        yield
     login._nobodys.cache_clear()
 
 
