@@ -15,6 +15,7 @@ import pytest
 from argon2 import PasswordHasher
 from hypothesis import settings
 from sqlalchemy.engine import make_url
+from tests.support.databases import with_tables
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, visiting
 
@@ -125,7 +126,7 @@ def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyF
 
 @pytest.fixture
 def store(new_database: Callable[[], str | Path]) -> Any:
-    opened = Store.open(new_database(), "study")
+    opened = Store.open(with_tables(new_database()), "study")
     yield opened
     opened.close()
 
