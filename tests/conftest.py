@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 settings.register_profile("fairwise", deadline=None, derandomize=True)
 settings.load_profile("fairwise")
 
+_SLOW_FOLDERS = {"deploy", "end_to_end", "examples", "faults", "replication"}
+_SLOW_FILES = {"docs/test_commands.py", "docs/test_site.py", "docs/test_snippets.py", "test_packaging.py"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, nginx or minutes as slow, wherever it is whole folders."""
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here)
+        if path.parts[0] in _SLOW_FOLDERS or path.as_posix() in _SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def said() -> Callable[..., Judgments]:
