@@ -5,6 +5,9 @@ VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version(
 OTHER := .venv-$(VERSION)
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
+# Modules are compiled once, and not by each of a thousand short processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences work-per-byte sbom audit-dependencies lock clean
 
 demo: .venv/.ready
