@@ -5,14 +5,25 @@ VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version(
 OTHER := .venv-$(VERSION)
 UV_VERSION := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements-dev.lock)
 
-.PHONY: demo test test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences work-per-byte sbom audit-dependencies lock clean
+# Modules are compiled once, and not by each of a thousand short processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-all test-python check docs linkcheck screenshots replication dist bench bench-full faults load fuzz defences work-per-byte sbom audit-dependencies lock clean
 
 demo: .venv/.ready
 	$(BIN)/fairwise demo
 
 # Three at a time on two cores, as many wait for browsers, databases and each other; each with one thread for its sums.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
+
+# All that needs no browser, no nginx and no minutes.
 test: .venv/.ready
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
+	$(PYTEST) -m "not slow"
+	@echo "Not run: browser, nginx, tutorials, faults, fuzz, packaging, examples and docs. To run them too: make test-all"
+
+# The rest. Without chromium or nginx some are skipped, and named at the end.
+test-all: .venv/.ready
+	$(PYTEST) -m slow
 
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation tables test_equal_nan.py \
@@ -73,7 +84,7 @@ load: .venv/.ready .venv-load/.ready
 	$(BIN)/uv pip sync --quiet --system-certs --python .venv-load/bin/python --require-hashes faults/requirements-load.txt
 	@touch $@
 
-# A hundred and fifty thousand bad requests, files and command lines, counted; `make test` tries the first few thousand of them.
+# A hundred and fifty thousand bad requests, files and command lines, counted; `make test-all` tries the first few thousand of them.
 fuzz: .venv/.ready
 	FAIRWISE_FUZZ=38 $(BIN)/pytest -n 2 tests/security -k fuzz
 

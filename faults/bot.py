@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from faults.crowd import Crowd
 
-_LONGEST_SILENCE = 90.0
+LONGEST_SILENCE = 90.0
+_MOST_REDIRECTS = 10
 _OWN_PAGES = (b"The study cannot be reached at the moment", b"Something went wrong")
 
 
@@ -55,8 +56,15 @@ class Bot:
     async def _step(self, where: str) -> str:
         """Do what the page there asks for; returns where one is then."""
         page = await self._look(where)
-        if page.location:
-            return page.location
+        for _ in range(_MOST_REDIRECTS):
+            if not page.location:
+                break
+            where = page.location
+            if where.endswith("/thanks"):
+                return where
+            page = await self._look(where)
+        else:
+            raise Stuck(f"sent round in circles, at last to …/{where.rpartition('/')[2]}")
         path = where.partition("?")[0].partition("#")[0]
         if "/pair/" in path:
             return await self._pair(path, page)
@@ -129,7 +137,7 @@ class Bot:
 
     async def _persist(self, path: str, fields: Mapping[str, str] | None, line: Line) -> Reply:
         loop = asyncio.get_running_loop()
-        until = loop.time() + _LONGEST_SILENCE
+        until = loop.time() + LONGEST_SILENCE
         while loop.time() < until:
             try:
                 reply = await line.ask(self._crowd.port, path, fields)
@@ -141,7 +149,7 @@ class Bot:
                     return reply
                 self._crowd.seen.refused += 1
             await asyncio.sleep(self._chance.uniform(0.3, 1.2))
-        raise Stuck(f"no answer for {_LONGEST_SILENCE:.0f} s")
+        raise Stuck(f"no answer for {LONGEST_SILENCE:.0f} s")
 
     def _check(self, reply: Reply) -> None:
         """No page may show what went wrong inside, and a failure has a page of our own."""

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faults.bot import Bot
+from faults.bot import LONGEST_SILENCE, Bot, Stuck
 
 if TYPE_CHECKING:
     from faults.ledger import Ledger
@@ -113,9 +113,12 @@ class Crowd:
 
     async def answers(self, more: int) -> None:
         """Wait until so many more were acknowledged."""
-        until = self.seen.acknowledged + more
-        while self.seen.acknowledged < until:
+        loop, wanted = asyncio.get_running_loop(), self.seen.acknowledged + more
+        since = loop.time()
+        while self.seen.acknowledged < wanted:
             self._raise_problems()
+            if loop.time() - max(since, self._last_answer) > 2 * LONGEST_SILENCE:
+                raise Stuck(f"nobody could answer for {2 * LONGEST_SILENCE:.0f} s, and nobody was told why")
             await asyncio.sleep(0.02)
 
     async def _place(self) -> None:

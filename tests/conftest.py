@@ -10,13 +10,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
+from sqlalchemy.engine import make_url
+from tests.support.databases import with_tables
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, visiting
 
 from fairwise.judgments import Judgments
 from fairwise.store.store import Store
+from fairwise.web.console import login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +31,19 @@ if TYPE_CHECKING:
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
 settings.load_profile("fairwise")
+
+_SLOW_FOLDERS = {"deploy", "end_to_end", "examples", "faults", "replication"}
+_SLOW_FILES = {"docs/test_commands.py", "docs/test_site.py", "docs/test_snippets.py", "test_packaging.py"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, nginx or minutes as slow, wherever it is whole folders."""
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here)
+        if path.parts[0] in _SLOW_FOLDERS or path.as_posix() in _SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -69,8 +87,17 @@ def postgres() -> Iterator[str]:
         # Not among pytest's own: whichever session starts next closes those to the user that PostgreSQL runs as.
         with TemporaryDirectory(prefix="fairwise-postgres-") as home:
             server: Any = get_server(Path(home), cleanup_mode="stop")
+            _forget_power_cuts(server.get_uri())
             yield server.get_uri()
             server.cleanup()
+
+
+def _forget_power_cuts(server: str) -> None:
+    """Write to the disk when there is time: what must outlive a power cut is tested with a server of its own."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -88,25 +115,20 @@ def own_postgres(postgres: str) -> str:
 
 
 def _new_postgres(server: str) -> str:
-    import psycopg  # noqa: PLC0415 - few tests need it
-    from sqlalchemy.engine import make_url  # noqa: PLC0415
-
     name = f"t{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
-@pytest.fixture
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hashes that take no time, where many passwords are tried and how slow that is does not matter."""
-    from argon2 import PasswordHasher  # noqa: PLC0415 - few tests need it
-
-    from fairwise.web.console import login  # noqa: PLC0415
-
-    monkeypatch.setattr(login, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    login._nobodys.cache_clear()
-    yield
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    """Hashes that take no time: a browser that logs in is the beginning of hundreds of tests."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(login, "_hasher", cheap)
+        login._nobodys.cache_clear()
+        yield
     login._nobodys.cache_clear()
 
 
@@ -117,7 +139,7 @@ def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyF
 
 @pytest.fixture
 def store(new_database: Callable[[], str | Path]) -> Any:
-    opened = Store.open(new_database(), "study")
+    opened = Store.open(with_tables(new_database()), "study")
     yield opened
     opened.close()
 

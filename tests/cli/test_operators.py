@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     Run = Callable[..., Result]
-
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
 NEW = "another horse entirely"
 
 

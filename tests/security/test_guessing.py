@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 
 @pytest.fixture
 def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:

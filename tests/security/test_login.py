@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from subprocess import run
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -46,6 +48,17 @@ def test_a_name_that_nobody_has_takes_the_same_work(console: Operating, monkeypa
     assert hashes[0] == hashes[1]
     pages = [reply.text.replace("Ada", "…").replace("Nobody", "…") for reply in replies]
     assert pages[0] == pages[1]
+
+
+def test_a_kept_password_is_dear_to_guess() -> None:
+    """In a process of its own: tests hash cheaply. The least of what OWASP recommends for argon2id is 19 MiB, twice."""
+    program = "from fairwise.web.console.login import hashed; print(hashed('a password'))"
+    kept = run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    _, kind, _, work, *_ = kept.split("$")
+    memory, times, _ = (int(part.partition("=")[2]) for part in work.split(","))
+    assert kind == "argon2id"
+    assert memory >= 19 * 1024
+    assert times >= 2
 
 
 def test_many_at_once_are_not_each_the_first(console: Operating) -> None:

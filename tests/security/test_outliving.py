@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 NOW = datetime.now(UTC)
 ROUNDS = 3
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 
 def owners(store: Store) -> list[str]:
     found = store.read_now(operators.all_operators)

@@ -8,6 +8,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
+from tests.support.databases import with_tables
 
 from fairwise.store.operators import add_operator
 from fairwise.web.app import Site
@@ -60,6 +61,6 @@ class Operating:
 @contextmanager
 def operating(path: Path, database: str | Path, *, prefix: str = "") -> Iterator[Operating]:
     """Serve what is in a folder, a study or nothing yet."""
-    site = Site(path, database, prefix)
+    site = Site(path, with_tables(database), prefix)
     with TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client:
         yield Operating(client, site)

@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import random
-from math import gcd
+from functools import cache
+from math import gcd, prod
 from typing import Any
 
 ISSUER, STUDY, KID = "https://www.prolific.com", "study1", "key-1"
@@ -14,11 +15,17 @@ NOW = 1_800_000_000.0
 DIGEST_IS_SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
+_SMALL_PRIMES = prod(
+    number for number in range(3, 4000, 2) if all(number % small for small in range(3, 64, 2) if small < number)
+)
+"""Times each other, to be rid of most numbers at once."""
+
+
 def _prime(draw: random.Random, bits: int) -> int:
     """A number that passes 20 rounds of Miller and Rabin."""
     while True:
         number = draw.getrandbits(bits) | (3 << (bits - 2)) | 1
-        if all(number % small for small in (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)) and _looks_prime(number, draw):
+        if gcd(number, _SMALL_PRIMES) == 1 and _looks_prime(number, draw):
             return number
 
 
@@ -47,16 +54,22 @@ def number(value: int) -> str:
     return encoded(value.to_bytes((value.bit_length() + 7) // 8))
 
 
+@cache
+def _key(seed: int, bits: int, e: int) -> tuple[int, int]:
+    """The modulus and the private exponent; the same for the same seed."""
+    draw = random.Random(seed)
+    while True:
+        p, q = _prime(draw, bits // 2), _prime(draw, bits // 2)
+        if p != q and gcd(e, (p - 1) * (q - 1)) == 1:
+            return p * q, pow(e, -1, (p - 1) * (q - 1))
+
+
 class Panel:
     """Its private key, the keys that it publishes, and tokens."""
 
     def __init__(self, seed: int = 1, bits: int = 2048, kid: str = KID, e: int = 65537) -> None:
-        draw, self.e, self.kid = random.Random(seed), e, kid
-        while True:
-            p, q = _prime(draw, bits // 2), _prime(draw, bits // 2)
-            if p != q and gcd(self.e, (p - 1) * (q - 1)) == 1:
-                break
-        self.n, self.d = p * q, pow(self.e, -1, (p - 1) * (q - 1))
+        self.e, self.kid = e, kid
+        self.n, self.d = _key(seed, bits, e)
 
     @property
     def published(self) -> str:
