@@ -11,10 +11,10 @@ import numpy as np
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import load_compas
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.oracles.tree import TreeOracle
-from fairwise.learning.preparation import merge_equal
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import seeds

@@ -16,8 +16,8 @@ from benchmarks.rivals import Duel, Measured, median_times_faster
 from benchmarks.row import Row, median_seconds, table
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
-from fairwise.learning.preparation import merge_equal
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.simulation import simulate_panel

@@ -17,10 +17,10 @@ from benchmarks import compas
 from benchmarks.exact_lines import least_costs
 from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, table
+from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.oracles.linear import DescentOracle
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.oracles.weighted import WeightedOracle
-from fairwise.learning.preparation import append, merge_equal
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import seeds, solve_no_regret
 from fairwise.replication.dynamics import Recorder

@@ -19,9 +19,9 @@ from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
 from fairwise.datasets import make_people
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.oracles.linear import RegressionOracle
-from fairwise.learning.preparation import merge_equal
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.no_regret import play_game
 from fairwise.learning.solvers.regret_bound import promise

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairwise.learning import preparation
-from fairwise.learning.preparation import append, merge_equal, row_keys, uniforms
+from fairwise.learning import deduplication
+from fairwise.learning.deduplication import append, merge_equal, row_keys, uniforms
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_rows_with_one_key_are_told_apart(
     def poor_keys(table: Any) -> Any:
         return (np.zeros(len(table)) if collide == "all" else table[:, 0]).astype(np.uint64)
 
-    monkeypatch.setattr(preparation, "row_keys", poor_keys)
+    monkeypatch.setattr(deduplication, "row_keys", poor_keys)
     placed = merge_equal(rows, outcome, weight, judged)
     points, positions = placed.points, placed.judged
     assert len(points.rows) == len(expected.rows)
@@ -104,13 +104,13 @@ def test_rows_with_one_key_are_told_apart(
 
 
 def test_every_chunk_is_checked_for_collisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "_CHUNK", 4)
+    monkeypatch.setattr(deduplication, "_CHUNK", 4)
     rows = np.arange(12, dtype=float)[:, None]
-    assert preparation._same(rows, np.arange(12))
+    assert deduplication._same(rows, np.arange(12))
     for wrong in (0, 5, 11):
         other = np.arange(12)
         other[wrong] = (wrong + 1) % 12
-        assert not preparation._same(rows, other)
+        assert not deduplication._same(rows, other)
 
 
 def test_zeros_of_both_signs_are_one_point() -> None:

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.datasets import make_people
 from fairwise.errors import InputError, JudgmentsError
+from fairwise.learning.deduplication import row_keys
 from fairwise.learning.encoding import NumberColumn, TableEncoder
-from fairwise.learning.preparation import row_keys
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairwise.constraints.budgets import Budget, judge_budgets, panel_budget
-from fairwise.learning.preparation import merge_equal
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.problem import Problem
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fairwise.store.engine import database_url, migrate, writing_engine
-from fairwise.tables.safe_files import create_private
+from fairwise.tables.output import create_private
 
 
 def with_tables(database: str | Path) -> str | Path:

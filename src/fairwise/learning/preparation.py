@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
@@ -19,125 +15,12 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.oracles import make_oracle
-from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
-from fairwise.learning.problem import Points, Problem
+from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
+from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings, Params
-
-# From people to points: equal rows become one, and judged people find their place among them.
-
-KeyArray = NDArray[np.uint64]
-_CHUNK = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """The points, and where among them each training person ``(n,)`` and each judged person ``(m,)`` is."""
-
-    points: Points
-    people: IntArray
-    judged: IntArray
-
-
-def merge_equal(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
-    """Points with equal rows merged.
-
-    A merged point carries the sum of its people's costs, so nothing is lost: every classifier treats equals equally.
-    A judged person whose row is in no training row becomes a point without error cost. The points come in the order of
-    their keys, whatever the order of the people.
-    """
-    everyone = np.concatenate([rows, judged]) if len(judged) else rows
-    _, first, point = np.unique(row_keys(everyone), return_index=True, return_inverse=True)
-    if _same(everyone, first[point]):
-        distinct = everyone[first]
-    else:  # two different rows with one 64-bit key: sort the rows themselves
-        distinct, point = np.unique(everyone, axis=0, return_inverse=True)
-        point = point.ravel()
-    n = len(rows)
-    total = weights.sum()
-    mass = np.bincount(point[:n], weights, minlength=len(distinct))
-    points = Points(
-        rows=np.ascontiguousarray(distinct),
-        error_cost=np.bincount(point[:n], weights * (1 - 2 * labels), minlength=len(distinct)) / total,
-        error_offset=float(weights @ labels / total),
-        # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
-        multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
-    )
-    return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
-
-
-def append(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
-    """Points that are the people themselves, for estimators that are to see every row as it is.
-
-    A judged person takes the first equal training row, and a row of their own behind all others where there is none.
-    """
-    own = pd.Series(np.arange(len(labels)), index=row_keys(rows))
-    place = own[~own.index.duplicated()].reindex(row_keys(judged)).to_numpy(dtype=float, copy=True)
-    new = np.flatnonzero(np.isnan(place))
-    place[new] = len(labels) + np.arange(len(new))
-    if isinstance(rows, pd.DataFrame):
-        everyone: Rows = pd.concat([rows, judged.iloc[new]]) if len(new) else rows
-    else:
-        everyone = np.concatenate([rows, judged[new]])
-    padding = np.zeros(len(new))
-    total = weights.sum()
-    points = Points(
-        rows=everyone,
-        error_cost=np.concatenate([weights * (1 - 2 * labels) / total, padding]),
-        error_offset=float(weights @ labels / total),
-        multiplicity=np.concatenate([weights, padding + 1]),
-    )
-    return Placement(points, np.arange(len(labels)), place.astype(np.intp))
-
-
-def _same(rows: FloatArray, other: IntArray) -> bool:
-    """Whether every row equals the row at the position given for it."""
-    return all(
-        np.array_equal(rows[start : start + _CHUNK], rows[other[start : start + _CHUNK]])
-        for start in range(0, len(rows), _CHUNK)
-    )
-
-
-def row_keys(rows: Rows, seed: int = 0) -> KeyArray:
-    """64-bit keys ``(n,)`` of the rows, the same in any batch and order; equal rows have equal keys."""
-    n, d = rows.shape
-    keys = np.full(n, _mix(np.array([seed % 2**64], dtype=np.uint64))[0])
-    for j in range(d):
-        keys = _mix(keys ^ _column_bits(rows.iloc[:, j] if isinstance(rows, pd.DataFrame) else rows[:, j]))
-    return keys
-
-
-def uniforms(keys: KeyArray) -> FloatArray:
-    """Keys as numbers in [0, 1)."""
-    return (keys >> np.uint64(11)).astype(float) * 2.0**-53
-
-
-def _column_bits(column: pd.Series | FloatArray) -> KeyArray:
-    if isinstance(column, pd.Series):
-        if not pd.api.types.is_numeric_dtype(column):
-            codes, different = pd.factorize(column)  # -1 for anything missing
-            bits = np.array([_value_bits(value) for value in [*different, np.nan]], dtype=np.uint64)
-            return bits[codes]
-        return _column_bits(column.to_numpy(dtype=float, na_value=np.nan))
-    values = np.ascontiguousarray(column, dtype=float) + 0.0  # -0.0 becomes 0.0
-    return np.where(np.isnan(values), np.nan, values).view(np.uint64)
-
-
-def _value_bits(value: object) -> int:
-    """A number by its value and anything else by its text, whatever the type of its column."""
-    if isinstance(value, Real | Decimal):
-        return int(_column_bits(np.array([float(value)]))[0])
-    return int(pd.util.hash_array(np.array([str(value)], dtype=object))[0])
-
-
-def _mix(x: KeyArray) -> KeyArray:
-    """The finaliser of splitmix64: every input bit moves every output bit."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.oracles import linear
 from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle
 from fairwise.learning.oracles.linear_kernels import descend, single_levels
-from fairwise.learning.preparation import merge_equal
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray

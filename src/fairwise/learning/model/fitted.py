@@ -16,6 +16,7 @@ from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError
 from fairwise.learning import inputs
+from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model.deterministic import (
     Derandomization,
@@ -25,7 +26,7 @@ from fairwise.learning.model.deterministic import (
 )
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
-from fairwise.learning.preparation import PreparedProblem, row_keys, uniforms
+from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import LabelValues, share
 from fairwise.learning.solvers.solution import Solution
