@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from fairwise.constraints.budgets import panel_budget
 from fairwise.constraints.pairs import PairRows
@@ -22,12 +23,14 @@ from fairwise.simulation import simulate_panel
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from fairwise.judgments import Judgments
     from fairwise.learning.oracles.base import FloatArray
     from fairwise.learning.solvers.solution import Solution
 
 GAMMAS = tuple(number / 10 for number in range(11))
+N_FOLDS = 3
 
 
 @cache
@@ -91,6 +94,16 @@ def by_number(problem: Problem) -> Problem:
     """The same problem for classifiers known only by their labels: a point's row is its number."""
     points: Any = replace(problem.points, rows=np.arange(len(problem.points.rows)))
     return replace(problem, points=points)
+
+
+def fold_numbers() -> NDArray[np.int64]:
+    """``(n,)``: for every person, the fold in which they are left out; alike for all who are compared."""
+    outcome = people()[1].to_numpy()
+    number = np.empty(len(outcome), dtype=np.int64)
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(outcome, outcome)
+    for fold, (_, left_out) in enumerate(folds):
+        number[left_out] = fold
+    return number
 
 
 def violation(problem: Problem, solution: Solution) -> float:

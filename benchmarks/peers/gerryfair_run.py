@@ -1,8 +1,9 @@
 """AIF360's GerryFair learner on one problem: ``python gerryfair_run.py PROBLEM.npz RESULT.json``.
 
 Runs in the peers' own environment and knows nothing of Fairwise. The problem has ``features`` ``(n, d)``, ``outcome``
-``(n,)``, 0/1 columns ``protected`` ``(n, p)`` and ``settings``, the JSON of a list of runs; the result is a list of
-processor seconds, oracle calls and every person's probability of label 1.
+``(n,)``, 0/1 columns ``protected`` ``(n, p)``, numbers of folds ``fold`` ``(n,)`` and ``settings``, the JSON of a list
+of runs; the result is a list of processor seconds, oracle calls and every person's probability of label 1. With
+``held_out`` each fold's probabilities are of a learner that was fitted to the others, and the rest are sums.
 """
 
 import json
@@ -52,19 +53,28 @@ def main(problem_path: str, result_path: str) -> None:
         protected_attribute_names=list(protected.columns),
     )
     with threadpool_limits(1):  # as ours
-        runs = [fit(dataset, **settings) for settings in json.loads(str(problem["settings"]))]
+        runs = [run(dataset, problem["fold"], **settings) for settings in json.loads(str(problem["settings"]))]
     with open(result_path, "w", encoding="utf-8") as file:  # noqa: PTH123
         json.dump(runs, file)
 
 
-def fit(dataset: BinaryLabelDataset, *, mended: bool, **settings: float) -> dict:
+def run(
+    dataset: BinaryLabelDataset, fold: np.ndarray, *, mended: bool, held_out: bool = False, **settings: float
+) -> dict:
     sys.modules[GerryFairClassifier.__module__].Auditor = MendedAuditor if mended else auditor.Auditor
-    model = GerryFairClassifier(fairness_def="FP", **settings)
-    start = process_time()
-    model.fit(dataset)
-    took = process_time() - start
-    probability = model.predict(dataset, threshold=False).labels.ravel()
-    return {"seconds": took, "oracle_calls": len(model.classifiers), "probability": probability.tolist()}
+    everybody = np.ones(len(fold), dtype=bool)
+    parts = [(fold != each, fold == each) for each in np.unique(fold)] if held_out else [(everybody, everybody)]
+    took, oracle_calls, probability = 0.0, 0, np.empty(len(fold))
+    for fitted, predicted in parts:
+        model = GerryFairClassifier(fairness_def="FP", **settings)
+        people = dataset.subset(np.flatnonzero(fitted))
+        start = process_time()
+        model.fit(people)
+        took += process_time() - start
+        oracle_calls += len(model.classifiers)
+        others = dataset.subset(np.flatnonzero(predicted))
+        probability[predicted] = model.predict(others, threshold=False).labels.ravel()
+    return {"seconds": took, "oracle_calls": oracle_calls, "probability": probability.tolist()}
 
 
 if __name__ == "__main__":
