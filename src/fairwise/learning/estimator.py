@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 import pandas as pd
@@ -20,6 +23,10 @@ from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 if TYPE_CHECKING:
     from distributed import Client
+    from numba.core.event import Event
+
+_log = logging.getLogger("fairwise")
+COMPILING = "Compiling the loops of the learner, once after each install or update; this takes up to half a minute."
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -155,17 +162,18 @@ class PairwiseFairClassifier(FittedMixture):
         """
         params = self.get_params(deep=False)
         large = large_table(X, y)
-        if large is not None:
-            self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
-        else:
-            from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+        with _compilation_announced():
+            if large is not None:
+                self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
+            else:
+                from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
-            prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
-            with joblib_on(client):
-                asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-                solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
-            self.n_people_ = len(prepared.people)
-            self._set_solution(X, prepared, solution)
+                prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
+                with joblib_on(client):
+                    asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
+                    solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
+                self.n_people_ = len(prepared.people)
+                self._set_solution(X, prepared, solution)
         # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
         if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
             for warning in self.certificate_.warnings:
@@ -196,3 +204,27 @@ class PairwiseFairClassifier(FittedMixture):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+@contextmanager
+def _compilation_announced() -> Iterator[None]:
+    """Log one line if something of ours is compiled meanwhile: half a minute without a word looks like a fault.
+
+    A log line and not a warning, as nothing is wrong; of the level that is seen where nobody has set up logging.
+    """
+    from numba.core.event import Listener, install_listener  # numba takes most of a second to load
+
+    class Announcement(Listener):
+        announced = False
+
+        def on_start(self, event: Event) -> None:
+            """Before a loop is compiled that was not in numba's cache; one loop compiles others."""
+            if not self.announced and event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
+                self.announced = True
+                _log.warning("%s", COMPILING)
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Announcement()):
+        yield
