@@ -210,8 +210,9 @@ def _print_agreement(study: StudyFolder) -> None:
 def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
     from fairwise.store.jobs import submit
     from fairwise.study.fit_choices import FitChoices
+    from fairwise.study.sample import FAVORABLE
 
-    settings = FitChoices.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": FAVORABLE, **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
     with study_store(study.path, None) as store:
         return store.change_now(job)
@@ -225,7 +226,7 @@ def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
 
     heading("4. The fit")
     job_id = _submit(study, asked)
-    with spinner("Fitting, outside the web server"):
+    with spinner("Fitting, outside the web server (the first time after an install it compiles, too)"):
         while True:
             with snapshot(study.path / DATABASE_FILE) as connection:
                 job = find_job(connection, job_id)
