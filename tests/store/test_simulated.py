@@ -66,5 +66,7 @@ def test_they_say_what_they_think(store: Store, study: StudyFolder) -> None:
     play(store, study)
     frame, people = store.read_now(judgments).frame, study.people()
     for (_, own), respondent in zip(frame.groupby("judge"), draw_panel(4), strict=True):
-        opinions = respondent.opinions(*(people.loc[own[side].astype(str).tolist()].reset_index(drop=True) for side in "ab"))
+        opinions = respondent.opinions(
+            *(people.loc[own[side].astype(str).tolist()].reset_index(drop=True) for side in "ab")
+        )
         assert (own["answer"].astype(str) == [str(one) for one in opinions]).mean() > 0.85

@@ -19,9 +19,9 @@ FAVORABLE, UNFAVORABLE = "no new arrest", "rearrested"
 COLUMNS = {
     "age": ("Age", "years"),
     "sex": ("Sex", ""),
-    "race": ("Ethnic group in the records", ""),
+    "race": ("Ethnic group", ""),
     "c_charge_degree": ("Current charge", ""),
-    "priors_count": ("Earlier offences as an adult", ""),
+    "priors_count": ("Earlier adult offences", ""),
     "juv_fel_count": ("Felonies as a minor", ""),
     "juv_misd_count": ("Misdemeanours as a minor", ""),
     "juv_other_count": ("Other offences as a minor", ""),
