@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import pandas as pd
@@ -208,23 +209,23 @@ class PairwiseFairClassifier(FittedMixture):
 
 @contextmanager
 def _compilation_announced() -> Iterator[None]:
-    """Log one line if something of ours is compiled meanwhile: half a minute without a word looks like a fault.
-
-    A log line and not a warning, as nothing is wrong; of the level that is seen where nobody has set up logging.
-    """
+    """Log a line if something of ours is compiled meanwhile: half a minute without a word looks like a fault."""
     from numba.core.event import Listener, install_listener  # numba takes most of a second to load
 
     class Announcement(Listener):
-        announced = False
-
         def on_start(self, event: Event) -> None:
-            """Before a loop is compiled that was not in numba's cache; one loop compiles others."""
-            if not self.announced and event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
-                self.announced = True
-                _log.warning("%s", COMPILING)
+            """Before a loop is compiled that was not in numba's cache."""
+            if event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
+                _announce()
 
         def on_end(self, event: Event) -> None:
             pass
 
     with install_listener("numba:compile", Announcement()):
         yield
+
+
+@cache
+def _announce() -> None:
+    """Say it once, on the level that is seen where nobody has set up logging; not as a warning, as nothing is wrong."""
+    _log.warning("%s", COMPILING)

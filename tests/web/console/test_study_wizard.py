@@ -153,8 +153,7 @@ def test_codes_and_truths_are_shown_as_they_will_be(plain_console: Operating) ->
 
 
 def test_a_sample_study_in_one_step(console: Operating) -> None:
-    for path in ("", "/new"):
-        assert "Try it with a sample study" in console.get(path).text
+    assert "Try it with a sample study" in console.get("").text
     assert console.post("/sample", csrf="forged").status_code == 403
     assert not (console.site.host.path / "study.toml").exists()
     made = console.post("/sample")
