@@ -55,6 +55,15 @@ def test_groups_may_be_of_columns_the_model_never_sees(study: dict[str, Any]) ->
     assert "race" not in [name for name, _, _ in result.dearest[0].features]
 
 
+def test_columns_go_by_their_words(study: dict[str, Any], found: Callable[..., Findings]) -> None:
+    named = found(groups=["race"], columns={"race": "Ethnic group", "priors_count": "Earlier offences"})
+    assert named.audit.by_group is not None
+    assert set(named.audit.by_group["attribute"]) == {"Ethnic group"}
+    features = [name for name, _, _ in named.dearest[0].features]
+    called = {"race": "Ethnic group", "priors_count": "Earlier offences"}
+    assert features == [called.get(name, name) for name in study["people"].columns]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

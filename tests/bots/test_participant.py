@@ -15,10 +15,11 @@ import pytest
 import uvicorn
 
 from fairwise.bots.browser import Page, checked_address
-from fairwise.bots.participant import SIMULATED, BotParticipant, BotRun, play
+from fairwise.bots.participant import BotParticipant, BotRun, play
 from fairwise.errors import InputError
 from fairwise.judgments import find_conflicts
 from fairwise.simulation import draw_respondents
+from fairwise.simulation.respondent import SIMULATED
 from fairwise.store import export
 from fairwise.store.identity import FILE
 from fairwise.store.store import snapshot

@@ -56,9 +56,8 @@ def data_of(seed: int, **settings: Any) -> FitData:
             rows.append({"judge": f"p{judge:05d}", "a": a, "b": b, "answer": answer})
     asked = {"name": "One", "estimator": "tree", "gamma": 0.05, "eta": 0.02, "favorable_label": "1", **settings}
     said = Judgments(rows, people=people)
-    return FitData(
-        FitChoices.checked(asked), people, outcome, said, datetime.now(UTC), "Study", "Alike?", simulated=True
-    )
+    about: dict[str, Any] = {"title": "Study", "question": "Alike?", "labels": {"visits": "Visits so far"}}
+    return FitData(FitChoices.checked(asked), people, outcome, said, datetime.now(UTC), simulated=True, **about)
 
 
 def asked() -> list[Any]:
@@ -108,6 +107,8 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     # And so does the report.
     report = (tmp_path / "jobs" / "1" / "report.html").read_text(encoding="utf-8")
     assert f"are followed ({summary.followed} of {summary.asked})" in report
+    assert ">visits<" not in report
+    assert (">Visits so far<" in report) is ('<ol class="cards">' in report)
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
     errors = [point.error for point in fitted.frontier if not point.own]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,9 +19,11 @@ from tests.support.estimators import ESTIMATORS, each_estimator, fit, of_label_1
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.constraints.pairs import PairRows
+from fairwise.learning.estimator import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.learning.conftest import Town
 
@@ -210,3 +215,21 @@ def test_one_label_for_everyone_is_warned_of(town: Town) -> None:
         PairwiseFairClassifier("linear", gamma=0.0).fit(town.people, town.outcome, judgments=judgments)
     proved = PairwiseFairClassifier("tree", gamma=0.0).fit(town.people, town.outcome, judgments=judgments)
     assert any("One label" in warning for warning in proved.certificate_.warnings)
+
+
+def test_a_fit_says_that_it_compiles_and_a_second_one_says_nothing(tmp_path: Path) -> None:
+    """In processes of their own, with a cache that is empty at first; with warnings as errors."""
+    script = (
+        "from fairwise import PairwiseFairClassifier;"
+        "PairwiseFairClassifier('tree', max_depth=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])"
+    )
+    for expected in ([COMPILING], []):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", script],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.splitlines() == expected

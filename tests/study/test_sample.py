@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from fairwise.study.sample import COLUMNS, OUTCOME, make_sample
+from fairwise.datasets import load_compas
+from fairwise.study.fit_choices import outcome_labels
+from fairwise.study.sample import COLUMNS, FAVORABLE, OUTCOME, UNFAVORABLE, make_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,4 +32,8 @@ def test_values_are_words_and_the_outcome_is_in_a_file_of_its_own(tmp_path: Path
     assert people.num_rows == 5829
     assert set(people.column_names) == {"id", *COLUMNS}
     assert set(people["c_charge_degree"].to_pylist()) == {"felony", "misdemeanour"}
-    assert pq.read_table(study.path / "outcome.parquet").column_names == ["id", OUTCOME]
+    outcomes = pq.read_table(study.path / "outcome.parquet")
+    assert outcomes.column_names == ["id", OUTCOME]
+    assert outcome_labels(study) == (FAVORABLE, UNFAVORABLE)
+    recorded = load_compas()[1]
+    assert [label == UNFAVORABLE for label in outcomes[OUTCOME].to_pylist()] == recorded.astype(bool).tolist()

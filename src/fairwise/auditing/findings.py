@@ -248,6 +248,7 @@ def findings(
     affected: Sequence[str] = ("affected",),
     chosen: tuple[float, float | None] | None = None,
     labels: Mapping[Any, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     n_dearest: int = 6,
     held_out: HeldOut | None = None,
 ) -> Findings:
@@ -278,6 +279,8 @@ def findings(
         Which point of the frontier to mark; by default the model's own.
     labels : mapping, optional
         Words for the two outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
+    columns : mapping, optional
+        Words for columns of ``people``, such as ``{"priors_count": "Earlier offences"}``; others go by their names.
     n_dearest : int
         How many of the most expensive pairs to show.
     held_out : HeldOut, optional
@@ -289,6 +292,7 @@ def findings(
         table = table.reset_index(drop=True)
     words = Labels.of(model, labels)
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
+    called = dict(columns or {})
     by_groups = _group_columns(table, groups, labelled)
     inputs = _as_in_the_fit(model, people)
     if frontier is not None:
@@ -301,14 +305,14 @@ def findings(
         float(model.gamma),
         words.favorable,
         weighting=model.weighting,
-        groups=by_groups,
+        groups=None if by_groups is None else by_groups.rename(columns=called),
         outcome=None if by_groups is None else labelled,
     )
     prices = model.prices_
     pairs = followed_by_pair(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
-    columns = _shown_columns(model, table, outcome)
+    shown = table[_shown_columns(model, table, outcome)].rename(columns=called)
     return Findings(
         title=title or TITLE,
         question=question,
@@ -329,7 +333,7 @@ def findings(
         price_by_person=price_by_person(prices),
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),
-        dearest=expensive_pairs(pairs, prices, result.by_pair, table[columns], n_dearest),
+        dearest=expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest),
         recipe=Recipe.of(model, judgments, table),
     )
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SIMULATED = "Written by a simulated participant, not by a person."
 _STEPS_BESIDE_PAIRS = 20
 # Seconds of thinking about a page: half of all thoughts take less than the first, few more than the second.
 _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
@@ -81,7 +80,7 @@ class BotParticipant:
         if form.options and not form.buttons:
             return {question.name: question.right for question in check_questions(self._study.settings)}
         if "rules" in form.fields:
-            return self._closing_words()
+            return self._respondent.closing_words()
         if form.values_of("answer"):
             return {"answer": self._answer(page) if "key" in form.fields else form.values_of("answer")[0]}
         return {}
@@ -93,13 +92,6 @@ class BotParticipant:
         self.answers += 1
         self._study.answered()
         return str(answer)
-
-    def _closing_words(self) -> Mapping[str, str]:
-        return {
-            "rules": f"{self._respondent.describe()} {SIMULATED}",
-            "expressible": f"{self._respondent.name} has no opinion on this. {SIMULATED}",
-            "comments": f"{self._respondent.name} has none. {SIMULATED}",
-        }
 
     async def _think(self) -> None:
         if self._study.thinking:

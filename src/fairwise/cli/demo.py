@@ -26,6 +26,7 @@ from fairwise.cli.options.parsing import budget, parse_option
 from fairwise.cli.options.study import study_store
 from fairwise.cli.terminal import check_folder, echo, heading, note, progress_bar, spinner
 from fairwise.errors import InputError
+from fairwise.numbers import share_difference
 
 if TYPE_CHECKING:
     from fairwise.store.jobs import Job
@@ -72,7 +73,7 @@ def demo(
         password = _account(study)
         _ask(study, address, seed)
         _print_agreement(study)
-        job = _fit(study, {"gamma": gamma, "eta": limit, "frontier": False, "name": "Demo"})
+        job = _fit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo"})
         _print_fit(home, job)
         seconds = time.perf_counter() - begun
         heading("What there is now")
@@ -82,11 +83,9 @@ def demo(
             echo(f"Serve it with         fairwise serve {home}")
             echo(f"The console           /admin of the served study; log in as {_NAME} with the password {password}")
             return
-        _submit(study, {"gamma": gamma, "eta": limit, "frontier": True, "name": "Demo with its frontier"})
         echo(f"The study             {address}/")
         echo(f"The console           {address}/admin")
         echo(f"                      log in as {_NAME} with the password {password}")
-        echo("A second model, with the frontier around the first, is being made: look at it in the console.")
         _serve_on(address)
 
 
@@ -210,8 +209,9 @@ def _print_agreement(study: StudyFolder) -> None:
 def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
     from fairwise.store.jobs import submit
     from fairwise.study.fit_choices import FitChoices
+    from fairwise.study.sample import FAVORABLE
 
-    settings = FitChoices.checked({"estimator": "tree", "favorable_label": "0", **asked}, study)
+    settings = FitChoices.checked({"estimator": "tree", "favorable_label": FAVORABLE, **asked}, study)
     job = partial(submit, settings=settings.model_dump(mode="json"), operator_name=_NAME, at=datetime.now(UTC))
     with study_store(study.path, None) as store:
         return store.change_now(job)
@@ -225,7 +225,7 @@ def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
 
     heading("4. The model")
     job_id = _submit(study, asked)
-    with spinner("Fitting, outside the web server"):
+    with spinner("Fitting, outside the web server (the first time after an install it compiles, too)"):
         while True:
             with snapshot(study.path / DATABASE_FILE) as connection:
                 job = find_job(connection, job_id)
@@ -247,8 +247,9 @@ def _print_fit(home: Path, job: Job) -> None:
     if certificate["lower_bound"] is not None:
         bound = 100 * certificate["lower_bound"]
         proof = f"; proved: no mixture of such trees that follows them as well has fewer than {bound:.1f}"
+    more = share_difference(certificate["error"], summary["error_without_judgments"], 1)
     echo(
-        f"Following what {summary['judges']} simulated people asked for costs {error - plain:.1f} more wrong decisions "
+        f"Following what {summary['judges']} simulated people asked for costs {more} more wrong decisions "
         f"in 100 ({error:.1f} instead of {plain:.1f}){proof}."
     )
     followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]

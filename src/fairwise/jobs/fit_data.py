@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -40,6 +41,8 @@ class FitData:
     title: str
     question: str
     simulated: bool
+    labels: Mapping[str, str]
+    """What participants read instead of the columns' names."""
 
     @property
     def favorable_label(self) -> Any:
@@ -71,8 +74,17 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
     about = study.settings
-    begun = job.started_at
-    return FitData(settings, people, study.outcome(), answers, begun, about.title, about.question, about.simulated)
+    return FitData(
+        settings,
+        people,
+        study.outcome(),
+        answers,
+        job.started_at,
+        about.title,
+        about.question,
+        about.simulated,
+        {column.name: column.label for column in about.columns},
+    )
 
 
 def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: Path) -> None:

@@ -130,6 +130,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             title=f"{data.title}: {data.settings.name}",
             date=f"{data.begun:%Y-%m-%d}",
             simulated=data.simulated,
+            columns=data.labels,
             held_out=held_out,
         )
         good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]

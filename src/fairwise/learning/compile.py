@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairwise.judgments import Judgments
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.settings import ESTIMATORS
+from fairwise.learning.settings import ESTIMATORS, parity
 
 
 def compile_kernels() -> None:
@@ -24,6 +24,8 @@ def compile_kernels() -> None:
         for depth in (1, 2, 3) if estimator == "tree" else (2,):
             PairwiseFairClassifier(estimator, max_depth=depth).fit(people, outcome, judgments=judgments)
     PairwiseFairClassifier("linear").fit(people, outcome)  # the cautious search is a loop of its own
+    groups = PairwiseFairClassifier("tree", max_depth=1, group_constraints=[parity("dp", 0.5)])
+    groups.fit(people, outcome, sensitive_features=people[:, 0] > 0)  # their sums are over other numbers
     paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=20)
     paper.fit(people, outcome, judgments=judgments)
     paper.fit([pd.DataFrame(people).assign(outcome=outcome).rename(columns=str)], "outcome", judgments=judgments)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import pandas as pd
@@ -20,6 +24,10 @@ from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
 
 if TYPE_CHECKING:
     from distributed import Client
+    from numba.core.event import Event
+
+_log = logging.getLogger("fairwise")
+COMPILING = "Compiling the loops of the learner, once after each install or update; this takes up to half a minute."
 
 
 class PairwiseFairClassifier(FittedMixture):
@@ -155,17 +163,18 @@ class PairwiseFairClassifier(FittedMixture):
         """
         params = self.get_params(deep=False)
         large = large_table(X, y)
-        if large is not None:
-            self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
-        else:
-            from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+        with _compilation_announced():
+            if large is not None:
+                self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
+            else:
+                from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
-            prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
-            with joblib_on(client):
-                asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-                solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
-            self.n_people_ = len(prepared.people)
-            self._set_solution(X, prepared, solution)
+                prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
+                with joblib_on(client):
+                    asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
+                    solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
+                self.n_people_ = len(prepared.people)
+                self._set_solution(X, prepared, solution)
         # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
         if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
             for warning in self.certificate_.warnings:
@@ -196,3 +205,27 @@ class PairwiseFairClassifier(FittedMixture):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+@contextmanager
+def _compilation_announced() -> Iterator[None]:
+    """Log a line if something of ours is compiled meanwhile: half a minute without a word looks like a fault."""
+    from numba.core.event import Listener, install_listener  # numba takes most of a second to load
+
+    class Announcement(Listener):
+        def on_start(self, event: Event) -> None:
+            """Before a loop is compiled that was not in numba's cache."""
+            if event.data["dispatcher"].py_func.__module__.startswith("fairwise."):
+                _announce()
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Announcement()):
+        yield
+
+
+@cache
+def _announce() -> None:
+    """Say it once, on the level that is seen where nobody has set up logging; not as a warning, as nothing is wrong."""
+    _log.warning("%s", COMPILING)

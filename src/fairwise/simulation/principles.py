@@ -52,7 +52,7 @@ class Principle:
         weights = {column: self.weights.get(column, 0.0) for column in _COLUMNS}
         closeness = Closeness(weights, self.same_within * patience, categories=_CATEGORIES)
         order = Merit(points, self.order_beyond * patience) if points else None
-        return Respondent(name, closeness, order, noise=_NOISE, kind=kind)
+        return Respondent(name, closeness, order, noise=_NOISE, kind=kind, principle=self.statement)
 
 
 PRINCIPLES: Mapping[str, Principle] = {

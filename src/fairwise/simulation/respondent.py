@@ -213,6 +213,7 @@ def _wish(column: str, points: Worth) -> str:
 
 Pairs: TypeAlias = Sequence[tuple[Any, Any]]
 Scale: TypeAlias = Literal["two", "four"]
+SIMULATED = "Written by a simulated participant, not by a person."
 SCALES: dict[Scale, tuple[Answer, ...]] = {"two": (Answer.SAME, Answer.NO_CONSTRAINT), "four": tuple(Answer)}
 
 
@@ -238,6 +239,8 @@ class Respondent:
         where ordered answers are allowed.
     kind : str
         What the person was made as, for tables and figures.
+    principle : str
+        The preferences as the person would put them; empty where nobody has put them into words.
     """
 
     name: str
@@ -248,6 +251,7 @@ class Respondent:
     fatigue: float = 0.0
     position_bias: float = 0.0
     kind: str = "custom"
+    principle: str = ""
 
     def __post_init__(self) -> None:
         if not self.name.startswith("simulated"):
@@ -310,6 +314,14 @@ class Respondent:
             *(text for size, text in weaknesses if size > 0),
         ]
         return f"{self.name} ({self.kind}): {'; '.join(part for part in parts if part)}."
+
+    def closing_words(self) -> dict[str, str]:
+        """Return what is written at the end of a study, by the question."""
+        return {
+            "rules": f"{f'I hold that {self.principle}.' if self.principle else self.describe()} {SIMULATED}",
+            "expressible": f"{self.name} has no opinion on this. {SIMULATED}",
+            "comments": f"{self.name} has none. {SIMULATED}",
+        }
 
 
 def _cell(answer: Answer) -> NDArray[np.object_]:

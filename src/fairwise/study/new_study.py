@@ -49,25 +49,34 @@ def new_study(
     *,
     outcome: str | None = None,
     scores: GivenScores | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> study.StudyFolder:
     """Make a study about these people; only the columns to `show` are kept, the outcome in a file of its own.
 
     `choices` are settings; a title, labels and units of columns may be left for later. `scores` of a current model are
-    for active pairs alone. The folder must not be there, or be empty.
+    for active pairs alone. `texts` by the names of their files are there instead of our drafts. The folder must not be
+    there, or be empty.
     """
     home = _free(folder)
-    with _drafted(home.parent, f".{home.name}.", people, show, choices, outcome=outcome, scores=scores) as draft:
+    draft_name = f".{home.name}."
+    with _drafted(home.parent, draft_name, people, show, choices, outcome=outcome, scores=scores, texts=texts) as draft:
         draft.rename(home)
     return study.StudyFolder.open(folder)
 
 
 @contextmanager
 def drafted_study(
-    home: Path, people: PeopleFile, show: Sequence[str], choices: Plain, *, outcome: str | None = None
+    home: Path,
+    people: PeopleFile,
+    show: Sequence[str],
+    choices: Plain,
+    *,
+    outcome: str | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[StudyDraft]:
     """Make a study for a folder that is there already, with a secret of its own; it appears there when asked to."""
     secret = (home / study.SECRET).read_bytes()
-    with _drafted(home, ".study.", people, show, choices, outcome=outcome, secret=secret) as draft:
+    with _drafted(home, ".study.", people, show, choices, outcome=outcome, secret=secret, texts=texts) as draft:
         yield StudyDraft(study.StudyFolder.open(draft), home)
 
 
@@ -103,6 +112,7 @@ def _drafted(
     outcome: str | None = None,
     scores: GivenScores | None = None,
     secret: bytes | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """Check everything, then fill a folder that only its owner can open; it is gone afterwards unless it was moved."""
     settings = StudySettings.checked(_with_columns(show, choices), "study")
@@ -122,7 +132,8 @@ def _drafted(
     draft = None
     try:
         draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
-        _write(draft, settings, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
+        written = dict(_texts(settings)) | dict(texts or {})
+        _write(draft, written, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
         yield draft
     except OSError as error:
         raise InputError(f"{beside}: cannot be written: {error.strerror or error}") from None
@@ -254,9 +265,9 @@ def _texts(settings: StudySettings) -> Iterator[tuple[str, str]]:
 
 
 def _write(
-    draft: Path, settings: StudySettings, people: pa.Table, hidden: Mapping[str, pa.Table | None], secret: bytes
+    draft: Path, texts: Mapping[str, str], people: pa.Table, hidden: Mapping[str, pa.Table | None], secret: bytes
 ) -> None:
-    for name, text in _texts(settings):
+    for name, text in texts.items():
         (draft / name).write_text(text, encoding="utf-8", newline="\n")
     pq.write_table(people, draft / study.PEOPLE)
     (draft / study.SECRET).touch(mode=0o600)

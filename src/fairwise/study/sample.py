@@ -1,22 +1,27 @@
 """A study that is ready to be shown: bundled people, written texts, labels and values in words."""
 
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pandas as pd
 
 from fairwise.datasets import load_compas
 from fairwise.study.folder import CONSENT, TASK, StudyFolder
-from fairwise.study.new_study import new_study
+from fairwise.study.new_study import StudyDraft, drafted_study, new_study
+from fairwise.study.toml import Plain
 from fairwise.tables.people_file import PeopleFile
 
 OUTCOME = "two_year_recid"
+FAVORABLE, UNFAVORABLE = "no new arrest", "rearrested"
+"""The two outcomes, within two years; in the alphabet as 0 and 1 are, so that rates stay about arrests."""
+
 COLUMNS = {
     "age": ("Age", "years"),
     "sex": ("Sex", ""),
-    "race": ("Ethnic group in the records", ""),
+    "race": ("Ethnic group", ""),
     "c_charge_degree": ("Current charge", ""),
-    "priors_count": ("Earlier offences as an adult", ""),
+    "priors_count": ("Earlier adult offences", ""),
     "juv_fel_count": ("Felonies as a minor", ""),
     "juv_misd_count": ("Misdemeanours as a minor", ""),
     "juv_other_count": ("Other offences as a minor", ""),
@@ -59,17 +64,36 @@ know what **you** consider fair. Take as much time as you like.
 """
 
 
+_TEXTS = {CONSENT: _CONSENT, TASK: _TASK}
+
+
 def sample_people() -> tuple[pd.DataFrame, pd.Series]:
-    """The bundled COMPAS people with values in words, and whether each was arrested again within two years."""
+    """The bundled COMPAS people and whether each was arrested again within two years, with values in words."""
     people, outcome = load_compas()
     worded = people.assign(c_charge_degree=people["c_charge_degree"].map(_CHARGES), sex=people["sex"].map(_SEXES))
-    return worded[list(COLUMNS)], outcome
+    return worded[list(COLUMNS)], outcome.map({0: FAVORABLE, 1: UNFAVORABLE})
 
 
 def make_sample(home: Path, *, seed: int = 0) -> StudyFolder:
     """Make the sample study in a new folder: 50 pairs for everyone, some shared, some shown again."""
+    return new_study(home, _people_file(), list(COLUMNS), _choices(seed), outcome=OUTCOME, texts=_TEXTS)
+
+
+def drafted_sample(home: Path, *, seed: int = 0) -> AbstractContextManager[StudyDraft]:
+    """Make the same for a folder that is there already; it appears there when asked to."""
+    return drafted_study(home, _people_file(), list(COLUMNS), _choices(seed), outcome=OUTCOME, texts=_TEXTS)
+
+
+def _people_file() -> PeopleFile:
     people, outcome = sample_people()
-    choices = {
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "people.csv"
+        people.assign(**{OUTCOME: outcome}).to_csv(file, index_label="id")
+        return PeopleFile.read(file, "id")
+
+
+def _choices(seed: int) -> Plain:
+    return {
         "title": "Fair decisions before trial",
         "question": "Until their trials, how should these two people be treated, compared with each other?",
         "treated_well": "being released until the trial",
@@ -79,10 +103,3 @@ def make_sample(home: Path, *, seed: int = 0) -> StudyFolder:
         "design": {"anchors": 8, "repeats": 4, "checks": 2},
         "columns": [{"name": name, "label": label, "unit": unit} for name, (label, unit) in COLUMNS.items()],
     }
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "people.csv"
-        people.assign(**{OUTCOME: outcome}).to_csv(file, index_label="id")
-        study = new_study(home, PeopleFile.read(file, "id"), list(COLUMNS), choices, outcome=OUTCOME)
-    (study.path / CONSENT).write_text(_CONSENT, encoding="utf-8", newline="\n")
-    (study.path / TASK).write_text(_TASK, encoding="utf-8", newline="\n")
-    return StudyFolder.open(home)

@@ -10,6 +10,7 @@ import pytest
 from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, csv, left, problem, send, uploaded
 
+from fairwise.store.export import judgments
 from fairwise.study.folder import StudyFolder
 from fairwise.web.console import uploads
 
@@ -149,3 +150,31 @@ def test_codes_and_truths_are_shown_as_they_will_be(plain_console: Operating) ->
     )
     assert "00000" in page.text
     assert ">true<" in page.text
+
+
+def test_a_sample_study_in_one_step(console: Operating) -> None:
+    assert "Try it with a sample study" in console.get("").text
+    assert console.post("/sample", csrf="forged").status_code == 403
+    assert not (console.site.host.path / "study.toml").exists()
+    made = console.post("/sample")
+    assert made.url.path == "/admin", problem(made)
+    assert "The sample study was made" in made.text
+    assert "The study is open" in made.text
+    assert 'class="simulated"' in made.text
+    assert left(console) == {"secret.key", "study.toml", "consent.md", "task.md", "people.parquet", "outcome.parquet"}
+    assert not StudyFolder.open(console.site.host.path).unfinished
+    answers = console.site.host.store.read_now(judgments)
+    assert (answers.n_judges, len(answers.frame)) == (43, 43 * 50)
+    assert "Do you want to take part?" in console.client.get("/").text
+    assert "no new arrest" in console.get("/fits/new").text
+    # One folder, one study.
+    assert console.post("/sample").status_code == 409
+    assert console.site.host.store.read_now(judgments).n_judges == 43
+
+
+def test_a_sample_study_is_for_owners(plain_console: Operating) -> None:
+    plain_console.add("Vera", "viewer")
+    plain_console.log_in("Vera")
+    assert "sample study" not in plain_console.get("").text
+    assert plain_console.post("/sample").status_code == 403
+    assert not (plain_console.site.host.path / "study.toml").exists()

@@ -35,6 +35,8 @@ DONE = {
     "result-hidden": "Participants no longer see the result.",
     "another-chosen": "Another model has been chosen in the meantime, so nothing was changed.",
     "made": "The study was made. It is paused: complete its texts, look through it, then open it on the overview.",
+    "sample-made": "The sample study was made: 43 simulated people have answered it, and it is open. Take part "
+    "yourself, or see under Models what following the answers costs.",
     "discarded": "The file was deleted.",
     "opened": "The study is open: people can take part now.",
     "paused": "The study is paused: nobody can answer until you open it again.",

@@ -131,6 +131,7 @@ class OverviewPages(ConsolePages):
             "standing": self._host.standing,
             "picture": picture,
             "pairs": study.settings.pairs,
+            "simulated": study.settings.simulated,
             "hour": last_hour(picture.answered_at, picture.at),
             "whole": whole_study(picture.answered_at, picture.at),
             "coverage": _coverage(picture, study.settings.design.anchor_people),

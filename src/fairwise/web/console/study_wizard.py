@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
@@ -14,10 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairwise.errors import InputError
+from fairwise.simulation import draw_panel
+from fairwise.store import simulated
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.new_study import drafted_study, readable
+from fairwise.study.sample import drafted_sample
 from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
@@ -273,9 +277,32 @@ class StudyWizardPages(ConsolePages):
 
             self._noted_now(request, "study made", draft.study.settings.title, appear)
 
+    async def make_sample(self, request: Request) -> Response:
+        """A study to try everything on, open and with the answers of simulated people."""
+        if self._host.has_study:
+            return await self.start(request, status=409)
+        try:
+            await self._beside(self._make_sample, request)
+        except InputError as error:
+            return await self.start(request, str(error))
+        self._uploads.discard_all()
+        self._host.look_again()
+        return self._to("?done=sample-made")
+
+    def _make_sample(self, request: Request) -> None:
+        with drafted_sample(self._host.path) as draft:
+
+            def appear(connection: Connection) -> None:
+                claim(connection, draft.study.fingerprint)
+                simulated.take_part(connection, draft.study, draw_panel(), at=datetime.now(UTC))
+                draft.appear()
+
+            self._noted_now(request, "sample study made", draft.study.settings.title, appear)
+
     routes = (
         ConsoleRoute("GET", "/admin/new", start, "owner"),
         ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
+        ConsoleRoute("POST", "/admin/sample", make_sample, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
         ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),
