@@ -146,8 +146,8 @@ def test_where_nothing_is_nothing_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_without_a_study(new_database: Callable[[], str | Path]) -> None:
-    database = new_database()
+def test_a_database_without_a_study(new_empty_database: Callable[[], str | Path]) -> None:
+    database = new_empty_database()
     change(database, "CREATE TABLE something (id INTEGER)")
     with pytest.raises(InputError, match="holds no study"), snapshot(database):
         pass
