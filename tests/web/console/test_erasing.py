@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.copies import Original
+from tests.support.databases import new_postgres
 from tests.support.fits import MODEL_FILE
 from tests.support.fitting import ASKED
 from tests.support.operating import Operating, operating
@@ -34,26 +36,39 @@ if TYPE_CHECKING:
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WORDS, NAME, REASON = "zebra crossing at seven", "Annabel of flat nine", "Quokka, said the neighbour"
 OTHERS = "what somebody else wrote"
-only_sqlite = pytest.mark.parametrize("new_database", ["sqlite"], indirect=True)  # PostgreSQL's files are not ours
+only_sqlite = pytest.mark.parametrize("answered", ["sqlite"], indirect=True)  # PostgreSQL's files are not ours
 
 
-@pytest.fixture
-def database(new_database: Callable[[], str | Path]) -> str | Path:
-    return new_database()
-
-
-@pytest.fixture
-def console(make_study: Any, database: str | Path) -> Iterator[Operating]:
+def answer(console: Operating) -> None:
     """Somebody to be erased between two who stay, all with long texts, so that pages of the file fill and split."""
     token = Keys.new()
+    console.set_up()
+    invited = [(Keys.hashed(token), NAME)]
+    console.site.host.store.change_now(lambda c: recruitment.invite(c, invited, NOON))
+    take_part(console, 4, why=OTHERS * 20, closing=OTHERS)
+    take_part(console, 4, link=f"/p/{token}", why=WORDS * 20, closing=WORDS)
+    take_part(console, 3, why=OTHERS * 20)
+    console.post("/participants/2/exclude", reason=REASON)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def answered(request: pytest.FixtureRequest, make_study: Any, tmp_path_factory: pytest.TempPathFactory) -> Original:
+    database: str | Path = tmp_path_factory.mktemp("answered") / "study.sqlite"
+    if request.param == "postgresql":
+        database = new_postgres(request.getfixturevalue("postgres"))
     with operating(make_study(ask_why=True).path, database) as opened:
-        opened.set_up()
-        invited = [(Keys.hashed(token), NAME)]
-        opened.site.host.store.change_now(lambda c: recruitment.invite(c, invited, NOON))
-        take_part(opened, 4, why=OTHERS * 20, closing=OTHERS)
-        take_part(opened, 4, link=f"/p/{token}", why=WORDS * 20, closing=WORDS)
-        take_part(opened, 3, why=OTHERS * 20)
-        opened.post("/participants/2/exclude", reason=REASON)
+        answer(opened)
+        return Original.of(opened, database)
+
+
+@pytest.fixture
+def database(answered: Original, tmp_path: Path) -> str | Path:
+    return answered.copy_database(tmp_path)
+
+
+@pytest.fixture
+def console(answered: Original, database: str | Path, tmp_path: Path) -> Iterator[Operating]:
+    with answered.operating_copy(tmp_path, database) as opened:
         yield opened
 
 
@@ -76,7 +91,16 @@ def traces(console: Operating) -> list[str]:
     return [WORDS, NAME, REASON, *(text for row in found for text in row)]
 
 
-def test_nothing_of_someone_erased_remains(console: Operating, database: str | Path, tmp_path: Path) -> None:
+def test_nothing_of_someone_erased_remains(
+    make_study: Any, new_database: Callable[[], str | Path], tmp_path: Path
+) -> None:
+    database = new_database()
+    with operating(make_study(ask_why=True).path, database) as console:
+        answer(console)  # a moment ago, so that the journal holds it too
+        erase_one(console, database, tmp_path)
+
+
+def erase_one(console: Operating, database: str | Path, tmp_path: Path) -> None:
     left = traces(console)
     for trace in left:
         assert trace in everything(console)
@@ -337,5 +361,6 @@ def test_the_housekeeper_goes_on_after_whatever_went_wrong(make_study: Any, tmp_
     monkeypatch.setattr("fairwise.store.housekeeping.LEAST_SECONDS", 0.01)
     monkeypatch.setattr("fairwise.store.housekeeping.LARGEST_SHARE", 1.0)  # it rests no longer than it worked
     with visiting(make_study(), tmp_path / "study.sqlite") as visit:
+        assert visit.client.portal is not None
         while not tried.wait(0.05):
-            visit.site.services.housekeeper.wake()
+            visit.client.portal.call(visit.site.services.housekeeper.wake)
