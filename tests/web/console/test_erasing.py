@@ -24,6 +24,7 @@ from fairwise.archive.verify import verify_bundle
 from fairwise.store import erasure, recruitment
 from fairwise.store.erasure import clean_files, forget_in_time, needs_cleaning, note_deletion
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, job_folder
+from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.jobs import all_jobs, end, note_participants, submit, take
 from fairwise.store.store import Store, snapshot
 from fairwise.store.tables import answers, appearances, events, metadata, participants
@@ -67,8 +68,21 @@ def database(answered: Original, tmp_path: Path) -> str | Path:
 
 
 @pytest.fixture
-def console(answered: Original, database: str | Path, tmp_path: Path) -> Iterator[Operating]:
+def console(
+    answered: Original, database: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Operating]:
+    """When the server has done what it does when it starts, which is to clean up too."""
+    done, work = Event(), Housekeeper._work
+
+    def worked(housekeeper: Housekeeper) -> None:
+        try:
+            work(housekeeper)
+        finally:
+            done.set()
+
+    monkeypatch.setattr(Housekeeper, "_work", worked)
     with answered.operating_copy(tmp_path, database) as opened:
+        assert done.wait(300)
         yield opened
 
 
