@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-import uuid
+import signal
 import warnings
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import psycopg
 import pytest
 from argon2 import PasswordHasher
 from hypothesis import settings
-from sqlalchemy.engine import make_url
-from tests.support.databases import with_tables
+from tests.support.databases import empty_postgres, new_postgres, quick_databases
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, visiting
 
@@ -89,36 +89,52 @@ def postgres() -> Iterator[str]:
             server: Any = get_server(Path(home), cleanup_mode="stop")
             _forget_power_cuts(server.get_uri())
             yield server.get_uri()
+            postmaster = psutil.Process(int((Path(home) / "postmaster.pid").read_text().split()[0]))
+            postmaster.send_signal(signal.SIGQUIT)  # at once: nobody needs what it has not written yet
+            postmaster.wait()
             server.cleanup()
 
 
 def _forget_power_cuts(server: str) -> None:
-    """Write to the disk when there is time: what must outlive a power cut is tested with a server of its own."""
+    """Write when there is time, tidy up never: what must outlive a power cut is tested with a server of its own."""
     with psycopg.connect(server, autocommit=True) as connection:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
             connection.execute(f"ALTER SYSTEM SET {setting} = off")
         connection.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str | Path]:
-    """Where an empty database is, each time another one."""
+    """Where a database is that nobody has written to, each time another one; on PostgreSQL it has tables already."""
+    return _database_maker(request, tmp_path_factory, new_postgres)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_empty_database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], str | Path]:
+    """The same without tables."""
+    return _database_maker(request, tmp_path_factory, empty_postgres)
+
+
+def _database_maker(
+    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, in_postgres: Callable[[str], str]
+) -> Callable[[], str | Path]:
     if request.param == "sqlite":
-        return lambda: tmp_path_factory.mktemp("sqlite") / "study.sqlite"
-    return partial(_new_postgres, request.getfixturevalue("postgres"))
+        return lambda: folders.mktemp("sqlite") / "study.sqlite"
+    return partial(in_postgres, request.getfixturevalue("postgres"))
 
 
 @pytest.fixture
 def own_postgres(postgres: str) -> str:
     """A database that no other test has written to."""
-    return _new_postgres(postgres)
+    return new_postgres(postgres)
 
 
-def _new_postgres(server: str) -> str:
-    name = f"t{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return make_url(server).set(database=name).render_as_string(hide_password=False)
+@pytest.fixture(scope="session", autouse=True)
+def cheap_databases() -> Iterator[None]:
+    with quick_databases():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -139,7 +155,7 @@ def make_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., StudyF
 
 @pytest.fixture
 def store(new_database: Callable[[], str | Path]) -> Any:
-    opened = Store.open(with_tables(new_database()), "study")
+    opened = Store.open(new_database(), "study")
     yield opened
     opened.close()
 

@@ -44,15 +44,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study(make_study: Any) -> StudyFolder:
     found: StudyFolder = make_study(ask_why=True)
     return found
 
 
-@pytest.fixture
-def bundle(study: StudyFolder, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def bundle(study: StudyFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of three participants: one finished after changing an answer, one left in the middle, one withdrew."""
+    tmp_path = tmp_path_factory.mktemp("bundle")
     with visiting(study, tmp_path / "study.sqlite") as visit:
         for answered in (4, 2, 1):
             visit.client.cookies.clear()
@@ -231,8 +232,8 @@ def test_a_newer_bundle_holds_no_formula(bundle: Path, cell: str) -> None:
         verify_bundle(changed(bundle, in_table(ANSWERS, put(0, "why", cell)), forge=True))
 
 
-def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_database: Callable[[], Any]) -> None:
-    database = new_database()
+def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_empty_database: Callable[[], Any]) -> None:
+    database = new_empty_database()
     reopen_bundle(bundle, tmp_path / "again", database)
     study = StudyFolder.open(tmp_path / "again")
     store = Store.open(database, study.fingerprint)
@@ -248,7 +249,7 @@ def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_datab
         visit.begin()
         assert visit.store.read_now(tables)[PARTICIPANTS]["number"].tolist() == ["1", "2", "4"]
     with pytest.raises(InputError, match="there already"):
-        reopen_bundle(bundle, tmp_path / "again", new_database())
+        reopen_bundle(bundle, tmp_path / "again", new_empty_database())
     with pytest.raises(InputError, match="something in its table 'participants' already"):
         reopen_bundle(bundle, tmp_path / "third", database)
     assert not (tmp_path / "third").exists()

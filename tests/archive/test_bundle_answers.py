@@ -183,8 +183,8 @@ def test_another_model_is_found_out(bundle: Path) -> None:
         verify_bundle(changed(bundle, in_table(SCHEDULE, put(named, "answer_model", "")), forge=True))
 
 
-def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_database: Callable[[], Any]) -> None:
-    database = new_database()
+def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_empty_database: Callable[[], Any]) -> None:
+    database = new_empty_database()
     reopen_bundle(bundle, tmp_path / "again", database)
     study = StudyFolder.open(tmp_path / "again")
     store = Store.open(database, study.fingerprint)
@@ -203,7 +203,7 @@ def test_a_bundle_opens_as_a_study_again(bundle: Path, tmp_path: Path, new_datab
 
 
 def test_older_bundles_without_models_are_still_in_order(
-    make_study: Callable[..., StudyFolder], tmp_path: Path, new_database: Callable[[], Any]
+    make_study: Callable[..., StudyFolder], tmp_path: Path, new_empty_database: Callable[[], Any]
 ) -> None:
     study = make_study()
     with visiting(study, tmp_path / "study.sqlite") as visit:
@@ -217,4 +217,4 @@ def test_older_bundles_without_models_are_still_in_order(
 
     old = changed(tmp_path / "new.zip", as_before, forge=True)
     assert verify_bundle(old).answers == 1
-    reopen_bundle(old, tmp_path / "again", new_database())
+    reopen_bundle(old, tmp_path / "again", new_empty_database())

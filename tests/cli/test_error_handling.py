@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,22 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 FAIRWISE = [sys.executable, "-c", "from fairwise.cli import main; main()"]
+FITTING = "now it fits"
+TELLS_WHEN_IT_FITS = f"""
+import signal, sys
+from fairwise import PairwiseFairClassifier
+from fairwise.cli import main
+
+fit = PairwiseFairClassifier.fit
+
+def told(*arguments, **named):
+    print({FITTING!r}, file=sys.stderr, flush=True)
+    return fit(*arguments, **named)
+
+PairwiseFairClassifier.fit = told
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what began in the background ignores Ctrl-C
+main()
+"""
 
 
 def process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +52,7 @@ def process(*arguments: object, **environment: str) -> subprocess.CompletedProce
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={**os.environ, **environment},
     )
 
@@ -93,6 +108,7 @@ def test_no_words_at_all_show_the_help(run: Callable[..., Result]) -> None:
     assert "Usage: fairwise" in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_real_processes(study: Study) -> None:
     good = process("check", *study.files, "--json")
     assert good.returncode == 0
@@ -107,12 +123,14 @@ def test_real_processes(study: Study) -> None:
     assert process("check").returncode == 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_one_line(study: Study) -> None:
     options = [*study.files, "--favorable-label", "1", "--solver", "no-regret", "--rounds", "900000", "--no-held-out"]
-    command = [*FAIRWISE, "fit", *options, "--out", str(study.folder / "m.skops")]
+    command = [sys.executable, "-c", TELLS_WHEN_IT_FITS, "fit", *options, "--out", str(study.folder / "m.skops")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(3)
-        assert running.poll() is None
+        assert running.stderr is not None
+        while FITTING not in (line := running.stderr.readline()):
+            assert line, "it ended before"
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=300)
     assert running.returncode == 130

@@ -118,6 +118,7 @@ def test_where_nothing_can_be_told_it_says_none(mixed: Path, run: Callable[..., 
     assert "none: cannot be told" in told
 
 
+@pytest.mark.slow
 def test_intervals_that_only_some_studies_have_are_no_promise(
     mixed: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]
 ) -> None:
@@ -136,6 +137,7 @@ def test_two_answers_need_no_direction(make: Callable[..., Path], answer: Callab
     assert all(panel["error"] >= printed["cost"]["error_without_judgments"] - 1e-3 for panel in printed["panels"])
 
 
+@pytest.mark.slow
 def test_left_out_it_is_43_judges_and_20_studies(mixed: Path, answer: Callable[..., dict[str, Any]]) -> None:
     printed = answer("plan", "--simulate", mixed, "--fits", 0)
     assert [panel["judges"] for panel in printed["panels"]] == [43]

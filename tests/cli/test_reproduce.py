@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.support.replicated_page import check_page
 
 from fairwise import replication
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    import pytest
     from tests.cli.conftest import Study
     from typer.testing import Result
 
@@ -44,6 +44,7 @@ def test_files_of_ones_own_may_look_as_everywhere(
     assert seen["rounds"] == (5, 20)
 
 
+@pytest.mark.slow
 def test_one_run_writes_both_pages_and_they_say_how_to_repeat_it(
     study: Study, run: Callable[..., Result], tmp_path: Path
 ) -> None:

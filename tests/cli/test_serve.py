@@ -51,10 +51,11 @@ def test_serve_bots_export(home: Path, run: Callable[..., Result], answer: Calla
     assert Judgments.read(out).n_judges == 3
 
 
+@pytest.mark.slow
 def test_what_is_unfinished_is_said_and_stopping_is_no_failure(home: Path) -> None:
     with served(home) as (url, process):
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=300)
     assert "To be filled in before anyone is asked: consent.md" in said
     assert f"Open {url}/" in said
     assert "Traceback" not in said
@@ -84,6 +85,7 @@ def test_a_port_in_use_is_said_in_one_line(home: Path, run: Callable[..., Result
     assert "listens there already" in told
 
 
+@pytest.mark.slow
 def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """The real port is said, and a link for the first account while there is none."""
     home = tmp_path / "new"
@@ -94,7 +96,7 @@ def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
             said = [process.stderr.readline() for _ in range(4)]
             link = said[3].rpartition(" ")[2].strip()
             assert link.startswith(said[2].removeprefix("Console: ").strip() + "/setup/")
-            until = time.monotonic() + 30
+            until = time.monotonic() + 300
             while time.monotonic() < until:
                 try:
                     page = httpx2.get(link, trust_env=False)
@@ -105,7 +107,7 @@ def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
             assert "first account" in page.text
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(300)
     assert {file.name for file in home.iterdir()} >= {"secret.key", "study.sqlite"}
 
 
@@ -116,6 +118,7 @@ def test_a_database_that_cannot_be_used_is_told_without_a_traceback(home: Path, 
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_a_database_in_the_environment_is_nobodys_wish(
     home: Path, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

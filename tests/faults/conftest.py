@@ -12,12 +12,19 @@ from fairwise.archive.backup import take_backup
 from fairwise.study.folder import StudyFolder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> StudyFolder:
     return StudyFolder.open(make_study(tmp_path, pairs=3, design={}))
+
+
+@pytest.fixture
+def new_database(new_empty_database: Callable[[], str | Path]) -> Callable[[], str | Path]:
+    """Without tables: restoring and upgrading begin there."""
+    return new_empty_database
 
 
 @pytest.fixture

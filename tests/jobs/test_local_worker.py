@@ -48,6 +48,7 @@ def done(worker: LocalWorker, *call: Any) -> Any:
     return worker.result(call, wait)
 
 
+@pytest.mark.slow
 def test_results_errors_and_deaths(tmp_path: Path) -> None:
     with LocalWorker(tmp_path, equal=True) as worker:
         size = 1 << 22

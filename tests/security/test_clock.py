@@ -39,6 +39,12 @@ def study(make_study: Any) -> StudyFolder:
 
 
 @pytest.fixture
+def new_database(new_empty_database: Callable[[], str | Path]) -> Callable[[], str | Path]:
+    """Without tables, as backups are restored into one."""
+    return new_empty_database
+
+
+@pytest.fixture
 def database(study: StudyFolder, new_database: Callable[[], str | Path]) -> str | Path:
     """In which somebody wrote something just now."""
     made = new_database()

@@ -255,6 +255,7 @@ for path in sorted(Path(sys.argv[2]).iterdir()):
 """
 
 
+@pytest.mark.slow
 def test_no_changed_number_ends_the_interpreter(tried: Tried, whole: dict[str, bytes], tmp_path: Path) -> None:
     """Whatever is changed in a file: it is refused, or the model decides, or Python says what is wrong."""
     (tmp_path / "files").mkdir()

@@ -84,6 +84,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_any_words(tried: Tried, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -105,6 +106,7 @@ def test_any_words(tried: Tried, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert CliRunner().invoke(app, good).exit_code == 0
 
 
+@pytest.mark.slow
 def test_bad_tables_in_commands(tried: Tried, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     valid = {name: (folder / name).read_bytes() for name in ("people.csv", "judgments.csv", "scores.csv")}

@@ -169,12 +169,14 @@ def try_all(tried: Tried, target: str, aim: Target, path: Path) -> None:
             reader(aim.valid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TABLES)
 def test_tables_and_texts(tried: Tried, tmp_path: Path, target: str) -> None:
     aim = TABLES[target]
     try_all(tried, target, aim, tmp_path / f"file{aim.suffix}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "times"), [
     ("study.toml", 300), ("study.de.toml", 60), ("people.parquet", 100), ("outcome.parquet", 60),
     ("scores.parquet", 60), ("secret.key", 10),
@@ -198,6 +200,7 @@ def test_files_of_a_study(tried: Tried, make_study: Callable[..., StudyFolder], 
     try_all(tried, name, aim, folder / name)
 
 
+@pytest.mark.slow
 def test_bundles(tried: Tried, make_study: Callable[..., StudyFolder], tmp_path: Path) -> None:
     study, bundle = make_study(ask_why=True), tmp_path / "bundle.zip"
     with visiting(study, tmp_path / "study.sqlite") as visit:
@@ -223,6 +226,7 @@ def forged(data: bytes, rng: Random) -> bytes:
     return with_new_checksums(changed) if rng.random() < 0.7 else changed
 
 
+@pytest.mark.slow
 def test_models(tried: Tried, tmp_path: Path) -> None:
     table = people().set_index("person")
     features, outcome = table[["age", "score", "town"]], table["returned"]

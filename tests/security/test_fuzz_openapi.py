@@ -37,6 +37,7 @@ def ready(
     return study.path, database, prepared(study, database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("app", ["study", "console"])
 def test_the_whole_api(tried: Tried, ready: Any, tmp_path: Path, app: str, who: str) -> None:

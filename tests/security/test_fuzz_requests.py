@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 import psycopg
+import pytest
 from sqlalchemy.engine import make_url
 from tests.support.attacked import FORM, GAPS, HEADERS, copied, good_visit, prepared
 from tests.support.mutations import EVIL, damaged, damaged_table, evil
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    import pytest
     from tests.support.attacked import Attacked
     from tests.support.raw_asgi import Reply
 
     from fairwise.study.folder import StudyFolder
+
+pytestmark = pytest.mark.slow
 
 ROUND = 250
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "PROPFIND", "X")

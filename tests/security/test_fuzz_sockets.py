@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.support.mutations import damaged
 from tests.support.served import listening
 from tests.support.tried import Tried, how_many, rng_of
@@ -24,6 +25,7 @@ GOOD = (
 )
 
 
+@pytest.mark.slow
 def test_any_bytes(tried: Tried, make_study: Any, tmp_path: Path) -> None:
     from fairwise.web.app import Site  # noqa: PLC0415
 

@@ -24,10 +24,10 @@ ACTING = '"><script>alert(1)</script><img src=x onerror=alert(2)>=1+1'
 OUTCOMES = re.compile("outcome-[01]-never")
 
 
-@pytest.fixture
-def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
+@pytest.fixture(scope="module")
+def site(make_study: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operating]:
     study = make_study(title=ACTING, question=ACTING, contact=ACTING, ask_why=True)
-    with operating(study.path, tmp_path / "study.sqlite") as opened:
+    with operating(study.path, tmp_path_factory.mktemp("site") / "study.sqlite") as opened:
         opened.set_up()
         opened.add("Vic", "viewer")
         opened.post("/coming/rooms", name=ACTING)
@@ -37,6 +37,13 @@ def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
         opened.post("/participants/1/exclude", reason=ACTING)
         done_job(opened.site.host.store, study.path, dict.fromkeys(study.person_ids, 0.5))
         yield opened
+
+
+@pytest.fixture
+def console(site: Operating) -> Operating:
+    """For its owner, who has just come."""
+    site.log_in("Ada")
+    return site
 
 
 def pages(console: Operating) -> Iterator[tuple[str, Any]]:

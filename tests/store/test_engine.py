@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.databases import PREPARE_SQLITE
 
 from fairwise.errors import InputError
+from fairwise.store import engine
 from fairwise.store.engine import database_url, public_address
 from fairwise.store.store import Store, snapshot
 
@@ -57,7 +59,8 @@ def test_other_databases_are_refused(address: str) -> None:
         database_url(address)
 
 
-def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
+def test_commits_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_prepare_sqlite", PREPARE_SQLITE)  # in other tests they do not
     names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
     store = Store.open(tmp_path / "study.sqlite", "study")
     settings = store.change_now(lambda c: {name: c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names})

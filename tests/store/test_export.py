@@ -60,7 +60,7 @@ def schedule(_number: int, _slot: int) -> list[ShownPair]:
 def someone(store: Store, *, answers: int, why: str = "", closing: str | None = None) -> list[tuple[str, str, Answer]]:
     """Answer so many pairs, the first of them twice; return what counts."""
     token = secrets.token_bytes(32)
-    write: Callable[..., Any] = lambda change: store._writer.submit(change).result(timeout=30)  # noqa: E731
+    write: Callable[..., Any] = lambda change: store._writer.submit(change).result(timeout=300)  # noqa: E731
     consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
     write(lambda c: participants.start(c, consent, schedule, lambda: secrets.token_urlsafe(18)))
     said = []
@@ -146,8 +146,8 @@ def test_where_nothing_is_nothing_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_without_a_study(new_database: Callable[[], str | Path]) -> None:
-    database = new_database()
+def test_a_database_without_a_study(new_empty_database: Callable[[], str | Path]) -> None:
+    database = new_empty_database()
     change(database, "CREATE TABLE something (id INTEGER)")
     with pytest.raises(InputError, match="holds no study"), snapshot(database):
         pass

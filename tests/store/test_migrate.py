@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_migrations_make_the_tables_the_code_expects(new_database: Callable[[], str | Path]) -> None:
-    engine = writing_engine(database_url(new_database()))
+def test_migrations_make_the_tables_the_code_expects(new_empty_database: Callable[[], str | Path]) -> None:
+    engine = writing_engine(database_url(new_empty_database()))
     migrate(engine)
     migrate(engine)
     with engine.connect() as connection:
@@ -30,8 +30,8 @@ def test_migrations_make_the_tables_the_code_expects(new_database: Callable[[], 
     engine.dispose()
 
 
-def test_a_newer_database_is_refused(new_database: Callable[[], str | Path]) -> None:
-    address = new_database()
+def test_a_newer_database_is_refused(new_empty_database: Callable[[], str | Path]) -> None:
+    address = new_empty_database()
     engine = writing_engine(database_url(address))
     migrate(engine)
     with engine.begin() as connection:

@@ -170,8 +170,8 @@ def test_repeats_are_exported_and_only_measure(store: Store, study: StudyFolder)
     assert len(judgments.counted()) == 12
 
 
-def test_a_database_of_before_loses_nothing(new_database: Callable[[], str | Path]) -> None:
-    engine = writing_engine(database_url(new_database()))
+def test_a_database_of_before_loses_nothing(new_empty_database: Callable[[], str | Path]) -> None:
+    engine = writing_engine(database_url(new_empty_database()))
     with _scripts() as config, engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")

@@ -104,7 +104,7 @@ def working(
     finally:
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(20)
+        process.wait(300)
 
 
 def killed(process: subprocess.Popen[bytes]) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
-from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
-from tests.support.databases import with_tables
 
 from fairwise.store.operators import add_operator
 from fairwise.web.app import Site
+from fairwise.web.console.base import COOKIE
 from fairwise.web.console.login import hashed, setup_key
 
 if TYPE_CHECKING:
@@ -33,13 +31,11 @@ class Operating:
         return self.client.get(f"/admin{path}", **options)
 
     def post(self, path: str, csrf: str | None = None, **fields: Any) -> Response:
-        """Send a form; the token is that of any page of this session."""
+        """Send a form; the token is that of every page of this session."""
         return self.client.post(f"/admin{path}", data={"csrf": self.csrf() if csrf is None else csrf, **fields})
 
     def csrf(self) -> str:
-        found = re.search(r'name="csrf" value="([^"]*)"', self.get("/password").text)
-        assert found is not None
-        return unescape(found[1])
+        return self.site.host.keys.form(f"console {self.client.cookies.get(COOKIE, '')}")
 
     def set_up(self, name: str = "Ada") -> None:
         """Make the first account, by which one is logged in."""
@@ -61,6 +57,6 @@ class Operating:
 @contextmanager
 def operating(path: Path, database: str | Path, *, prefix: str = "") -> Iterator[Operating]:
     """Serve what is in a folder, a study or nothing yet."""
-    site = Site(path, with_tables(database), prefix)
+    site = Site(path, database, prefix)
     with TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client:
         yield Operating(client, site)

@@ -30,7 +30,7 @@ def served(home: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]
     command = [sys.executable, "-c", "from fairwise.cli import main; main()", "serve", str(home), "--port", str(port)]
     with subprocess.Popen([*command, *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            until = time.monotonic() + 30
+            until = time.monotonic() + 300
             while time.monotonic() < until and process.poll() is None:
                 try:
                     httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False)
@@ -41,4 +41,4 @@ def served(home: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-                process.wait(20)
+                process.wait(300)

@@ -48,7 +48,7 @@ class Someone:
         return started
 
     def write(self, change: Callable[..., Any]) -> Any:
-        return self.store._writer.submit(change).result(timeout=30)
+        return self.store._writer.submit(change).result(timeout=300)
 
     def read(self, question: Callable[..., Any], **more: Any) -> Any:
         return self.store.read_now(partial(question, token_hash=self.token, **more))

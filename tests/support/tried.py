@@ -20,7 +20,7 @@ _TIMES = "FAIRWISE_FUZZ"
 
 
 def how_many(short: int) -> int:
-    """So many as in `make test`, or as many times more as `make fuzz` wants."""
+    """So many as in `make test-all`, or as many times more as `make fuzz` wants."""
     return short * int(os.environ.get(_TIMES, "1"))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from starlette.testclient import TestClient
-from tests.support.databases import with_tables
 
 from fairwise.store import export
 from fairwise.store.identity import FILE
@@ -115,7 +114,7 @@ def visiting(study: StudyFolder, database: str | Path, *, prefix: str = "") -> I
     file = study.path / SETTINGS
     if StudySettings.read(file) != study.settings:
         file.write_text(study.settings.toml(), encoding="utf-8")
-    site = Site(study.path, with_tables(database), prefix)
+    site = Site(study.path, database, prefix)
     with (
         any_database(study.path),
         TestClient(site, base_url="https://study.example", headers={"sec-fetch-site": "same-origin"}) as client,

@@ -57,9 +57,9 @@ def test_what_does_not_belong_there_is_refused_and_not_written(bundle: Path, tmp
 
 
 def test_a_database_with_anything_in_it_is_refused(
-    bundle: Path, study: StudyFolder, tmp_path: Path, new_database: Callable[[], Any]
+    bundle: Path, study: StudyFolder, tmp_path: Path, new_empty_database: Callable[[], Any]
 ) -> None:
-    database = new_database()
+    database = new_empty_database()
     store = Store.open(database, study.fingerprint)
     store.change_now(partial(invite, people=[(Keys.hashed("planted"), "")], at=NOW))
     store.close()
@@ -88,9 +88,9 @@ def test_the_texts_that_people_agreed_to_are_kept(bundle: Path, study: StudyFold
 
 
 def test_whoever_reads_a_text_that_is_changed_meanwhile_reads_it_again(
-    make_study: Callable[..., StudyFolder], tmp_path: Path, new_database: Callable[[], Any]
+    make_study: Callable[..., StudyFolder], tmp_path: Path, new_empty_database: Callable[[], Any]
 ) -> None:
-    study, database = make_study(languages=["en", "de"]), new_database()
+    study, database = make_study(languages=["en", "de"]), new_empty_database()
     with visiting(study, database) as visit:
         page = visit.get("/?lang=de")
         fields = hidden(page)
@@ -138,10 +138,10 @@ def test_a_text_in_another_language_that_was_not_translated(
 
 
 def test_numbers_of_those_who_withdrew_are_not_given_again(
-    bundle: Path, tmp_path: Path, new_database: Callable[[], Any]
+    bundle: Path, tmp_path: Path, new_empty_database: Callable[[], Any]
 ) -> None:
     assert read_bundle(bundle).manifest["last_number"] == 4
-    database = new_database()
+    database = new_empty_database()
     reopen_bundle(bundle, tmp_path / "again", database)
     with visiting(StudyFolder.open(tmp_path / "again"), database) as visit:
         come(visit)

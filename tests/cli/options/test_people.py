@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+from fairwise.cli.options import learning
 from fairwise.cli.options import people as people_options
 
 if TYPE_CHECKING:
@@ -119,7 +120,10 @@ def test_workers_of_a_cluster_give_the_same(
         assert_alike(mine, theirs)
 
 
-def test_an_address_where_nobody_answers(files: list[str], run: Callable[..., Result]) -> None:
+def test_an_address_where_nobody_answers(
+    files: list[str], run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "_PATIENCE", "100ms")
     for address in ("tcp://127.0.0.1:1", "nowhere at all"):
         assert (
             f"--dask {address}: no dask scheduler answers"

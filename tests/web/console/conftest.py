@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.fixture(scope="module")
+def unchanged_console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operating]:
+    """For tests that change nothing."""
+    home = tmp_path_factory.mktemp("console")
+    with operating(home / "study", home / "study.sqlite") as opened:
+        opened.set_up()
+        yield opened
+
+
 @pytest.fixture
 def plain_console(tmp_path: Path) -> Iterator[Operating]:
     """Where the database makes no difference."""

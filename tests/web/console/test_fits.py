@@ -53,6 +53,17 @@ def console(make_study: Callable[..., StudyFolder], new_database: Callable[[], P
         yield opened
 
 
+@pytest.fixture(scope="module")
+def unchanged_console(
+    make_study: Callable[..., StudyFolder], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Operating]:
+    """Of a study that somebody has answered; for tests that start no fit."""
+    with operating(make_study().path, tmp_path_factory.mktemp("console") / "study.sqlite") as opened:
+        opened.set_up()
+        answered(opened)
+        yield opened
+
+
 def answered(console: Operating, said: str = "same") -> str:
     """Someone takes part up to the end; returns the path of their pages."""
     visit = Visit(console.client)
@@ -128,17 +139,14 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
     ],
 )
 def test_what_cannot_be_asked_for_is_said_and_nothing_typed_is_lost(
-    make_study: Callable[..., StudyFolder], tmp_path: Path, typed: dict[str, str], said: str
+    unchanged_console: Operating, typed: dict[str, str], said: str
 ) -> None:
-    with operating(make_study().path, tmp_path / "study.sqlite") as console:
-        console.set_up()
-        answered(console)
-        page = console.post("/fits", **{**GOOD_FORM, "judge_budget": "0.07", "name": "Mine", **typed})
-        assert page.status_code == 422
-        assert said in page.text
-        assert 'value="Mine"' in page.text
-        assert typed.get("judge_budget", "0.07") in page.text
-        assert jobs_of(console) == []
+    page = unchanged_console.post("/fits", **{**GOOD_FORM, "judge_budget": "0.07", "name": "Mine", **typed})
+    assert page.status_code == 422
+    assert said in page.text
+    assert 'value="Mine"' in page.text
+    assert typed.get("judge_budget", "0.07") in page.text
+    assert jobs_of(unchanged_console) == []
 
 
 def taken(console: Operating, at: datetime) -> Job:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +33,15 @@ def address(route: ConsoleRoute) -> str:
 @pytest.fixture
 def console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
     with operating(make_study().path, tmp_path / "study.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def unchanged_console(make_study: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operating]:
+    """Of an owner, Ada, and a viewer, Vic; for tests that change nothing."""
+    with operating(make_study().path, tmp_path_factory.mktemp("console") / "study.sqlite") as opened:
+        opened.set_up()
+        opened.add("Vic", "viewer")
         yield opened
 
 
@@ -77,6 +88,17 @@ def test_a_name_is_known_in_whatever_letters_it_is_typed(console: Operating, typ
     assert console.log_in(typed).url.path == "/admin"
 
 
+def test_forms_have_the_token_of_their_session(console: Operating) -> None:
+    def shown(page: str) -> set[str]:
+        return {unescape(value) for value in re.findall(r'name="csrf" value="([^"]*)"', console.get(page).text)}
+
+    console.set_up()
+    logged_in = console.csrf()
+    assert shown("/password") == shown("/accounts") == {logged_in}
+    console.client.cookies.clear()
+    assert shown("/login") == {console.csrf()} != {logged_in}
+
+
 def test_a_token_that_was_planted_is_not_kept(console: Operating) -> None:
     console.set_up()
     console.client.cookies.clear()
@@ -111,9 +133,11 @@ def test_guessing_is_stopped(console: Operating) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_nothing_without_a_login_and_no_owners_thing_for_a_viewer(console: Operating, route: ConsoleRoute) -> None:
-    console.set_up()
-    console.add("Vic", "viewer")
+def test_nothing_without_a_login_and_no_owners_thing_for_a_viewer(
+    unchanged_console: Operating, route: ConsoleRoute
+) -> None:
+    console = unchanged_console
+    console.log_in("Ada")
     before = written(console)
     if route.role != "anyone":
         console.client.cookies.clear()

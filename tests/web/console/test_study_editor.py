@@ -41,6 +41,16 @@ def plain_console(make_study: Any, tmp_path: Path) -> Iterator[Operating]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def shared_console(make_study: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operating]:
+    """For tests that leave the study as it is, but for a title in German."""
+    home = tmp_path_factory.mktemp("console")
+    with operating(make_study(languages=["en", "de"], pairs=6).path, home / "study.sqlite") as opened:
+        opened.set_up()
+        opened.site.host.store.change_now(lambda c: set_state(c, "paused"))
+        yield opened
+
+
 def fields(page: Response) -> dict[str, str]:
     """What a browser would send from the form in the middle of a page."""
     form = page.text.partition("<main")[2]
@@ -88,12 +98,12 @@ PARTS = (
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_saving_what_is_there_changes_nothing(plain_console: Operating, part: str) -> None:
-    before = {file.name: file.read_bytes() for file in plain_console.site.host.path.iterdir() if file.is_file()}
-    page = change(plain_console, part)
+def test_saving_what_is_there_changes_nothing(shared_console: Operating, part: str) -> None:
+    before = {file.name: file.read_bytes() for file in shared_console.site.host.path.iterdir() if file.is_file()}
+    page = change(shared_console, part)
     assert page.status_code == 200, page.text
     assert "Saved." in page.text
-    after = {file.name: file.read_bytes() for file in plain_console.site.host.path.iterdir() if file.is_file()}
+    after = {file.name: file.read_bytes() for file in shared_console.site.host.path.iterdir() if file.is_file()}
     assert {name: content for name, content in after.items() if ".sqlite" not in name} == {
         name: content for name, content in before.items() if ".sqlite" not in name
     }
@@ -204,10 +214,11 @@ def test_relations_recruitment_columns_and_languages(plain_console: Operating) -
     ],
 )
 def test_what_is_wrong_is_said_and_what_was_typed_stays(
-    plain_console: Operating, part: str, new: dict[str, str], said: str
+    shared_console: Operating, part: str, new: dict[str, str], said: str
 ) -> None:
-    before = version(plain_console.site.host.path / "study.toml"), version(plain_console.site.host.path / "consent.md")
-    page = change(plain_console, part, **new)
+    home = shared_console.site.host.path
+    before = version(home / "study.toml"), version(home / "consent.md")
+    page = change(shared_console, part, **new)
     if not said:  # longer than the page allows: cut, as everywhere
         assert page.status_code == 200
         return
@@ -217,10 +228,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(
     name, typed = next(iter(new.items()))
     if part != "consent":
         assert fields(page).get(name, "").strip() == typed.strip()
-    assert before == (
-        version(plain_console.site.host.path / "study.toml"),
-        version(plain_console.site.host.path / "consent.md"),
-    )
+    assert before == (version(home / "study.toml"), version(home / "consent.md"))
 
 
 def test_what_decides_about_pairs_is_locked_once_someone_has_begun(console: Operating) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairwise.study.folder import StudyFolder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study(make_study: Any) -> StudyFolder:
     made: StudyFolder = make_study(
         languages=["en", "de"], comprehension_check=True, ask_why=True, ask_confidence=True, mark_differences=True
@@ -30,12 +30,19 @@ def study(make_study: Any) -> StudyFolder:
     return made
 
 
-@pytest.fixture
-def client(study: StudyFolder, tmp_path: Path) -> Iterator[TestClient]:
-    app = Site(study.path, tmp_path / "study.sqlite")
+@pytest.fixture(scope="module")
+def site(study: StudyFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    app = Site(study.path, tmp_path_factory.mktemp("site") / "study.sqlite")
     headers = {"sec-fetch-site": "same-origin"}
     with TestClient(app, base_url="https://study.example", headers=headers) as opened:
         yield opened
+
+
+@pytest.fixture
+def client(site: TestClient) -> TestClient:
+    """Of somebody who has not been here."""
+    site.cookies.clear()
+    return site
 
 
 def spoken(page: Any) -> str:
@@ -160,14 +167,13 @@ def english_in(pages: str) -> list[str]:
 
 
 def test_who_agreed_agreed_to_the_text_they_read(client: TestClient, study: StudyFolder) -> None:
+    assert isinstance(client.app, Site)
+    store, agreed = client.app.host.store, sa.select(participants.c.consent_version).order_by(participants.c.id)
+    before = len(store.read_now(lambda connection: connection.execute(agreed).all()))
     for code in ("en", "de"):
         page = client.get(f"/?lang={code}")
         client.post(action(page), data={**hidden(page), "decision": "agree"})
-    assert isinstance(client.app, Site)
-    store = client.app.host.store
-    versions = store.read_now(
-        lambda connection: connection.execute(sa.select(participants.c.consent_version)).scalars().all()
-    )
+    versions = store.read_now(lambda connection: connection.execute(agreed).scalars().all())[before:]
     assert set(versions) == {edition.consent_version for edition in study.editions.values()}
 
 
