@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from fairwise.store.engine import PATIENT_SECONDS, database_url, impatient_engine
 from fairwise.store.errors import Unknown
@@ -44,10 +45,13 @@ def counter(connection: sa.Connection, name: str) -> int:
 
 
 def set_counter(connection: sa.Connection, name: str, value: int | sa.ColumnElement[int], first: int) -> None:
-    """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet."""
-    there = connection.execute(sa.update(counters).where(counters.c.name == name).values(value=value))
-    if not there.rowcount:
-        connection.execute(sa.insert(counters), {"name": name, "value": first})
+    """Set it to a value, which may be an expression of ``counters.c.value``; or to ``first``, if there is none yet.
+
+    In one statement, as two processes may come to it at once.
+    """
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    row = insert(counters).values(name=name, value=first)
+    connection.execute(row.on_conflict_do_update(index_elements=[counters.c.name], set_={"value": value}))
 
 
 _log = logging.getLogger("fairwise")
