@@ -178,7 +178,7 @@ def test_two_answers_of_one_judge_about_a_pair_are_not_agreement() -> None:
     assert krippendorff_alpha(every).alpha < 0
 
 
-@pytest.mark.parametrize("n_judges", [15, 30])
+@pytest.mark.parametrize("n_judges", [15, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("level", ["four answers", "same or not"])
 def test_the_interval_holds_the_truth_as_often_as_it_says(level: Level, n_judges: int) -> None:
     """Judges differ in how strict they are; the truth is that of endlessly many of them about the same pairs."""

@@ -40,11 +40,13 @@ class Case:
     name: str
     run: Callable[[], Any]
     expected: Any
+    slow: bool = False
 
 
 def parametrised(cases: list[Case]) -> pytest.MarkDecorator:
     """One test for each case, under its name."""
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+    marks = {True: pytest.mark.slow, False: ()}
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=marks[case.slow]) for case in cases])
 
 
 def come_of(case: Case) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_panels import ENDS, FREE, NOTHING, ORDER, SPLIT, TWO, WEIGHTLESS, said
 from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
@@ -154,6 +155,7 @@ def test_audits_of_next_to_nothing_are_right_or_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_audits_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

@@ -174,6 +174,7 @@ def test_odd_columns_give_the_right_answer_or_a_clear_refusal(case: Case) -> Non
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_odd_columns_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_fits import FOUR, HALVES
 from tests.support.torturing import (
     Case,
@@ -52,6 +53,7 @@ def test_odd_columns_in_blocks_give_the_right_answer_or_a_clear_refusal(case: Ca
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_odd_columns_in_blocks_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

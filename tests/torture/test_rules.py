@@ -190,6 +190,7 @@ def test_hard_rules_are_kept_at_the_least_cost(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_hard_rules_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

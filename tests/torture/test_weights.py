@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case
 from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
 
@@ -102,6 +103,7 @@ def test_weights_count_by_their_ratios_or_are_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_weights_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)
