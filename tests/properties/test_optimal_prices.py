@@ -80,10 +80,10 @@ def labelings(people: pd.DataFrame, depth: int) -> NDArray[np.uint8]:
     for column in people.columns:
         values = np.sort(people[column].unique())
         splits += [int(bit[people[column] <= (low + high) / 2].sum()) for low, high in pairwise(values)]
-    found = np.array([0, everyone])
+    found: NDArray[Any] = np.array([0, everyone])
     for _ in range(depth):
         found = np.unique([(found[:, None] & split) | (found & (everyone - split)) for split in splits])
-    return ((found[:, None] & bit) > 0).astype(np.uint8)
+    return np.asarray((found[:, None] & bit) > 0, dtype=np.uint8)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ class Case:
 
 def parametrised(cases: list[Case]) -> pytest.MarkDecorator:
     """One test for each case, under its name."""
-    marks = {True: pytest.mark.slow, False: ()}
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name, marks=marks[case.slow]) for case in cases])
+    each = [pytest.param(case, id=case.name, marks=pytest.mark.slow if case.slow else ()) for case in cases]
+    return pytest.mark.parametrize("case", each)
 
 
 def come_of(case: Case) -> Any:
