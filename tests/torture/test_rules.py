@@ -164,7 +164,7 @@ CASES += [
     for gamma in (0.0, 1e-12, 0.3, 1.0)
 ]
 CASES += [
-    played(f"game: {name}, {which}", *said, estimator=ESTIMATORS[which], rounds=60)
+    played(f"game: {name}, {which}", *said, estimator=ESTIMATORS[which], rounds=20)
     for which in ESTIMATORS
     for name, said in (("ends", (ENDS,)), ("circle", CIRCLE), ("ring", RING))
     if which != "tree"

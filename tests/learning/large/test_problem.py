@@ -104,7 +104,7 @@ def test_the_dynamics_with_statistical_rules_are_those_in_memory(table: pd.DataF
     assert model.group_rules_["price"].to_numpy() == pytest.approx(other.group_rules_["price"].to_numpy())
 
 
-@pytest.mark.parametrize("estimator", ["linear-regression", "linear"])
+@pytest.mark.parametrize("estimator", ["linear-regression", pytest.param("linear", marks=pytest.mark.slow)])
 def test_column_generation_keeps_every_rule(table: pd.DataFrame, answers: pd.DataFrame, estimator: str) -> None:
     model = in_blocks(table, answers, 150, estimator=estimator, group_constraints=[FPR], tol=0.01)
     people, paid = table.drop(columns="paid"), table["paid"].to_numpy()
@@ -118,6 +118,7 @@ def test_column_generation_keeps_every_rule(table: pd.DataFrame, answers: pd.Dat
     assert model.certificate_.error < min(paid.mean(), 1 - paid.mean())  # better than a constant
 
 
+@pytest.mark.slow
 def test_the_stronger_oracle_is_no_worse(table: pd.DataFrame, answers: pd.DataFrame) -> None:
     errors = {
         name: in_blocks(table, answers, 300, estimator=name, tol=0.001).certificate_.error
