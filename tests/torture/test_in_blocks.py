@@ -15,6 +15,7 @@ from tests.support.torturing import (
     come_of,
     hold_on_one_and_two_threads,
     hold_to_what_is_expected,
+    hold_when_done_again,
     parametrised,
 )
 
@@ -51,6 +52,12 @@ CASES = [
 @parametrised(CASES)
 def test_odd_columns_in_blocks_give_the_right_answer_or_a_clear_refusal(case: Case) -> None:
     hold_to_what_is_expected(case)
+
+
+@pytest.mark.slow
+@parametrised(CASES)
+def test_odd_columns_in_blocks_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
 
 
 @pytest.mark.slow

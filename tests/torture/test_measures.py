@@ -12,7 +12,14 @@ import pytest
 from scipy.stats import norm
 from tests.support.torture_fits import FOUR, HALVES
 from tests.support.torture_panels import ENDS, FREE, NOTHING, SPLIT, TWO, WEIGHTLESS
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier, promise
 from fairwise.auditing import (
@@ -233,6 +240,12 @@ CASES += [
 @parametrised(CASES)
 def test_measures_of_next_to_nothing_are_right_or_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
+
+
+@pytest.mark.slow
+@parametrised(CASES)
+def test_measures_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
 
 
 @pytest.mark.slow
