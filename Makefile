@@ -21,9 +21,9 @@ test: .venv/.ready
 	$(PYTEST) -m "not slow"
 	@echo "Not run: browser, nginx, tutorials, faults, fuzz, packaging, examples and docs. To run them too: make test-all"
 
-# The rest. Without chromium or nginx some are skipped, and named at the end.
+# The rest, and the properties once more with all of their examples. Without chromium or nginx some are skipped, and named.
 test-all: .venv/.ready
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow or hypothesis"
 
 # The fast part, most of the mathematics and a look at the rest, on another Python: make test-python PYTHON=python3.13
 FAST := auditing constraints datasets judgments learning properties reporting simulation tables test_equal_nan.py \

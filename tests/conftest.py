@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 # The same examples on every machine and in every run; how long one takes says nothing about the code.
 settings.register_profile("fairwise", deadline=None, derandomize=True)
-settings.load_profile("fairwise")
+settings.register_profile("quick", settings.get_profile("fairwise"), max_examples=30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All of hypothesis' hundred examples where the slow tests run too, thirty where they are left out."""
+    settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else "fairwise")
 
 _SLOW_FOLDERS = {"deploy", "end_to_end", "examples", "faults", "replication"}
 _SLOW_FILES = {"docs/test_commands.py", "docs/test_site.py", "docs/test_snippets.py", "test_packaging.py"}

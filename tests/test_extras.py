@@ -27,6 +27,10 @@ import importlib.util
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name: None if name in {hidden!r} else found(name)
 """
+LEARNING = """
+import fairwise, fairwise.auditing, fairwise.datasets, fairwise.simulation, fairwise.integrations
+from fairwise import *
+"""
 
 
 def without_extras(code: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +41,12 @@ def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
 
 
+def test_importing_for_learning_and_auditing_needs_no_extra() -> None:
+    run = without_extras(f"{LEARNING}from fairwise.cli import main")
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.slow
 def test_learning_and_auditing_need_no_extra(tmp_path: Path) -> None:
     table, judgments, model = ROOT / "examples/hiring.csv", ROOT / "examples/hiring_judgments.csv", tmp_path / "m.skops"
     fit = [
@@ -57,11 +67,7 @@ def test_learning_and_auditing_need_no_extra(tmp_path: Path) -> None:
         model,
     ]
     run = without_extras(
-        "import fairwise, fairwise.auditing, fairwise.datasets, fairwise.simulation, fairwise.integrations\n"
-        "from fairwise import *\n"
-        "from fairwise.cli import main\n"
-        f"sys.argv = ['fairwise', *{[str(word) for word in fit]!r}]\n"
-        "main()"
+        f"{LEARNING}from fairwise.cli import main\nsys.argv = ['fairwise', *{[str(word) for word in fit]!r}]\nmain()"
     )
     assert run.returncode == 0, run.stderr
     assert model.exists()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
+from tests.support.examples import examples
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import audit
@@ -34,7 +35,7 @@ def values(result: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("weighting", ["answers", "panel"])
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds, gamma=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_values_are_those_of_the_pair_rows(panel: Panel, weighting: Weighting, seed: int, gamma: float) -> None:
     judgments, scores = panel(seed)
@@ -52,7 +53,7 @@ def test_values_are_those_of_the_pair_rows(panel: Panel, weighting: Weighting, s
     )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds)
 def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: int) -> None:
     judgments, scores = panel(seed)
@@ -66,7 +67,7 @@ def test_a_judges_mean_excess_is_what_their_budget_bounds(panel: Panel, seed: in
 
 
 @pytest.mark.parametrize("weighting", ["answers", "panel"])
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds)
 def test_a_groups_mean_excess_is_what_its_budget_bounds(panel: Panel, weighting: Weighting, seed: int) -> None:
     relation = {f"j{number}": {"relation": "affected" if number % 3 else "expert"} for number in range(6)}
@@ -91,7 +92,7 @@ def test_a_pair_answered_in_two_rounds_counts_once_in_a_judges_budget() -> None:
     assert result.by_pair["judges"].tolist() == [1]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds, constant=st.floats(0, 1))
 def test_a_constant_violates_nothing(panel: Panel, seed: int, constant: float) -> None:
     judgments, scores = panel(seed)
@@ -101,7 +102,7 @@ def test_a_constant_violates_nothing(panel: Panel, seed: int, constant: float) -
     assert set(result.judgments["status"]) <= {"followed", "asks nothing"}
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds, factor=st.floats(0.01, 1))
 def test_violations_scale_with_the_scores(panel: Panel, seed: int, factor: float) -> None:
     judgments, scores = panel(seed)
@@ -110,7 +111,7 @@ def test_violations_scale_with_the_scores(panel: Panel, seed: int, factor: float
     assert values(part)[:4] == pytest.approx([factor * value for value in values(whole)[:4]])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=seeds)
 def test_sides_order_and_labels_do_not_matter(panel: Panel, seed: int) -> None:
     judgments, scores = panel(seed)

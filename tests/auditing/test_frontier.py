@@ -29,10 +29,10 @@ LOOSE = 1e-7  # the linear programmes' own precision, with room
 
 
 class Town:
-    """A few hundred made-up people and a simulated panel."""
+    """Some made-up people and a simulated panel."""
 
     def __init__(self) -> None:
-        self.people, self.outcome = make_people(300, 4, seed=3)
+        self.people, self.outcome = make_people(120, 4, seed=3)
         self.judgments = simulate_panel(self.people, n_judges=5, n_pairs=12, seed=1)
 
     def curves(self, **settings: Any) -> pd.DataFrame:
@@ -104,6 +104,7 @@ def test_what_is_realised_is_told_and_keeps_what_was_asked(town: Town) -> None:
     assert curve["error"].between(curve["error_low"], curve["error_high"]).all()
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_numbers(town: Town) -> None:
     settings: dict[str, Any] = {"gammas": (0.0, 0.3), "by": "judge"}
     one, two = town.curves(n_jobs=1, **settings), town.curves(n_jobs=2, **settings)
@@ -170,7 +171,7 @@ def test_group_rates_are_those_of_the_fitted_model(town: Town) -> None:
         assert curve[f"false_positive_rate {name}"].item() == pytest.approx(probability[among].mean())
     plain = town.curves(estimator="tree", gammas=(1.0,), groups=group.to_numpy())
     pd.testing.assert_frame_equal(curve, plain, check_exact=True)
-    with pytest.raises(InputError, match="300 people"):
+    with pytest.raises(InputError, match="120 people"):
         town.curves(groups=group.iloc[:5])
     with pytest.raises(InputError, match="groups list the people in another order"):
         town.curves(groups=group.iloc[::-1])
@@ -212,16 +213,13 @@ def test_a_bare_table_is_refused(town: Town) -> None:
         frontier(town.people, town.outcome, town.judgments.frame)  # type: ignore[arg-type]
 
 
-def test_progress_reaches_its_end(town: Town) -> None:
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_progress_reaches_its_end(town: Town, n_jobs: int) -> None:
     told: list[tuple[int, int]] = []
-    for n_jobs in (1, 2):
-        told.clear()
-        town.curves(
-            estimator="tree", gammas=(0.0, 1.0), by="judge", n_jobs=n_jobs, progress=lambda *now: told.append(now)
-        )
-        assert told[0] == (0, 10)
-        assert told[-1] == (10, 10)
-        assert told == sorted(told)
+    town.curves(estimator="tree", gammas=(0.0, 1.0), by="judge", n_jobs=n_jobs, progress=lambda *now: told.append(now))
+    assert told[0] == (0, 10)
+    assert told[-1] == (10, 10)
+    assert told == sorted(told)
 
 
 def test_a_finished_run_is_read_not_repeated(town: Town, tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_what_a_curve_in_blocks_cannot_do(table: pd.DataFrame, answers: pd.DataF
         frontier([table], "y", Judgments(answers))
 
 
+@pytest.mark.slow
 def test_workers_trace_the_same_curves_and_refits(table: pd.DataFrame, answers: pd.DataFrame, client: Any) -> None:
     people, judgments = table[["u", "v", "w"]], Judgments(answers, people=table)
     for settings in (SETTINGS, {"estimator": "tree", "max_depth": 1}):
@@ -132,6 +133,7 @@ def test_workers_trace_the_same_curves_and_refits(table: pd.DataFrame, answers: 
     pd.testing.assert_frame_equal(in_blocks, frontier(chunks, "y", Judgments(answers), gammas=GAMMAS, **SETTINGS))
 
 
+@pytest.mark.slow
 def test_an_estimator_with_jobs_is_fitted_by_the_workers(
     table: pd.DataFrame, answers: pd.DataFrame, client: Any
 ) -> None:

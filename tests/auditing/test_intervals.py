@@ -65,7 +65,12 @@ class Population:
 
 @pytest.mark.parametrize(
     ("n_judges", "n_pairs", "own"),
-    [(5, 10, 1.0), (5, 50, 1.0), (10, 30, 0.0), (10, 20, 0.5)],
+    [
+        (5, 10, 1.0),
+        pytest.param(5, 50, 1.0, marks=pytest.mark.slow),
+        (10, 30, 0.0),
+        pytest.param(10, 20, 0.5, marks=pytest.mark.slow),
+    ],
 )
 def test_intervals_hold_the_truth_as_often_as_they_say(n_judges: int, n_pairs: int, own: float) -> None:
     population = Population(1.0)

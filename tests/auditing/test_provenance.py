@@ -17,7 +17,6 @@ from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.learning.settings import parity
 
-TRIED = 20
 _SETTINGS: dict[str, list[Any]] = {
     "estimator": ["tree", "linear", LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression(C=2.0))],
     "max_depth": [1, 3],
@@ -56,9 +55,10 @@ def made_from(people: pd.DataFrame, outcome: pd.Series, said: pd.DataFrame, chos
     return Provenance.of(people, outcome, Judgments(said), PairwiseFairClassifier(**chosen).get_params(deep=False))
 
 
-def test_order_plays_no_part_and_every_change_is_named() -> None:
+@pytest.mark.parametrize("tried", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_order_plays_no_part_and_every_change_is_named(tried: int) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(TRIED):
+    for _ in range(tried):
         people, outcome, said, chosen = drawn(rng)
         own = made_from(people, outcome, said, chosen)
         assert Provenance.read(str(own), "frontier") == own

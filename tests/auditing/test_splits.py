@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.auditing.intervals import AnswerMeans
 from fairwise.auditing.splits import AnswerIndex, Split, SplitSide, _classes_of_disjoint_pairs, measure_side, splits
@@ -32,7 +33,7 @@ def made(asked: AnswerIndex, by: By, folds: int | None = None, seed: int = 0) ->
     return list(splits(asked, by, test_size=0.3, folds=folds, n_repeats=3, seed=seed))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1000))
 def test_people_are_on_one_side(seed: int) -> None:
     asked = random_panel(seed)
@@ -43,7 +44,7 @@ def test_people_are_on_one_side(seed: int) -> None:
             assert not (split.train & split.test).any()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1000), folds=st.sampled_from([None, 4]))
 def test_what_is_new_is_new(seed: int, folds: int | None) -> None:
     asked = random_panel(seed)

@@ -76,8 +76,7 @@ def serve() -> Iterator[Callable[..., str]]:
         thread = threading.Thread(target=server.run)
         thread.start()
         running.append((server, thread))
-        until = time.monotonic() + 20
-        while not server.started and thread.is_alive() and time.monotonic() < until:
+        while not server.started and thread.is_alive():
             time.sleep(0.02)
         return f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
 
@@ -96,7 +95,14 @@ def panel(study: StudyFolder, count: int, *, noise: bool = False) -> list[Any]:
     return drawn if noise else [replace(who, noise=0.0, fatigue=0.0, position_bias=0.0) for who in drawn]
 
 
-@pytest.mark.parametrize("choices", [{}, {"answers": "two", "practice": False}, ALWAYS_ON], ids=["four", "two", "all"])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        pytest.param({}, id="four", marks=pytest.mark.slow),
+        pytest.param({"answers": "two", "practice": False}, id="two"),
+        pytest.param(ALWAYS_ON, id="all"),
+    ],
+)
 def test_what_they_think_is_what_is_exported(
     tmp_path: Path, serve: Callable[..., str], new_database: Callable[[], str | Path], choices: dict[str, Any]
 ) -> None:

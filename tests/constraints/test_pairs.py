@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.constraints.pairs import PairRows
 from fairwise.judgments import Answer, Judgments
@@ -144,7 +145,7 @@ def numbers(low: float, high: float, size: int) -> st.SearchStrategy[Any]:
     return st.lists(st.floats(low, high), min_size=size, max_size=size).map(np.array)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(panels(), st.data())
 def test_adjoint_is_the_transpose_of_differences(said: Said, panel: Panel, data: st.DataObject) -> None:
     rows = PairRows.from_judgments(said(*panel))
@@ -156,7 +157,7 @@ def test_adjoint_is_the_transpose_of_differences(said: Said, panel: Panel, data:
     assert left == pytest.approx(probabilities @ rows.adjoint(multipliers), abs=1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(panels())
 def test_rows_are_what_the_answers_say_one_by_one(said: Said, panel: Panel) -> None:
     expected: dict[tuple[Any, Any], float] = {}
@@ -168,7 +169,7 @@ def test_rows_are_what_the_answers_say_one_by_one(said: Said, panel: Panel) -> N
     assert in_force(PairRows.from_judgments(said(*panel))) == expected
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(panels())
 def test_every_entry_names_an_answer_that_asked_for_its_row(said: Said, panel: Panel) -> None:
     rows = PairRows.from_judgments(said(*panel))
@@ -181,7 +182,7 @@ def test_every_entry_names_an_answer_that_asked_for_its_row(said: Said, panel: P
     assert per_answer == [{"same": 2, "no_constraint": 0}.get(row[3], 1) for row in panel]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(panels())
 def test_answers_about_the_same_two_people_share_a_number(said: Said, panel: Panel) -> None:
     number = PairRows.from_judgments(said(*panel)).answer_pair.tolist()
@@ -189,7 +190,7 @@ def test_answers_about_the_same_two_people_share_a_number(said: Said, panel: Pan
     assert len(set(zip(pairs, number, strict=True))) == len(set(pairs)) == len(set(number))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(panels())
 def test_a_judgment_of_two_judges_equals_one_of_double_weight(said: Said, panel: Panel) -> None:
     twins = [(f"{judge} again", *rest) for judge, *rest in panel]

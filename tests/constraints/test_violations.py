@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairwise.auditing import audit
@@ -62,6 +62,7 @@ def test_sides_do_not_matter(one: Treatment) -> None:
 
 
 @given(treatments)
+@example(Treatment(Answer.SAME, 1.0, 0.995, 0.0))
 def test_whole_numbers_say_what_is_the_case_and_add_up(one: Treatment) -> None:
     a, b = one.in_hundred
     assert abs(a - b) == one.more_in_hundred

@@ -174,8 +174,11 @@ def test_from_a_table_of_people_to_a_model_that_they_are_shown(
         press(page, page.get_by_role("button", name="Show it to participants"))
         looked_at(page)
 
-        phone.wait_for_timeout(1500)  # what another process decided is known after a second
-        phone.goto(f"{own}/result")
+        for _ in range(300):  # what another process decided is known after a second
+            phone.goto(f"{own}/result")
+            if "result" in phone.url:
+                break
+            phone.wait_for_timeout(100)
         looked_at(phone)
         assert "result" in phone.url  # not led away, as it is shown now
         assert phone.locator(".card").count() >= 2

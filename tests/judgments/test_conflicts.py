@@ -3,8 +3,9 @@
 from typing import Any
 
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.judgments import Answer, Judgments, find_conflicts
 
@@ -106,7 +107,7 @@ def listed(judgments: Judgments) -> tuple[Any, ...]:
     )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_drawn, st.data())
 def test_the_order_of_rows_and_the_sides_do_not_matter(said: list[tuple[Any, ...]], data: st.DataObject) -> None:
     rows = [row(*one) for one in said]
@@ -116,7 +117,7 @@ def test_the_order_of_rows_and_the_sides_do_not_matter(said: list[tuple[Any, ...
     assert listed(Judgments(data.draw(st.permutations(flipped)))) == listed(Judgments(rows))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_drawn)
 def test_every_opposed_pair_is_there_and_no_other(said: list[tuple[Any, ...]]) -> None:
     judgments = Judgments([row(*one) for one in said], rounds="all")

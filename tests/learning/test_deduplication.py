@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.learning import deduplication
 from fairwise.learning.deduplication import append, merge_equal, row_keys, uniforms
@@ -132,7 +133,7 @@ def test_appended_people_keep_their_table_and_order() -> None:
 matrices = st.lists(st.lists(st.floats(width=32), min_size=3, max_size=3), min_size=1, max_size=20).map(np.array)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(matrices, st.integers(0, 2**31), st.randoms())
 def test_keys_are_the_same_in_any_batch_and_order(rows: Any, seed: int, random: Any) -> None:
     keys = row_keys(rows, seed)
@@ -143,7 +144,7 @@ def test_keys_are_the_same_in_any_batch_and_order(rows: Any, seed: int, random: 
     assert np.array_equal(row_keys(np.asfortranarray(rows), seed), keys)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(matrices)
 def test_equal_rows_have_equal_keys_and_other_rows_others(rows: Any) -> None:
     twice = np.concatenate([rows, rows])

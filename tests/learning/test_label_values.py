@@ -25,9 +25,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABELS = [("bad", "good"), ("good", "reject"), (1, 2), (-1, 1), (0, 1), (False, True), ("0", "1"), (3.0, 7.0)]
-labels_and_good = pytest.mark.parametrize(
-    ("labels", "good"), [(labels, good) for labels in LABELS for good in labels], ids=str
-)
+USUAL = [("bad", "good"), (-1, 1), (False, True)]
+
+
+def labels_and_good(quick: list[tuple[Any, Any]]) -> pytest.MarkDecorator:
+    """All labels with either of them the good one; in the quick part these alone."""
+    cases = [
+        pytest.param(labels, good, id=f"{labels}-{good}", marks=() if labels in quick else pytest.mark.slow)
+        for labels in LABELS
+        for good in labels
+    ]
+    return pytest.mark.parametrize(("labels", "good"), cases)
+
+
 FOLDS = KFold(3, shuffle=True, random_state=0)
 N = 60
 
@@ -115,7 +125,7 @@ def test_which_label_is_good_matters_here() -> None:
     assert np.abs(one - other).max() > 0.2
 
 
-@labels_and_good
+@labels_and_good(quick=LABELS)
 def test_both_ways_of_saying_it_are_one(labels: tuple[Any, Any], good: Any) -> None:
     model = by_values(labels, good).fit(PEOPLE, outcome(labels), judgments=JUDGMENTS)
     assert np.array_equal(model.predict_proba(PEOPLE), direct(labels, good).predict_proba(PEOPLE))
@@ -124,7 +134,7 @@ def test_both_ways_of_saying_it_are_one(labels: tuple[Any, Any], good: Any) -> N
 
 
 @pytest.mark.parametrize("inside", WHOLE, ids=lambda inside: inside.__name__)
-@labels_and_good
+@labels_and_good(quick=USUAL)
 def test_numbered_labels_are_the_same_model(
     inside: Callable[[Any, pd.Series], Any], labels: tuple[Any, Any], good: Any
 ) -> None:
@@ -133,7 +143,7 @@ def test_numbered_labels_are_the_same_model(
     assert np.array_equal(found, direct(labels, good).predict_proba(PEOPLE))
 
 
-@labels_and_good
+@labels_and_good(quick=USUAL)
 def test_numbered_labels_are_the_same_model_across_folds(labels: tuple[Any, Any], good: Any) -> None:
     expected = expected_across_folds(labels, good)
     assert np.array_equal(across_folds(by_values(labels, good), outcome(labels)), expected)
@@ -187,7 +197,7 @@ def test_saying_it_twice_is_fine() -> None:
     assert model.fit(PEOPLE, outcome(("bad", "good")), judgments=JUDGMENTS).favorable_label_ == "good"
 
 
-@labels_and_good
+@labels_and_good(quick=USUAL)
 def test_it_is_saved_as_it_is(tmp_path: Path, labels: tuple[Any, Any], good: Any) -> None:
     model = by_values(labels, good).fit(PEOPLE, outcome(labels), judgments=JUDGMENTS)
     model.save(tmp_path / "model.skops")

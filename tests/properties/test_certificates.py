@@ -19,7 +19,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "one iteration": {"max_iter": 1},
     "no time": {"time_limit": 1e-9},
     "to the end": {"max_iter": 60},
-    "no regret": {"solver": "no-regret", "n_rounds": 60},
+    "no regret": {"solver": "no-regret", "n_rounds": 20},
 }
 ESTIMATORS = {
     "linear": "linear",

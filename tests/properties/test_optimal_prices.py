@@ -74,19 +74,16 @@ def case(seed: int) -> Case:
 def labelings(people: pd.DataFrame, depth: int) -> NDArray[np.uint8]:
     """Every labeling ``(k, n)`` that a tree of this depth gives."""
     n = len(people)
-    splits = [np.zeros(n, dtype=bool)]
+    bit = 1 << np.arange(n)  # a labeling is a number: each person has a bit of it
+    everyone = int(bit.sum())
+    splits = [0]
     for column in people.columns:
         values = np.sort(people[column].unique())
-        splits += [people[column].to_numpy() <= (low + high) / 2 for low, high in pairwise(values)]
-
-    def grown(levels: int) -> NDArray[np.uint8]:
-        if levels == 0:
-            return np.array([np.zeros(n), np.ones(n)], dtype=np.uint8)
-        below = grown(levels - 1)
-        found = [np.unique(np.where(split, a, below), axis=0) for split in splits for a in below]
-        return np.unique(np.concatenate(found), axis=0)
-
-    return grown(depth)
+        splits += [int(bit[people[column] <= (low + high) / 2].sum()) for low, high in pairwise(values)]
+    found: NDArray[Any] = np.array([0, everyone])
+    for _ in range(depth):
+        found = np.unique([(found[:, None] & split) | (found & (everyone - split)) for split in splits])
+    return np.asarray((found[:, None] & bit) > 0, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -234,7 +231,7 @@ def _in_order(case: Case, prices: list[float]) -> list[float]:
     return [by_name[key] for key in keys]
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in (2, 3, 4))])
 def test_the_lagrangian_at_the_reported_prices_is_the_value(part: int) -> None:
     priced = 0
     for seed in range(part, N_PROBLEMS, 5):
@@ -250,9 +247,10 @@ def test_the_lagrangian_at_the_reported_prices_is_the_value(part: int) -> None:
     assert priced > N_PROBLEMS // 5 // 3  # in many problems something has a price
 
 
-def test_no_removal_saves_more_than_its_bound() -> None:
+@pytest.mark.parametrize(("share", "least"), [(1 / 4, 1), pytest.param(1, 5, marks=pytest.mark.slow)])
+def test_no_removal_saves_more_than_its_bound(share: float, least: int) -> None:
     saved = 0
-    for seed in range(1000, 1000 + N_PROBLEMS // 3):
+    for seed in range(1000, 1000 + int(share * N_PROBLEMS) // 3):
         found = case(seed)
         if found.model.prices_["price"].max() < 1e-6:
             continue
@@ -260,7 +258,7 @@ def test_no_removal_saves_more_than_its_bound() -> None:
         table = removal_saving(found.model, found.people, found.outcome, found.judgments, n=3, **given)
         assert (table["saving"] <= table["bound"] + ROUNDING).all(), (seed, table)
         saved += int((table["saving"] > 1e-6).sum())
-    assert saved > 5
+    assert saved > least
 
 
 def test_the_bounds_of_a_known_problem() -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ASKED = {"name": "First try", "estimator": "tree", "gamma": 0.1, "eta": 0.01, "favorable_label": "0"}
-_PATIENCE = 120.0
+_PATIENCE = 300.0
 
 
 def study_of(home: Path, n_people: int = 80, pairs_each: int = 12) -> StudyFolder:
@@ -104,7 +104,7 @@ def working(
     finally:
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(300)
+        process.wait(_PATIENCE)
 
 
 def killed(process: subprocess.Popen[bytes]) -> None:

@@ -22,6 +22,7 @@ GAMMAS = (0.0, 0.3, 1.0)
 def study() -> dict[str, Any]:
     """People, outcomes, judgments of judges with a relation, a fitted model, and a frontier by hand."""
     people, outcome = load_compas()
+    people, outcome = people.iloc[:1000], outcome.iloc[:1000]
     simulated = simulate_panel(people, n_judges=6, n_pairs=20, answers="four", seed=0)
     relation = {judge: {"relation": "affected" if i < 2 else "expert"} for i, judge in enumerate(simulated.judges)}
     judgments = Judgments(simulated.frame, people=people, judge_attributes=relation)

@@ -40,11 +40,13 @@ class Case:
     name: str
     run: Callable[[], Any]
     expected: Any
+    slow: bool = False
 
 
 def parametrised(cases: list[Case]) -> pytest.MarkDecorator:
     """One test for each case, under its name."""
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+    each = [pytest.param(case, id=case.name, marks=pytest.mark.slow if case.slow else ()) for case in cases]
+    return pytest.mark.parametrize("case", each)
 
 
 def come_of(case: Case) -> Any:
@@ -59,7 +61,7 @@ def come_of(case: Case) -> Any:
 
 
 def hold_to_what_is_expected(case: Case) -> None:
-    """The result is the expected one, and the same again."""
+    """The result is the expected one."""
     result = come_of(case)
     if isinstance(case.expected, Refused):
         assert isinstance(result, Refusal), f"not refused, but {result}"
@@ -70,7 +72,11 @@ def hold_to_what_is_expected(case: Case) -> None:
             case.expected(result)
         else:
             np.testing.assert_allclose(result, case.expected, rtol=1e-9, atol=1e-7, equal_nan=True)
-    assert joblib.hash(come_of(case)) == joblib.hash(result)
+
+
+def hold_when_done_again(case: Case) -> None:
+    """The same to the last bit."""
+    assert joblib.hash(come_of(case)) == joblib.hash(come_of(case))
 
 
 def hold_on_one_and_two_threads(case: Case) -> None:

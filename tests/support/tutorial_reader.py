@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "http://127.0.0.1:8000"
 _FAIRWISE = [sys.executable, "-c", "from fairwise.cli import main; main()"]
-_PATIENCE = 60.0
+_PATIENCE = 300.0
 
 # Whatever has a name on a page: as it stands there, and without what is only said aloud or is an aside.
 _NAMES = """() => {
@@ -86,7 +86,7 @@ class Reader:
     def run(self, command: str, *more: str) -> str:
         """Type a command and wait until it is done; `more` is what only this machine needs."""
         words = [*_FAIRWISE, *shlex.split(command)[1:], *more]
-        done = subprocess.run(words, cwd=self.home, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(words, cwd=self.home, capture_output=True, text=True, check=False, timeout=_PATIENCE)
         assert done.returncode == 0, done.stderr
         self._printed(command, done.stdout)
         return done.stdout

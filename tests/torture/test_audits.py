@@ -8,8 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_panels import ENDS, FREE, NOTHING, ORDER, SPLIT, TWO, WEIGHTLESS, said
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 from fairwise import Judgments, audit
 from fairwise.judgments import (
@@ -154,6 +162,13 @@ def test_audits_of_next_to_nothing_are_right_or_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_audits_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_audits_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

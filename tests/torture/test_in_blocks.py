@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_fits import FOUR, HALVES
 from tests.support.torturing import (
     Case,
@@ -14,6 +15,7 @@ from tests.support.torturing import (
     come_of,
     hold_on_one_and_two_threads,
     hold_to_what_is_expected,
+    hold_when_done_again,
     parametrised,
 )
 
@@ -52,6 +54,13 @@ def test_odd_columns_in_blocks_give_the_right_answer_or_a_clear_refusal(case: Ca
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_odd_columns_in_blocks_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_odd_columns_in_blocks_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.stats import norm
 from tests.support.torture_fits import FOUR, HALVES
 from tests.support.torture_panels import ENDS, FREE, NOTHING, SPLIT, TWO, WEIGHTLESS
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 from fairwise import Judgments, PairwiseFairClassifier, frontier, promise
 from fairwise.auditing import (
@@ -48,7 +56,7 @@ CASES = [
     Case("curve: each of two", curve(SPLIT, by="judge"), [0.25, 0.125, 0, 0, 0, 0]),
     Case("curve: over eta", curve(ENDS, gammas=[0], etas=[0, 0.25, 0.5, 1, None]), [0.25, 0.125, 0, 0, 0]),
     Case("curve: one point", curve(ENDS, gammas=[1e-300]), [0.25]),
-    Case("curve: two processes", curve(SPLIT, by="judge", gammas=[0], n_jobs=2), [0.25, 0]),
+    Case("curve: two processes", curve(SPLIT, by="judge", gammas=[0], n_jobs=2), [0.25, 0], slow=True),
     Case("curve: no error among four", curve(ENDS, "error_high", gammas=[1]), [WILSON_0_OF_4]),
     Case(
         "curve: four of 1e300 are four",
@@ -234,6 +242,13 @@ def test_measures_of_next_to_nothing_are_right_or_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_measures_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_measures_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

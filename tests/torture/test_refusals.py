@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from tests.support.torture_fits import FOUR, Fit
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 from fairwise import Judgments
 
@@ -105,6 +113,13 @@ def test_what_means_nothing_is_refused_by_name(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_refusals_are_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_refusals_are_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

@@ -19,7 +19,14 @@ from tests.support.torture_fits import (
     for_each_estimator,
     optimum,
 )
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 # Four people in a row; a tree of depth 2 can label them in all 16 ways, so that its mixtures can give them any four
 # probabilities. The first two have label 0, the others 1, and 1 is the good one.
@@ -164,7 +171,7 @@ CASES += [
     for gamma in (0.0, 1e-12, 0.3, 1.0)
 ]
 CASES += [
-    played(f"game: {name}, {which}", *said, estimator=ESTIMATORS[which], rounds=60)
+    played(f"game: {name}, {which}", *said, estimator=ESTIMATORS[which], rounds=20)
     for which in ESTIMATORS
     for name, said in (("ends", (ENDS,)), ("circle", CIRCLE), ("ring", RING))
     if which != "tree"
@@ -190,6 +197,13 @@ def test_hard_rules_are_kept_at_the_least_cost(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_hard_rules_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_hard_rules_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.torture_fits import ESTIMATORS, FOUR, HALVES, Fit, fit_case
-from tests.support.torturing import Case, Refused, hold_on_one_and_two_threads, hold_to_what_is_expected, parametrised
+from tests.support.torturing import (
+    Case,
+    Refused,
+    hold_on_one_and_two_threads,
+    hold_to_what_is_expected,
+    hold_when_done_again,
+    parametrised,
+)
 
 # Two pairs of twins with opposite labels: of each pair the lighter is wrong, whatever the model.
 TWINS = pd.DataFrame({"x": [0.0, 0.0, 1.0, 1.0]})
@@ -102,6 +110,13 @@ def test_weights_count_by_their_ratios_or_are_refused(case: Case) -> None:
     hold_to_what_is_expected(case)
 
 
+@pytest.mark.slow
+@parametrised(CASES)
+def test_weights_give_the_same_when_done_again(case: Case) -> None:
+    hold_when_done_again(case)
+
+
+@pytest.mark.slow
 @parametrised(CASES[::3])
 def test_weights_give_the_same_on_one_and_two_threads(case: Case) -> None:
     hold_on_one_and_two_threads(case)

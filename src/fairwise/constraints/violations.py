@@ -130,6 +130,7 @@ class Treatment:
 
         Both rounded for themselves could differ by one more or less than their rounded difference.
         """
-        less = round(100 * min(self.good_a, self.good_b))
+        rounded = round(100 * min(self.good_a, self.good_b))
+        less = min(rounded, 100 - self.more_in_hundred)  # 99.5 and half a decision more would be 101 of 100
         more = less + self.more_in_hundred
         return (more, less) if self.is_a_ahead else (less, more)

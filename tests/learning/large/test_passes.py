@@ -42,6 +42,7 @@ def assert_same(model: PairwiseFairClassifier, other: PairwiseFairClassifier) ->
     assert model.prices_.equals(other.prices_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "chunks", "dask"])
 def test_workers_give_the_same_numbers(
     kind: str, table: pd.DataFrame, judgments: Judgments, here: PairwiseFairClassifier, client: Any, tmp_path: Path

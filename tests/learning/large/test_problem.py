@@ -34,7 +34,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
     rng = np.random.default_rng(3)
-    n = 600
+    n = 300
     people = pd.DataFrame(
         {
             "age": rng.integers(18, 70, size=n),
@@ -104,9 +104,9 @@ def test_the_dynamics_with_statistical_rules_are_those_in_memory(table: pd.DataF
     assert model.group_rules_["price"].to_numpy() == pytest.approx(other.group_rules_["price"].to_numpy())
 
 
-@pytest.mark.parametrize("estimator", ["linear-regression", "linear"])
+@pytest.mark.parametrize("estimator", ["linear-regression", pytest.param("linear", marks=pytest.mark.slow)])
 def test_column_generation_keeps_every_rule(table: pd.DataFrame, answers: pd.DataFrame, estimator: str) -> None:
-    model = in_blocks(table, answers, 300, estimator=estimator, group_constraints=[FPR], tol=0.01)
+    model = in_blocks(table, answers, 150, estimator=estimator, group_constraints=[FPR], tol=0.01)
     people, paid = table.drop(columns="paid"), table["paid"].to_numpy()
     chance = model.predict_proba(people)[:, 1]
     assert model.certificate_.error == pytest.approx(np.where(paid == 1, 1 - chance, chance).mean())
@@ -118,18 +118,23 @@ def test_column_generation_keeps_every_rule(table: pd.DataFrame, answers: pd.Dat
     assert model.certificate_.error < min(paid.mean(), 1 - paid.mean())  # better than a constant
 
 
+@pytest.mark.slow
 def test_the_stronger_oracle_is_no_worse(table: pd.DataFrame, answers: pd.DataFrame) -> None:
     errors = {
-        name: in_blocks(table, answers, 600, estimator=name, tol=0.001).certificate_.error
+        name: in_blocks(table, answers, 300, estimator=name, tol=0.001).certificate_.error
         for name in ("linear-regression", "linear")
     }
     assert errors["linear"] <= errors["linear-regression"] + 1e-9
 
 
-def test_however_it_is_cut_the_numbers_are_the_same(table: pd.DataFrame, answers: pd.DataFrame, client: Any) -> None:
+@pytest.mark.parametrize("where", ["here", pytest.param("workers", marks=pytest.mark.slow)])
+def test_however_it_is_cut_the_numbers_are_the_same(
+    table: pd.DataFrame, answers: pd.DataFrame, where: str, request: pytest.FixtureRequest
+) -> None:
+    client = request.getfixturevalue("client") if where == "workers" else None
     table = table[table.index.isin(answers[["a", "b"]].to_numpy().ravel()) | (table.index % 4 == 0)]
     settings: dict[str, Any] = {"estimator": "linear", "group_constraints": [FPR], "tol": 0.02}
-    first, *others = (in_blocks(table, answers, size, **settings) for size in (600, 50))
+    first, *others = (in_blocks(table, answers, size, **settings) for size in (300, 50))
     source = LargeTable([table[:99], table[99:]], outcome="paid", groups="city")
     shared = PairwiseFairClassifier(gamma=GAMMA, **settings)
     others.append(shared.fit(source, None, judgments=Judgments(answers), client=client))

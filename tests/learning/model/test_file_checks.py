@@ -184,7 +184,12 @@ def fitted(estimator: Any) -> PairwiseFairClassifier:
         return PairwiseFairClassifier(estimator).fit(PEOPLE, OUTCOME)
 
 
-@pytest.mark.parametrize("name", EVERY)
+ALIKE = [*list(NEIGHBOURS)[1:], *list(SELECTED)[1:]]  # each much like the first of its kind
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in EVERY]
+)
 def test_what_saves_loads_and_decides_alike(tmp_path: Path, name: str) -> None:
     model = fitted(EVERY[name])
     model.save(tmp_path / "model.skops")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.learning.oracles import linear, linear_kernels
 from fairwise.learning.oracles.linear import LinearClassifiers
@@ -21,7 +22,7 @@ def sorted_positions(values: Any) -> list[int]:
     return [int(position) for position in order]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.one_of(st.sampled_from(SPECIAL), st.floats(allow_nan=False)), min_size=1, max_size=60))
 @example([np.inf, -np.inf, np.inf, 1e308])
 @example([3.0])
@@ -152,7 +153,7 @@ def near_ties(rng: np.random.Generator, n: int, d: int, k: int) -> tuple[Any, An
     return rows, coef, intercept
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 40), st.integers(1, 300))
 def test_labels_are_exact_near_and_on_the_boundary(seed: int, n: int, d: int, k: int) -> None:
     rows, coef, intercept = near_ties(np.random.default_rng(seed), n, d, k)

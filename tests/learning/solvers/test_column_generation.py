@@ -177,10 +177,13 @@ class Modest(FiniteClassOracle):
     cheap = False
 
 
-def test_a_search_goes_on_while_its_gap_is_open(listed: Callable[..., Listed], direct_optimum: Direct) -> None:
+@pytest.mark.parametrize("n_problems", [8, pytest.param(30, marks=pytest.mark.slow)])
+def test_a_search_goes_on_while_its_gap_is_open(
+    listed: Callable[..., Listed], direct_optimum: Direct, n_problems: int
+) -> None:
     """Many iterations in a row may gain nothing: what ends a search is its gap, and its oracle here misses nothing."""
     longest = 0
-    for seed in range(30):
+    for seed in range(n_problems):
         game = listed(seed, n_points=14, n_people=12, n_answers=60, n_classifiers=2000, gamma=0.0)
         solution = ColumnGeneration(game.problem, Modest(game.labels[2:])).solve(tol=1e-6)
         optimum = direct_optimum(game.problem, game.errors, game.differences).value

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.learning.conftest import Town
 
 
+@pytest.mark.slow
 def test_linear_is_as_good_on_others_as_logistic_regression() -> None:
     """German credit, where the least training error fits best and predicts worst."""
     people, good = load_german_credit()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from fairwise.learning.solvers.master import Master
 from fairwise.learning.solvers.solution import Multipliers, RoundAverages, lagrangian_bound
@@ -32,7 +33,7 @@ def dual_value(game: Listed, at: Multipliers) -> float:
     return lagrangian_bound(game.problem, at, float((game.errors + game.differences @ at.rows).min()))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 20), data=st.data())
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_multipliers_prove_more_than_is_true(

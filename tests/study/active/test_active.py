@@ -222,7 +222,8 @@ def error_in_standard_errors(estimates: Sequence[float], truth: float) -> float:
     return float((np.mean(estimates) - truth) / (np.std(estimates, ddof=1) / np.sqrt(len(estimates))))
 
 
-def test_weighted_means_are_unbiased_and_plain_ones_are_not(small: ActiveChooser) -> None:
+@pytest.mark.parametrize("times", [200, pytest.param(700, marks=pytest.mark.slow)])
+def test_weighted_means_are_unbiased_and_plain_ones_are_not(small: ActiveChooser, times: int) -> None:
     place = {person: number for number, person in enumerate(SMALL.index)}
     truth = {
         frozenset(pair): float(abs(place[pair[0]] - place[pair[1]]) <= 2)
@@ -230,7 +231,7 @@ def test_weighted_means_are_unbiased_and_plain_ones_are_not(small: ActiveChooser
         if pair != ("f", "g")
     }
     expected = float(np.mean(list(truth.values())))
-    asked = [ask_four(small, truth, seed) for seed in range(700)]
+    asked = [ask_four(small, truth, seed) for seed in range(times)]
     weighted = [mean_over_pairs(values, p, len(truth)) for values, p in asked]
     assert abs(error_in_standard_errors(weighted, expected)) < 3
     assert abs(error_in_standard_errors([float(np.mean(values)) for values, _ in asked], expected)) > 5

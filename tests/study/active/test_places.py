@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.study.designs.test_mixed import designs, mixed
+from tests.support.examples import examples
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(designs(), st.integers(1, 12), st.integers(0, 2**63 - 1), st.integers(1, 10**6), st.integers(0, 10**4))
 def test_places_are_exact_and_leave_the_rest_alone(
     design: dict[str, Any], active: int, seed: int, number: int, slot: int
@@ -65,7 +66,7 @@ def said(who: str, pairs: list[tuple[str, str]], turn: int = 0) -> list[Particip
     return [ParticipantAnswer(who, a, b, list(Answer)[(k * k + turn) % 4]) for k, (a, b) in enumerate(pairs)]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(PAIRS, st.integers(1, 10**6), st.integers(2, 1000), st.booleans())
 def test_a_choice_is_new_has_a_chance_and_is_always_the_same(
     nobody: StudyChooser, shown: list[tuple[str, str]], number: int, position: int, learned: bool

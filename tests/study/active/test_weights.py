@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import PairDesign
@@ -54,7 +55,8 @@ def export_of(study: StudyFolder, chooser: StudyChooser, number: int) -> list[di
     return rows
 
 
-def test_weighted_shares_of_a_mixed_study_are_right(make_study: Callable[..., StudyFolder]) -> None:
+@pytest.mark.parametrize("participants", [100, pytest.param(400, marks=pytest.mark.slow)])
+def test_weighted_shares_of_a_mixed_study_are_right(make_study: Callable[..., StudyFolder], participants: int) -> None:
     study = make_study(pairs=9, design={"anchors": 2, "anchor_pool": 5, "repeats": 1, "active": 4}, answers="two")
     nobody = StudyChooser.of(study)
     every = list(combinations(study.person_ids, 2))
@@ -62,7 +64,7 @@ def test_weighted_shares_of_a_mixed_study_are_right(make_study: Callable[..., St
     choosy = replace(known, chooser=replace(known.chooser, answers_so_far=10_000))
     truth = np.mean([said_of(a, b) == Answer.SAME for a, b in every])
     share, plain, weighted = share_of_same(), [], []
-    for number in range(1, 401):
+    for number in range(1, participants + 1):
         table = pd.DataFrame(export_of(study, choosy, number))
         weighted.append(share(Judgments(table), len(study.pairs)))
         plain.append((table.loc[table["design"] == PairDesign.ACTIVE, "answer"] == "same").mean())

@@ -7,9 +7,10 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from tests.support.examples import examples
 
 from fairwise.errors import InputError
 from fairwise.study.designs import Schedules, ShownPair
@@ -45,7 +46,7 @@ def designs(draw: st.DrawFn) -> dict[str, Any]:
     return {**design, "uniform": design["uniform"] + (originals == 0)}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(designs(), st.integers(0, 2**63 - 1), st.integers(1, 10**6), st.integers(0, 10**4))
 def test_exact_counts_and_no_pair_twice_but_repeats(design: dict[str, Any], seed: int, number: int, slot: int) -> None:
     shown = mixed(seed, **design).of(number, slot)
@@ -71,7 +72,7 @@ def test_exact_counts_and_no_pair_twice_but_repeats(design: dict[str, Any], seed
     assert shown == mixed(seed, **design).of(number, slot)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 7), st.integers(0, 20), st.integers(0, 50), st.integers(1, 40))
 def test_consecutive_slots_use_anchors_equally_within_one(anchors: int, more: int, first: int, slots: int) -> None:
     schedules = mixed(anchors=anchors, anchor_pool=anchors + more)
