@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """All of hypothesis' hundred examples where the slow tests run too, thirty where they are left out."""
     settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else "fairwise")
 
+
 _SLOW_FOLDERS = {"deploy", "end_to_end", "examples", "faults", "replication"}
 _SLOW_FILES = {"docs/test_commands.py", "docs/test_site.py", "docs/test_snippets.py", "test_packaging.py"}
 
