@@ -19,8 +19,8 @@ from benchmarks.exact_trees import all_stumps
 from benchmarks.row import Row, table
 from fairwise.learning.deduplication import append, merge_equal
 from fairwise.learning.oracles.linear import DescentOracle
+from fairwise.learning.oracles.scikit_learn import ScikitLearnOracle
 from fairwise.learning.oracles.tree import TreeOracle
-from fairwise.learning.oracles.weighted import WeightedOracle
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import seeds, solve_no_regret
 from fairwise.replication.dynamics import Recorder
@@ -165,7 +165,7 @@ def _person_by_person(everyone: FloatArray, points: Points, estimator: Any) -> R
     labels, ones, nobody = compas.people()[1].to_numpy(), np.ones(len(everyone)), everyone[:0]
     own = append(everyone, labels, ones, nobody).points
     first = np.unique(merge_equal(everyone, labels, ones, nobody).people, return_index=True)[1]
-    oracle = WeightedOracle(own.rows, own.error_cost, estimator)
+    oracle = ScikitLearnOracle(own.rows, own.error_cost, estimator)
 
     def respond(cost: FloatArray) -> Classifiers:
         unfolded = own.error_cost.copy()

@@ -54,6 +54,14 @@ def test_cost_and_gap(complete: Findings) -> None:
             assert number(r"At most about ([\d.]+) percentage points? are left to gain", page) == two - least
 
 
+@pytest.mark.parametrize("reason", [None, "a threshold on a mixture is outside that class"])
+def test_why_a_model_is_below_the_bound(complete: Findings, reason: str | None) -> None:
+    above = complete.certificate.error + 0.01
+    below = replace(complete.certificate, lower_bound=above, gap=-0.01, below_because=reason)
+    page = text_of(render(replace(complete, certificate=below)))
+    assert f"This model is below it because {reason or 'it breaks the rules a little'}." in page
+
+
 def test_pairs_and_groups(complete: Findings) -> None:
     page = text_of(render(complete))
     cards = re.findall(r'<li class="card">.*?</table>', page)

@@ -27,23 +27,23 @@ MOST_CELLS = 2_000_000_000
 """A column of one value repeated takes a few bytes in a file, however many rows it has, but not in memory."""
 
 
-def read(file: BinaryIO, most_cells: int = MOST_CELLS) -> pd.DataFrame:
+def read_open_parquet(file: BinaryIO, most_cells: int = MOST_CELLS) -> pd.DataFrame:
     """Return the table in a file; raises one of `DAMAGES`, also for what would fill the memory."""
-    frame: pd.DataFrame = _read(file, most_cells).to_pandas()
+    frame: pd.DataFrame = _parquet_table(file, most_cells).to_pandas()
     return frame
 
 
 def read_parquet(file: Path) -> pa.Table:
     """Return the table in a file of a study; errors name the file."""
     try:
-        return _read(file, MOST_CELLS)
+        return _parquet_table(file, MOST_CELLS)
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file") from None
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read as Parquet: {' '.join(str(error).split())}") from None
 
 
-def _read(file: BinaryIO | Path, most_cells: int) -> pa.Table:
+def _parquet_table(file: BinaryIO | Path, most_cells: int) -> pa.Table:
     with pq.ParquetFile(file) as parquet:
         known = parquet.metadata
         if known.num_rows * known.num_columns > most_cells:
@@ -110,7 +110,7 @@ def _read_parquet(
         raise InputError(f"{path}: not a Parquet file")
     file.seek(0)
     try:
-        frame = read(file, most_cells)
+        frame = read_open_parquet(file, most_cells)
     except DAMAGES as error:
         raise InputError(f"{path}: a damaged Parquet file: {error}") from None
     if any(name is not None for name in frame.index.names):

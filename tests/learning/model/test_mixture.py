@@ -11,7 +11,7 @@ import pytest
 from fairwise.learning.model import mixture as module
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
-from fairwise.learning.oracles.weighted import FittedClassifiers
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ from fairwise.learning.model.file_checks import check_members, parts_of, require
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
-from fairwise.learning.oracles.weighted import FittedClassifiers
 from fairwise.tables import files
 from fairwise.tables.output import write_whole
 
@@ -110,7 +110,7 @@ def load(
 def _read_prices(path: str | PathLike[str]) -> Columns:
     try:
         with Path(path).open("rb") as file:
-            table = files.read(file)
+            table = files.read_open_parquet(file)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
     except files.DAMAGES as error:

@@ -1,4 +1,4 @@
-"""One file per oracle: what answers "which classifier is cheapest for these costs?"."""
+"""Oracles, which answer "which classifier is cheapest for these costs?", and the choice of one by its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base
 
 def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
     """The oracle that ``estimator`` names, built for these points."""
-    from fairwise.learning.oracles import linear, tree, weighted  # numba takes most of a second to load
+    from fairwise.learning.oracles import linear, scikit_learn, tree  # numba takes most of a second to load
 
     depth, most = settings.max_depth, settings.max_thresholds
     match settings.estimator:
@@ -26,4 +26,4 @@ def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed:
         case "tree":
             return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
         case estimator:
-            return weighted.WeightedOracle(points.rows, points.error_cost, estimator, seed)
+            return scikit_learn.ScikitLearnOracle(points.rows, points.error_cost, estimator, seed)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise.learning.oracles.weighted import FittedClassifiers, Ranking, WeightedOracle
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Ranking, ScikitLearnOracle
 
 SEEN: list[tuple[Any, Any, Any]] = []
 
@@ -56,9 +56,9 @@ def cost() -> Any:
     return np.random.default_rng(1).normal(size=60)
 
 
-def oracle_for(rows: Any, estimator: Any, seed: int = 0) -> WeightedOracle:
+def oracle_for(rows: Any, estimator: Any, seed: int = 0) -> ScikitLearnOracle:
     """Whose errors cost something else than anything it is asked about here."""
-    return WeightedOracle(rows, np.full(len(rows), 1e-3), estimator, seed)
+    return ScikitLearnOracle(rows, np.full(len(rows), 1e-3), estimator, seed)
 
 
 def test_a_weight_aware_classifier_sees_label_and_weight_of_every_cost(rows: Any, cost: Any) -> None:
@@ -75,7 +75,7 @@ def test_for_the_costs_of_errors_it_is_the_classifier_fitted_by_hand(rows: Any, 
     """So that a fit without judgments is the plain model."""
     weight = np.abs(cost) / np.abs(cost).mean()
     for given in (DecisionTreeClassifier(max_depth=3, random_state=0), LogisticRegression()):
-        found = WeightedOracle(rows, cost, given).best_response(cost)
+        found = ScikitLearnOracle(rows, cost, given).best_response(cost)
         by_hand = clone(given).fit(rows, cost < 0, sample_weight=weight)
         assert np.array_equal(found.labels(rows)[0], by_hand.predict(rows))
 

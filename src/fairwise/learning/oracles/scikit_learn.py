@@ -50,7 +50,7 @@ class FittedClassifiers:
         return {"members": self.members, "thresholds": self.thresholds}
 
 
-class WeightedOracle(Oracle):
+class ScikitLearnOracle(Oracle):
     """Fits a clone of ``estimator`` to each cost vector, then moves its threshold to where the cost is least.
 
     Most estimators minimise something smoother than the cost, so the best threshold on their score can be far from
