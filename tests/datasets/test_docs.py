@@ -9,7 +9,7 @@ from fairwise.datasets import card
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "datasets.md"
 
 
-@pytest.mark.parametrize("name", ["compas", "german_credit"])
+@pytest.mark.parametrize("name", ["adult", "compas", "german_credit"])
 def test_the_page_has_the_columns_and_checksums_of_the_card(name: str) -> None:
     page, facts = PAGE.read_text(encoding="utf-8"), card(name)
     for column in facts.columns:

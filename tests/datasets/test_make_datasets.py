@@ -91,6 +91,26 @@ def test_an_unknown_code_stops_the_script(script: ModuleType) -> None:
         list(script.german_credit_rows(line))
 
 
+ADULT_LINE = (
+    "39, ?, 77516, Assoc-acdm, 12, Married-AF-spouse, Sales, Wife, Asian-Pac-Islander, Female, 0, 0, 40, El-Salvador"
+)
+
+
+def test_people_of_both_files_of_adult_get_words_and_numbers(script: ModuleType) -> None:
+    text = f"{ADULT_LINE}, <=50K\n\n|1x3 Cross validator\n{ADULT_LINE}, >50K.\n\n"
+    written = bz2.decompress(script.compressed_table(card("adult"), script.adult_rows(text))).decode()
+    words = (
+        '39,,77516,"associate degree, academic",12,married to a member of the armed forces,sales,wife,'
+        "Asian or Pacific Islander,Female,0,0,40,El Salvador"
+    )
+    assert written.splitlines()[1:] == [f"1,{words},0", f"2,{words},1"]
+
+
+def test_a_line_of_adult_with_too_few_columns_stops_the_script(script: ModuleType) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        list(script.adult_rows(ADULT_LINE))
+
+
 def test_another_source_file_is_refused(script: ModuleType, tmp_path: Path) -> None:
     wheel = tmp_path / "other.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

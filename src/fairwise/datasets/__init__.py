@@ -1,4 +1,4 @@
-"""People to learn from: two bundled datasets with their cards, and made-up people of any number.
+"""People to learn from: three bundled datasets with their cards, and made-up people of any number.
 
 Nothing is downloaded. The cards lie beside the tables in ``data``; a table is read only if it is the one on its card.
 :func:`card` says where a dataset comes from and what to keep in mind when using it.
@@ -13,16 +13,18 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import FairwiseError, InputError
 
-__all__ = ["Column", "DatasetCard", "card", "load_compas", "load_german_credit", "make_people"]
+__all__ = ["Column", "DatasetCard", "card", "load_adult", "load_compas", "load_german_credit", "make_people"]
 
 INDEX = "id"
-_NAMES = ("compas", "german_credit")
+_NAMES = ("adult", "compas", "german_credit")
+_ADULT_TRAINING = 32_561  # so many people come first: adult.data, and behind them adult.test
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class DatasetCard:
     file, sha256
         The bundled file and its checksum.
     raw_file, raw_sha256
-        The file it was made from and its checksum.
+        The file it was made from and its checksum; of two files, that of one followed by the other.
     """
 
     name: str
@@ -80,7 +82,7 @@ def card(name: str) -> DatasetCard:
     Parameters
     ----------
     name
-        ``"compas"`` or ``"german_credit"``; any other name is an InputError.
+        ``"adult"``, ``"compas"`` or ``"german_credit"``; any other name is an InputError.
 
     Examples
     --------
@@ -94,6 +96,39 @@ def card(name: str) -> DatasetCard:
     facts["outcome"] = Column(*next(iter(facts["outcome"].items())))
     facts["caveats"] = tuple(facts["caveats"])
     return DatasetCard(**facts)
+
+
+def load_adult(part: Literal["train", "test"] = "train") -> tuple[pd.DataFrame, pd.Series]:
+    """Load people of the US census of 1994, and whether each had an income above 50,000 dollars.
+
+    Label 1, above 50,000, is the favourable one. Unknown values are missing values. Provenance and caveats are in
+    ``card("adult")``: ``census_weight`` says for how many others a person was asked, which a model hardly ought to use.
+    A bundled file that is missing or has been changed is a FairwiseError.
+
+    Parameters
+    ----------
+    part
+        ``"train"``: the 32,561 people of the source's training file, ``"test"``: the 16,281 of its test file. Their
+        ids do not overlap.
+
+    Returns
+    -------
+    people : DataFrame
+        14 columns, integers and words, index ``id`` = 1 … 32561 or 32562 … 48842 in file order.
+    outcome : Series
+        0 or 1, name ``income_above_50k``, same index.
+
+    Examples
+    --------
+    >>> people, outcome = load_adult()
+    >>> people.shape, round(float(outcome.mean()), 4)
+    ((32561, 14), 0.2408)
+    """
+    if part not in ("train", "test"):
+        raise InputError(f"part={part!r} is not allowed; allowed: 'train', 'test'")
+    chosen = slice(None, _ADULT_TRAINING) if part == "train" else slice(_ADULT_TRAINING, None)
+    people, outcome = read_people_and_outcome(card("adult"))
+    return people.iloc[chosen].copy(), outcome.iloc[chosen].copy()
 
 
 def load_compas() -> tuple[pd.DataFrame, pd.Series]:
@@ -158,8 +193,9 @@ def read_people_and_outcome(card: DatasetCard) -> tuple[pd.DataFrame, pd.Series]
             f"the bundled data file {card.file} is not the original: its SHA-256 is {checksum}, "
             f"expected {card.sha256}; install fairwise again"
         )
-    # Without na_filter a category called "none" or "NA" stays a word.
-    table = pd.read_csv(io.BytesIO(bz2.decompress(content)), index_col=INDEX, na_filter=False)
+    # What is not known is empty; a category called "none" or "NA" stays a word.
+    text = io.BytesIO(bz2.decompress(content))
+    table = pd.read_csv(text, index_col=INDEX, keep_default_na=False, na_values=[""])
     outcome = table.pop(card.outcome.name)
     return table, outcome
 
