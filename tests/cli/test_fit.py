@@ -9,6 +9,9 @@ import pytest
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.cli.options.learning import Estimator, Solver, Weighting
 from fairwise.learning import settings
+from fairwise.learning.oracles.tree import TreeOracle
+from fairwise.learning.solvers import progress
+from fairwise.learning.solvers.column_generation import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +138,75 @@ def test_every_setting_reaches_the_model(study: Study, run: Callable[..., Result
         "favorable_label": 1,
     }
     assert {name: kept[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(("written", "meant"), [("all", None), ("auto", "auto"), ("7", 7), (None, "auto")])
+def test_thresholds_are_a_number_or_a_word(
+    study: Study, run: Callable[..., Result], written: str | None, meant: object
+) -> None:
+    out = study.folder / "m.skops"
+    given = () if written is None else ("--max-thresholds", written)
+    run("fit", *study.to_fit, *FAST, *given, "--out", out)
+    assert PairwiseFairClassifier.load(out).get_params()["max_thresholds"] == meant
+
+
+def test_other_thresholds_are_refused(study: Study, run: Callable[..., Result]) -> None:
+    for wrong in ("0", "-1", "2.5", "none"):
+        said = run("fit", *study.to_fit, "--max-thresholds", wrong, code=2).stderr
+        assert f"{wrong!r} is not a whole number of at least 1, auto or all." in said
+
+
+@pytest.fixture
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str, int], None]:
+    """Interrupts the call of a method that has this number."""
+
+    def arrange(owner: type, method: str, number: int) -> None:
+        original, calls = getattr(owner, method), iter(range(1, 10**6))
+
+        def interrupted(*given: Any, **more: Any) -> Any:
+            if next(calls) == number:
+                raise KeyboardInterrupt
+            return original(*given, **more)
+
+        monkeypatch.setattr(owner, method, interrupted)
+
+    monkeypatch.setattr(progress, "_SOON", 0.0)
+    return arrange
+
+
+@pytest.mark.filterwarnings("ignore:The search ended")  # as the command line does
+def test_interrupted_it_keeps_the_best_so_far_and_says_so(
+    study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None]
+) -> None:
+    press_ctrl_c(TreeOracle, "best_response", 3)
+    out = study.folder / "m.skops"
+    result = run("fit", *study.to_fit, "--gamma", "0", "--tol", "1e-9", "--out", out)
+    assert "The search ended because it was interrupted" in result.stdout
+    assert f"Model kept in {out}" in result.stdout
+    assert "Held-out error not measured: the search was interrupted." in result.stderr
+    assert PairwiseFairClassifier.load(out).certificate_.stopped == "interrupted"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["before there is a model", "twice"])
+def test_interrupted_too_early_or_twice_it_keeps_nothing(
+    study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None], again: bool
+) -> None:
+    press_ctrl_c(TreeOracle, "best_response", 3 if again else 1)
+    if again:
+        press_ctrl_c(Pool, "rebuilt", 1)
+    out = study.folder / "m.skops"
+    result = run("fit", *study.to_fit, "--gamma", "0", "--tol", "1e-9", "--out", out, code=130)
+    assert result.stderr.splitlines()[-1] == "fairwise: interrupted"
+    assert not out.exists()
+
+
+def test_while_it_measures_held_out_parts_it_is_interrupted_as_usual(
+    study: Study, run: Callable[..., Result], press_ctrl_c: Callable[[type, str, int], None]
+) -> None:
+    press_ctrl_c(TreeOracle, "best_response", 25)  # the fit itself has asked 18 times
+    out = study.folder / "m.skops"
+    run("fit", *study.to_fit, "--out", out, code=130)
+    assert PairwiseFairClassifier.load(out).certificate_.stopped == "gap"
 
 
 def test_the_choices_are_those_of_the_learner() -> None:

@@ -117,7 +117,7 @@ def test_what_a_search_found_nothing_below_is_between_0_and_its_error(
     assert found.oracle_bound == min(max(bound, 0.0), 0.3)
 
 
-@pytest.mark.parametrize("stopped", ["iterations", "time", "oracle"])
+@pytest.mark.parametrize("stopped", ["iterations", "time", "oracle", "interrupted"])
 def test_a_search_that_ended_early_says_so(solution: Solution, pairs: PairRows, stopped: Any) -> None:
     found = certificate(replace(solution, stopped=stopped), pairs)
     assert found.stopped == stopped

@@ -24,6 +24,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
+from fairwise.learning.solvers.progress import raise_interrupts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -218,6 +219,7 @@ def _refit_all(
         yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_refit)(*what, split, more) for split in every)
 
 
+@raise_interrupts()
 def _refit(
     model: object, people: object, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, object]
 ) -> Any:

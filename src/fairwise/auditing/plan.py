@@ -16,6 +16,7 @@ from fairwise.auditing import checks
 from fairwise.auditing.theorems import hoeffding
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments, krippendorff_alpha, repeat_consistency
+from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.simulation import draw_respondents
 
 if TYPE_CHECKING:
@@ -317,6 +318,7 @@ def _averages(studies: pd.DataFrame) -> dict[str, float]:
     return means | counts | {"half_width": half_width, "measured": int(studies["alpha_low"].notna().sum())}
 
 
+@raise_interrupts()
 def _error(people: pd.DataFrame, cost: Cost, judgments: Judgments | None) -> float:
     """Training error of the planning model, with judgments or without."""
     model = fairwise.PairwiseFairClassifier(

@@ -15,6 +15,7 @@ from fairwise.constraints.pairs import PairRows, price_table
 from fairwise.constraints.violations import STATUSES
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.learning.solvers.progress import raise_interrupts
 
 if TYPE_CHECKING:
     from fairwise.judgments import Judgments
@@ -162,6 +163,7 @@ def _status_counts(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame(is_status).groupby(table[by], sort=False).sum()
 
 
+@raise_interrupts()
 def _refit_without(
     model: PairwiseFairClassifier,
     people: object,

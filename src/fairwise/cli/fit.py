@@ -1,5 +1,6 @@
 """``fairwise fit``: learn a model, say what is proved about it and how it does on what it has not seen."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -27,6 +28,7 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from fairwise.auditing import HeldOut
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.solvers.progress import FitProgress
 
 HeldOutBy = Literal["pair", "person", "judge"]
 MODELS, PRICES = (".skops",), (".parquet",)
@@ -69,11 +71,12 @@ def fit(
         answers, account = judgments.read()
         what, columns = f"{large.name} in blocks", f"read in blocks, {len(large.features)} columns"
     print_import(account, as_json=as_json)
-    with dask_client(dask) as client, spinner(f"Fitting {what}"):
+    with dask_client(dask) as client, spinner(f"Fitting {what}") as show:
+        callback = _teller(show)
         if large is None:
-            model = task.fitted(client)
+            model = task.fitted(client, callback)
         else:
-            model.fit(large, None, judgments=answers, client=client)
+            model.fit(large, None, judgments=answers, client=client, callback=callback)
     if out is not None:
         model.save(out, prices=prices)
     if not as_json:
@@ -81,7 +84,7 @@ def fit(
         _print_summary(model)
     measured, reason = None, "the people are read in blocks, not held in memory."
     if large is None and held_out:
-        measured, reason = _measured(task, held_out_by, splits, dask)
+        measured, reason = _measured(model, task, held_out_by, splits, dask)
     if as_json:
         print_json(
             {
@@ -124,8 +127,16 @@ def _print_summary(model: "PairwiseFairClassifier") -> None:
         print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
 
 
-def _measured(task: TrainingData, by: HeldOutBy, splits: int, dask: str | None) -> "tuple[HeldOut | None, str]":
+def _teller(show: Callable[[str], None]) -> "Callable[[FitProgress], None]":
+    return lambda progress: show(f"iteration {progress.iteration}, error {progress.error:.4f}")
+
+
+def _measured(
+    model: "PairwiseFairClassifier", task: TrainingData, by: HeldOutBy, splits: int, dask: str | None
+) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
+    if model.certificate_.stopped == "interrupted":
+        return None, "the search was interrupted."
     from fairwise.auditing import held_out
 
     try:

@@ -83,7 +83,9 @@ def report(
     if curves is not None:  # refused before the fit if they are of something else
         _check_origin(curves, kept or task.model(), task, str(frontier))
     if kept is None:
-        with spinner(f"Fitting {len(task.people.features)} people"):
+        from fairwise.learning.solvers.progress import raise_interrupts
+
+        with spinner(f"Fitting {len(task.people.features)} people"), raise_interrupts():
             fitted = task.fitted()
     else:
         fitted = kept

@@ -97,13 +97,16 @@ def print_import(account: Account | None, *, as_json: bool = False) -> None:
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[None]:
-    """Show that something is going on for which nobody knows how long it takes; gone when done."""
+def spinner(what: str) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on for which nobody knows how long it takes; gone when done.
+
+    Call what is yielded with how far it is.
+    """
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     with _progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as progress:
-        progress.add_task(what)
-        yield
+        task = progress.add_task(what)
+        yield lambda state: progress.update(task, description=f"{what}: {state}")
 
 
 def _progress(*columns: ProgressColumn) -> Progress:

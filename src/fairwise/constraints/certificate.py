@@ -9,9 +9,9 @@ from typing import Any, Literal, Self, TypeAlias
 
 from fairwise.numbers import EqualNan
 
-Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time"]
+Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
-the gap is open, or a limit was reached."""
+the gap is open, a limit was reached, or someone stopped it."""
 
 _ROUNDING = 1e-9
 
@@ -28,8 +28,9 @@ class Certificate(EqualNan):
     error the oracle used could find nothing.
 
     ``stopped`` says why the search ended: at its ``gap``, after the ``rounds`` asked for, because its ``oracle`` found
-    nothing more, or at a limit of ``iterations`` or ``time``. ``plain_error`` is the least found without any rule,
-    ``constant_error`` that of giving everyone the same label; ``warnings`` are what to know before using the model.
+    nothing more, at a limit of ``iterations`` or ``time``, or because it was ``interrupted``, by Ctrl-C or a callback.
+    ``plain_error`` is the least found without any rule, ``constant_error`` that of giving everyone the same label;
+    ``warnings`` are what to know before using the model.
 
     Either way it is about these people and this class: not about other people, other classifiers, or justice.
     """

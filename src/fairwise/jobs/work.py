@@ -25,6 +25,7 @@ from fairwise.errors import InputError
 from fairwise.jobs.fit_data import FitData
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.settings import parity
+from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
 from fairwise.tables.output import json_text
@@ -44,6 +45,7 @@ _CURVE = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_exce
 _one_thread = partial(threadpool_limits, 1)
 
 
+@raise_interrupts()  # half a search is no model that an operator asked for
 def fit(data: FitData) -> Files:
     """The model and, beside it, what each answer costs."""
     with _one_thread(), tempfile.TemporaryDirectory() as folder:

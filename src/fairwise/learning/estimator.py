@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Self
@@ -14,13 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from fairwise.constraints.pairs import Weighting
-from fairwise.errors import InputError
+from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.large.table import LargeTable, large_table
 from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
-from fairwise.learning.settings import JudgeBudgets, LabelValues, Params
+from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params
+from fairwise.learning.solvers.progress import FitProgress, Watch
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,8 +42,13 @@ class PairwiseFairClassifier(FittedMixture):
         who were held out (``docs/oracles.md`` has a table). ``"linear-regression"``: the paper's heuristic;
         ``"tree"``: decision trees, proven optimal. A Pipeline gets the people's own columns, everything else gets them
         encoded (one-hot, scaled, missing values marked).
-    max_depth, max_thresholds : int, int or None
-        For ``"tree"``: depth, and how many thresholds a column may have (None: every midpoint).
+    max_depth : int
+        Of ``"tree"``: 1 to 5, up to 4 proven.
+    max_thresholds : int, None or "auto"
+        How many thresholds a column of a ``"tree"`` may have, spread over the people by quantiles. None: every
+        midpoint between two values, for a proof over all of them. ``"auto"``: the same where all columns together
+        have at most 1,200 (16,384 at depth 1, 400 at depth 3, 150 beyond), otherwise so many of each that they do.
+        The certificate's ``hypothesis_class`` says over how many.
     gamma : float
         By how much the probabilities of the favourable label may differ against a judgment.
     eta : float or None
@@ -70,8 +76,11 @@ class PairwiseFairClassifier(FittedMixture):
         How many iterations column generation may take, each with one to three calls of the oracle (fits, for an
         estimator of one's own); None: 2,000 for ``"tree"``, 200 where the search is a heuristic.
     time_limit : float or None
-        Seconds after which column generation asks for no more; a fit of an estimator under way is
+        Seconds after which either solver asks for no more; a fit of an estimator under way is
         finished. It keeps the best so far, and the certificate says so.
+    verbose : {0, 1, 2}
+        What :meth:`fit` prints on stderr while it runs: nothing, a line now and then, or one for each iteration. The
+        same lines go to the logger ``"fairwise"``, whatever ``verbose`` is: those of 1 as INFO, the others as DEBUG.
     random_state : int, RandomState or None
         Key of the draws in :meth:`predict` (None: 0) and seed of estimators that use chance.
 
@@ -101,7 +110,7 @@ class PairwiseFairClassifier(FittedMixture):
         estimator: object = "linear",
         *,
         max_depth: int = 2,
-        max_thresholds: int | None = None,
+        max_thresholds: MaxThresholds = "auto",
         gamma: float = 0.1,
         eta: float | None = 0.0,
         favorable_label: object = None,
@@ -117,6 +126,7 @@ class PairwiseFairClassifier(FittedMixture):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        verbose: int = 0,
         random_state: object = None,
     ) -> None:
         self.estimator = estimator
@@ -137,6 +147,7 @@ class PairwiseFairClassifier(FittedMixture):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(
@@ -148,6 +159,7 @@ class PairwiseFairClassifier(FittedMixture):
         sample_weight: object = None,
         sensitive_features: object = None,
         client: Client | None = None,
+        callback: Callable[[FitProgress], object] | None = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
 
@@ -159,22 +171,34 @@ class PairwiseFairClassifier(FittedMixture):
         DataFrame or an iterator of DataFrames, and their outcome as the name of a column (``docs/large_data.md``).
         ``client`` is that of a dask cluster, whose workers then share the work.
 
+        ``callback`` is called after every iteration with a :class:`~fairwise.learning.solvers.progress.FitProgress`;
+        if it returns True, the search ends with what is known by then. So it does at Ctrl-C: once there is a mixture,
+        the best so far is kept, with a warning and ``certificate_.stopped == "interrupted"``, and ``fit`` returns. What
+        is proved of it is as true as of any other. A second Ctrl-C within two seconds stops everything.
+
         Nothing of an earlier fit is touched unless this one succeeds.
         """
         params = self.get_params(deep=False)
+        if not (callback is None or callable(callback)):
+            raise InputError(
+                f"callback={quote(callback)} is not allowed: it must be a function of one argument, or None."
+            )
+        watch = Watch(verbose=self.verbose, callback=callback)
         large = large_table(X, y)
         with _compilation_announced():
             if large is not None:
-                self._fit_large(params, large, judgments, sample_weight, sensitive_features, client)
+                self._fit_large(params, large, judgments, sample_weight, sensitive_features, client, watch)
             else:
                 from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
                 prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
                 with joblib_on(client):
                     asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-                    solution = solve_with_context(prepared.problem, prepared.oracle, prepared.settings, asked=asked)
+                    task = prepared.problem, prepared.oracle, prepared.settings
+                    solution = solve_with_context(*task, watch, asked=asked)
                 self.n_people_ = len(prepared.people)
                 self._set_solution(X, prepared, solution)
+        watch.ended(self.certificate_.stopped)
         # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
         if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
             for warning in self.certificate_.warnings:
@@ -189,13 +213,14 @@ class PairwiseFairClassifier(FittedMixture):
         weight: object,
         sensitive: object,
         client: Client | None,
+        watch: Watch,
     ) -> None:
         from fairwise.learning.large.fit import fit_in_blocks  # compiled code, slow to load
 
         for name, value in (("sample_weight", weight), ("sensitive_features", sensitive)):
             if value is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
-        prepared, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client)
+        prepared, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client, watch)
         self._set_solution(pd.DataFrame(columns=list(table.features)), prepared, solution)
         self._training = None  # nobody is in memory to simplify the model on
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from fairwise.errors import InputError, quote
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the command line reads this module, and must start without 
 
 LabelValues = Mapping[Any, float]
 JudgeBudgets = float | Mapping[Any, float | Mapping[Any, float]]
+MaxThresholds = int | Literal["auto"] | None
 Params = Mapping[str, Any]
 """An estimator's ``get_params``."""
 
@@ -49,7 +50,7 @@ class AllowedWords:
 
 @dataclass(frozen=True)
 class AllowedNumber:
-    """A number that is not a bool, from ``low`` (or above it, if ``low`` is left out) to ``high``; perhaps None."""
+    """A number, no bool, from ``low`` (or above it, if ``low`` is left out) to ``high``; perhaps None or a word."""
 
     words: str
     low: float = 0.0
@@ -57,9 +58,10 @@ class AllowedNumber:
     above_low: bool = False
     whole: bool = False
     optional: bool = False
+    word: str | None = None
 
     def check(self, name: str, value: object) -> None:
-        if value is None and self.optional:
+        if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
             return
         if not (
             _is_real(value)
@@ -91,13 +93,14 @@ _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
     "gamma": share(),
     "eta": share(" or None for no panel budget", optional=True),
     "max_depth": _count(MAX_DEPTH),
-    "max_thresholds": _count(optional=True),
+    "max_thresholds": replace(_count(optional=True), words="whole number of at least 1, 'auto' or None", word="auto"),
     "n_rounds": _count(),
     "lambda_bound": _positive(MAX_MULTIPLIER),
     "tau_bound": _positive(MAX_MULTIPLIER),
     "tol": _positive(),
     "max_iter": _count(optional=True),
     "time_limit": _positive(optional=True),
+    "verbose": AllowedNumber("whole number: 0, 1 or 2", high=2, whole=True),
     "nu": _positive(optional=True),
 }
 """What is refused otherwise, in this order; settings that are no plain number or word have a check of their own."""
@@ -109,7 +112,7 @@ class FitSettings:
 
     estimator: object
     max_depth: int
-    max_thresholds: int | None
+    max_thresholds: MaxThresholds
     gamma: float
     eta: float | None
     favorable_label: object
@@ -125,6 +128,7 @@ class FitSettings:
     tol: float
     max_iter: int | None
     time_limit: float | None
+    verbose: int
     random_state: object
 
     @classmethod

@@ -10,7 +10,8 @@ import pytest
 
 from fairwise.errors import InputError, MissingExtraError
 from fairwise.extras import EXTRAS
-from fairwise.learning.oracles.tree import DeepTreeOracle, TreeOracle
+from fairwise.learning.oracles.deep_tree import DeepTreeOracle
+from fairwise.learning.oracles.tree import TreeOracle
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray, Oracle

@@ -194,6 +194,38 @@ def test_fewer_thresholds_when_asked() -> None:
     assert paid(capped, cost) == pytest.approx(least_by_products(capped.splits.inside(features), cost, 2))
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_all_thresholds_are_affordable_where_they_are_few(depth: int) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        features, cost = random_features(rng, 60, (6, 40, 2)), rng.normal(size=60)
+        usual, every = TreeOracle(features, cost, depth, "auto"), TreeOracle(features, cost, depth, None)
+        assert usual.hypothesis_class == every.hypothesis_class
+        assert np.array_equal(usual.splits.threshold, every.splits.threshold)
+        assert paid(usual, cost) == paid(every, cost)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_many_thresholds_are_capped_by_quantiles(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "AFFORDABLE", (60, 60, 60, 60, 60))
+    rng = np.random.default_rng(0)
+    features = np.column_stack([rng.lognormal(size=400), rng.normal(size=400), rng.integers(9, size=400)])
+    oracle = TreeOracle(features, rng.normal(size=400), depth, "auto")
+    assert oracle.hypothesis_class == f"decision trees of depth {depth} over 60 of 806 thresholds of 3 columns"
+    thresholds = np.sort(oracle.splits.threshold[oracle.splits.column == 0])
+    assert len(thresholds) == 26  # as many as the other long column has, and all 8 of the short one
+    below = np.searchsorted(np.sort(features[:, 0]), thresholds)
+    assert np.diff([0, *below, 400]).max() <= np.ceil(400 / 27) + 1
+    again = TreeOracle(rng.permutation(features), np.ones(400), depth, "auto")
+    assert np.array_equal(np.sort(again.splits.threshold), np.sort(oracle.splits.threshold))
+
+
+def test_every_column_keeps_a_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "AFFORDABLE", (3, 3, 3, 3, 3))
+    features = np.random.default_rng(0).normal(size=(30, 5))
+    assert np.bincount(TreeOracle(features, np.ones(30), 2, "auto").splits.column).tolist() == [1] * 5
+
+
 def test_the_class_in_words() -> None:
     oracle: Oracle = TreeOracle(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0]]), np.ones(3), 3, max_thresholds=9)
     assert oracle.hypothesis_class == "decision trees of depth 3 over all 3 thresholds of 2 columns"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairwise.cli.options.parsing import BudgetOption, GroupRuleOption, budget, fraction, group_rule
+from fairwise.cli.options.parsing import (
+    BudgetOption,
+    GroupRuleOption,
+    ThresholdsOption,
+    budget,
+    fraction,
+    group_rule,
+    thresholds,
+)
 from fairwise.cli.terminal import note
 from fairwise.errors import InputError
 from fairwise.extras import require
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from fairwise.cli.options.people import PeopleOptions, TrainingPeople
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.solvers.progress import FitProgress
 
 
 Estimator = Literal["linear", "linear-regression", "tree"]
@@ -32,6 +41,7 @@ Solver = Literal["column-generation", "no-regret"]
 Weighting = Literal["answers", "panel"]
 
 _NO_EXCESS = BudgetOption(0.0)
+_AFFORDABLE = ThresholdsOption("auto")
 _asked = partial(Option, rich_help_panel="What is asked for")
 _model = partial(Option, rich_help_panel="The model and its search")
 BOUND_HELP = "How far two people's chances may differ against a judgment, 0 to 1."
@@ -67,8 +77,14 @@ class LearningOptions:
     estimator: Annotated[Estimator, _model("--estimator", help="What is mixed; trees are proven.")] = "linear"
     max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=5)] = 2
     max_thresholds: Annotated[
-        int | None, _model("--max-thresholds", help="Per column of a tree; all if left out.", min=1)
-    ] = None
+        ThresholdsOption,
+        _model(
+            "--max-thresholds",
+            help="Per column of a tree; auto: all, or as many as take seconds.",
+            parser=thresholds,
+            metavar="NUMBER|auto|all",
+        ),
+    ] = _AFFORDABLE
     solver: Annotated[Solver, _model("--solver", help="no-regret is the paper's game.")] = "column-generation"
     n_rounds: Annotated[int, _model("--rounds", help="Of the no-regret solver.", min=1)] = 1000
     tol: Annotated[float, _model("--tol", help="Gap at which column generation stops.")] = 1e-4
@@ -76,7 +92,7 @@ class LearningOptions:
         int | None, _model("--max-iter", help="Iterations of column generation; enough if left out.", min=1)
     ] = None
     time_limit: Annotated[
-        float | None, _model("--time-limit", help="Seconds of column generation; the best found by then is kept.")
+        float | None, _model("--time-limit", help="Seconds of the search; the best found by then is kept.")
     ] = None
     random_state: Annotated[int, _model("--seed", help="Of draws and splits.", min=0, max=2**31 - 1)] = 0
 
@@ -95,6 +111,7 @@ class LearningOptions:
 
         settings = vars(self) | {
             "eta": self.eta.limit,
+            "max_thresholds": self.max_thresholds.most,
             "favorable_label": favorable_label,
             "group_constraints": [parity(rule.moment, rule.bound) for rule in self.group_constraints or ()] or None,
         }
@@ -182,7 +199,9 @@ class TrainingData:
 
         return PairwiseFairClassifier(**self.settings)
 
-    def fitted(self, client: Client | None = None) -> PairwiseFairClassifier:
+    def fitted(
+        self, client: Client | None = None, callback: Callable[[FitProgress], object] | None = None
+    ) -> PairwiseFairClassifier:
         """Return the model, fitted; by a dask cluster where there is a client of one."""
         return self.model().fit(
             self.people.features,
@@ -190,4 +209,5 @@ class TrainingData:
             judgments=self.judgments,
             sensitive_features=self.sensitive,
             client=client,
+            callback=callback,
         )

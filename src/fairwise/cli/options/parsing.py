@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import typer
 
-from fairwise.learning.settings import PARITIES
+from fairwise.learning.settings import PARITIES, MaxThresholds
 
 Parsed = TypeVar("Parsed")
 _MOST_VALUES = 10_000
@@ -133,6 +133,34 @@ def budget(text: str | BudgetOption) -> BudgetOption:
     if text.strip().lower() == "none":
         return BudgetOption(None)
     return BudgetOption(fraction(text))
+
+
+@dataclass(frozen=True)
+class ThresholdsOption:
+    """How many thresholds a column of a tree may have: a number, all (None), or what is affordable (auto)."""
+
+    most: MaxThresholds
+
+    def __str__(self) -> str:
+        return "all" if self.most is None else str(self.most)
+
+
+def thresholds(text: str | ThresholdsOption) -> ThresholdsOption:
+    """Return how many thresholds a column may have.
+
+    >>> thresholds("16").most, thresholds("all").most, thresholds("auto").most
+    (16, None, 'auto')
+    """
+    if isinstance(text, ThresholdsOption):  # the default
+        return text
+    match text.strip().lower():
+        case "all":
+            return ThresholdsOption(None)
+        case "auto":
+            return ThresholdsOption("auto")
+        case number if number.isdecimal() and int(number) > 0:
+            return ThresholdsOption(int(number))
+    raise typer.BadParameter(f"{text!r} is not a whole number of at least 1, auto or all.")
 
 
 def fraction(text: str) -> float:

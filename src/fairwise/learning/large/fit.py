@@ -25,6 +25,7 @@ from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.learning.solvers.dispatch import solve
 from fairwise.learning.solvers.no_regret import Game, guarantee_of, join, play_game
+from fairwise.learning.solvers.progress import Watch
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ _LINEAR = ("linear-regression", "linear")
 
 
 def fit_in_blocks(
-    params: Params, table: LargeTable, judgments: Judgments | None, client: Client | None = None
+    params: Params,
+    table: LargeTable,
+    judgments: Judgments | None,
+    client: Client | None = None,
+    watch: Watch | None = None,
 ) -> tuple[PreparedProblem, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
@@ -48,7 +53,7 @@ def fit_in_blocks(
         [[(solution, _)]] = count_games(table, summary, [play(summary, prepared, [prepared.problem])], client)
         return prepared, solution, summary.n_rows
     problem = large_problem(table, summary, prepared, client)
-    solution = solve(problem, large_oracle(settings.estimator, table, summary, problem, client), settings)
+    solution = solve(problem, large_oracle(settings.estimator, table, summary, problem, client), settings, watch)
     return replace(prepared, problem=problem), solution, summary.n_rows
 
 
@@ -63,6 +68,11 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
         )
     if moments and table.groups is None:
         raise InputError("group_constraints need each person's group: LargeTable(..., groups='column').")
+    if settings.plays_regression and settings.time_limit is not None:
+        raise InputError(
+            f"time_limit={settings.time_limit:g} cannot be kept: the paper's game over a table that is read in blocks "
+            "reads it twice, however long that takes. Leave it out."
+        )
     if two_passes and not settings.plays_regression:
         raise InputError(
             "A curve over a table that is read in blocks is drawn in two passes, which needs "

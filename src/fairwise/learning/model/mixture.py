@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 # What is proved about a fitted model, and of which kind the proof is.
 
 _MOST = 0.5  # of the time
+_ROUNDING = 1e-9
 _ENDED = {
     "iterations": ("at its limit of iterations", "A larger max_iter lets it go on."),
     "time": ("at its time limit", "A larger time_limit lets it go on."),
+    "interrupted": ("because it was interrupted", "Another fit may go on longer."),
     "oracle": ("because its oracle found nothing more", "Another estimator may."),
 }
 
@@ -72,8 +74,9 @@ def _warnings(solution: Solution) -> Iterator[str]:
     if solution.stopped in _ENDED:
         reason, advice = _ENDED[solution.stopped]
         caveat = "" if solution.exact else ", as far as its oracle can tell"
-        left = max(solution.error - max(solution.bound, 0.0), 0.0)
-        yield f"The search ended {reason}: up to {left:.4f} of the error may be left to gain{caveat}. {advice}"
+        left = solution.error - max(solution.bound, 0.0)
+        gain = f"up to {max(left, 0.0):.4f} of the error may be left to gain{caveat}"
+        yield f"The search ended {reason}: {gain if left > -_ROUNDING else 'the rules are not kept yet'}. {advice}"
     if solution.constant_weight > _MOST:
         why = "larger gamma or eta allow more" if solution.exact else "or the search missed something better"
         share = f"{solution.constant_weight:.0%}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base
 
 def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
     """The oracle that ``estimator`` names, built for these points."""
-    from fairwise.learning.oracles import linear, scikit_learn, tree  # numba takes most of a second to load
+    from fairwise.learning.oracles import deep_tree, linear, scikit_learn, tree  # numba takes most of a second to load
 
     depth, most = settings.max_depth, settings.max_thresholds
     match settings.estimator:
@@ -22,7 +22,7 @@ def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed:
         case "linear":
             return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost)
         case "tree" if depth > DEEPEST_PROVEN:
-            return tree.DeepTreeOracle(points.rows, depth, most, columns)
+            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns)
         case "tree":
             return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
         case estimator:

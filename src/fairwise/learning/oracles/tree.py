@@ -1,4 +1,4 @@
-"""Best responses over decision trees: exact to depth 4, and searched for beyond it.
+"""Best responses over decision trees to depth 4, proven by an exhaustive search; ``deep_tree`` goes beyond.
 
 A *split* is a set of points, one side of a threshold, and the splits of a column are nested (see
 :class:`~fairwise.learning.oracles.tree_classifiers.Splits`). So the cost that two splits share is the
@@ -19,22 +19,24 @@ A response takes O(S^depth) time: on COMPAS (2,905 points, 130 splits) about 0.1
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
 from fairwise.errors import InputError
-from fairwise.extras import require
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
+from fairwise.learning.settings import MaxThresholds
 
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take."""
+
+AFFORDABLE = (16_384, 1_200, 400, 150, 150)
+"""Over how many thresholds of all columns together trees of depth 1, 2, … are searched by ``max_thresholds="auto"``, so
+that a fit takes seconds. Fixed numbers: the same people get the same thresholds on any machine."""
 
 TIE = 1e-14
 """Costs as close as this, relative to the sum of all ``|cost|``, count as equal."""
@@ -161,7 +163,8 @@ class TreeOracle(Oracle):
     max_depth
         1 to 4.
     max_thresholds
-        At most so many thresholds of each column, spread over the points; all of them if None.
+        At most so many thresholds of each column, spread over the points; all of them if None; ``"auto"``: all where
+        they are affordable, otherwise as many as are.
     feature_names
         What messages call the columns.
     """
@@ -174,12 +177,14 @@ class TreeOracle(Oracle):
         features: FloatArray,
         base_cost: FloatArray,
         max_depth: int = 2,
-        max_thresholds: int | None = None,
+        max_thresholds: MaxThresholds = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         self.max_depth = whole_number("max_depth", max_depth, 4)
-        most = None if max_thresholds is None else whole_number("max_thresholds", max_thresholds)
         self.features = _check_features(features, feature_names)
+        if max_thresholds == "auto":
+            max_thresholds = affordable(self.features, self.max_depth)
+        most = None if max_thresholds is None else whole_number("max_thresholds", max_thresholds)
         cuts = [midpoints(column, most) for column in self.features.T]
         used = sum(cut.size for cut in cuts)
         available = used if most is None else sum(midpoints(column).size for column in self.features.T)
@@ -230,7 +235,7 @@ class TreeOracle(Oracle):
             return _one_split(self._slots, cost)
         if depth == 2:
             few = 4 * np.count_nonzero(cost != self._base) <= cost.size and self._base_scale <= 4 * scale
-            table = self._base_table + self._histogram(cost - self._base) if few else self._histogram(cost)
+            table = self._histogram(cost - self._base, self._base_table) if few else self._histogram(cost)
             _accumulate(table, self.splits.first, table)
             _two_splits(table, cost.sum(), values := np.empty(len(self.splits)))
             return values
@@ -253,8 +258,9 @@ class TreeOracle(Oracle):
                 values[root], best = bound, min(best, bound)
         return values
 
-    def _histogram(self, cost: FloatArray) -> FloatArray:
-        table = np.zeros((len(self.splits), len(self.splits)))
+    def _histogram(self, cost: FloatArray, before: FloatArray | None = None) -> FloatArray:
+        """The upper triangle of ``H``, added to another one if there is one."""
+        table = np.zeros((len(self.splits), len(self.splits))) if before is None else before.copy()
         _add_shared(table, self._slots, np.flatnonzero(cost), cost)
         return table
 
@@ -283,106 +289,26 @@ def _check_features(features: FloatArray, names: Sequence[str] | None) -> FloatA
     return features
 
 
+def affordable(features: FloatArray, depth: int) -> int | None:
+    """The most thresholds of each column with which all together are :data:`AFFORDABLE`; None where all are."""
+    sizes = [midpoints(column).size for column in features.T]
+    room = AFFORDABLE[min(depth, len(AFFORDABLE)) - 1]
+    return None if sum(sizes) <= room else max(1, _most_of_each(sizes, room))
+
+
+def _most_of_each(sizes: list[int], room: int) -> int:
+    """How many thresholds of each column fit into this room, where not all do."""
+    return bisect_right(range(max(sizes)), room, key=lambda most: sum(min(size, most) for size in sizes)) - 1
+
+
 def _check_memory(sizes: list[int], depth: int) -> None:
     """Refuse tables of more than :data:`MEMORY` bytes, and say how many thresholds of a column would fit."""
     total, tables = sum(sizes), (0, 3, 4, 4)[depth - 1]
     if 8 * tables * total**2 <= MEMORY:
         return
     room = math.isqrt(MEMORY // (8 * tables))
-    fits = bisect_right(range(max(sizes)), room, key=lambda most: sum(min(size, most) for size in sizes)) - 1
+    fits = _most_of_each(sizes, room)
     raise InputError(
         f"{total} thresholds are too many for trees of depth {depth}, there is room for {room}: "
         + (f"set max_thresholds to {fits} or less" if fits else "give fewer columns")
     )
-
-
-# Best responses over deeper decision trees, by the dynamic programme of the optional package ``pystreed``.
-
-_DEEPEST = 8
-_TOTAL = 1e6
-"""What the costs given to the package add up to."""
-
-
-class DeepTreeOracle(Oracle):
-    """A decision tree of nearly least cost, searched for within a time limit.
-
-    It is never ``exact``, even where the search ends in time: whatever the scale, the package takes a
-    solution within a factor of 1 + 1e-4 of a bound for optimal, and so may miss the least cost in the fifth
-    digit. Up to depth 4, :class:`~fairwise.learning.oracles.tree.TreeOracle` is faster and proves what it
-    finds; this is for the depths beyond. A response is never worse than the best tree of depth 3.
-
-    Parameters
-    ----------
-    features, max_thresholds, feature_names
-        As for :class:`~fairwise.learning.oracles.tree.TreeOracle`.
-    max_depth
-        1 to 8; every level takes some twenty times longer (on COMPAS depth 4: 2.5 s, depth 5: 45 s).
-    time_limit
-        Seconds for one response.
-    """
-
-    exact = False
-    cheap = False
-
-    finished: bool
-    """Whether every search so far ended before its time limit."""
-
-    def __init__(
-        self,
-        features: FloatArray,
-        max_depth: int = 4,
-        max_thresholds: int | None = None,
-        feature_names: Sequence[str] | None = None,
-        time_limit: float = 60.0,
-    ) -> None:
-        self.max_depth = whole_number("max_depth", max_depth, _DEEPEST)
-        if not 0 < time_limit < math.inf:
-            raise InputError(f"time_limit is a number of seconds above 0, not {time_limit!r}")
-        _package()
-        self.time_limit, self.finished = float(time_limit), True
-        no_cost = np.zeros(len(features))
-        self._shallow = TreeOracle(features, no_cost, min(self.max_depth, 3), max_thresholds, feature_names)
-        self._inside = self._shallow.splits.inside(self._shallow.features).astype(np.intc)
-        self.hypothesis_class = self._shallow.hypothesis_class.replace(
-            f"depth {self._shallow.max_depth}", f"depth {self.max_depth}"
-        )
-
-    def constants(self) -> TreeClassifiers:
-        return self._shallow.constants()
-
-    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> TreeClassifiers:
-        """The tree that the search found, or that of depth 3 if it is cheaper."""
-        shallow = self._shallow.best_response(cost, warm)
-        cost = np.asarray(cost, dtype=np.float64)
-        scale = float(np.abs(cost).sum())
-        if scale == 0.0 or not len(self._shallow.splits):
-            return shallow
-        deep = self._shallow.splits.classifier(self._search(cost / scale), self.max_depth)
-        both = shallow.joined(deep)
-        values = both.labels(self._shallow.features) @ cost
-        return both.take(np.array([values.argmin()]))
-
-    def _search(self, cost: FloatArray) -> Grown:
-        model = _package().STreeDInstanceCostSensitiveClassifier(self.max_depth, time_limit=self.time_limit)
-        charges = _TOTAL * np.stack([np.maximum(0.0, -cost), np.maximum(0.0, cost)], axis=1)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "No feasible tree found", UserWarning)
-            model.fit(self._inside, charges)
-        if not model.is_fitted():
-            self.finished = False
-            return 0
-        self.finished &= bool(model.fit_result.is_optimal())
-        return _grown(model.get_tree())
-
-
-def _grown(node: Any) -> Grown:
-    if node.is_leaf_node():
-        return int(node.label)
-    return int(node.feature), _grown(node.right_child), _grown(node.left_child)
-
-
-def _package() -> ModuleType:
-    require("trees", "A tree beyond depth 4")
-    import pystreed  # an extra, and slow to import
-
-    return cast("ModuleType", pystreed)

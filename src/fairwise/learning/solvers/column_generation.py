@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Or
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
+from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
@@ -77,36 +79,53 @@ class ColumnGeneration:
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        watch: Watch | None = None,
     ) -> Solution:
         """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's.
 
         ``max_iter`` (None: 2,000 with an exact oracle, 200 with a heuristic) and ``time_limit`` in seconds end the
-        search before its gap is ``tol``; the best so far is returned, with what is known about it.
+        search before its gap is ``tol``; the best so far is returned, with what is known about it. Where someone
+        looks on, an interruption does the same.
         """
         problem = problem or self._problem
         most = max_iter or (_MAX_ITER if self._oracle.exact else _MAX_ITER_HEURISTIC)
-        limits = _Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit)
-        if self._oracle.cheap and not self._oracle.exact:
-            self._warm_up(problem, limits)
-        return self._descend(problem, limits)
+        limits = _Limits(tol, most, np.inf if time_limit is None else monotonic() + time_limit, watch)
+        search = None
+        try:
+            if self._oracle.cheap and not self._oracle.exact:
+                self._warm_up(problem, limits)
+            search = self._start(problem)
+            return self._descend(problem, search, limits)
+        except (KeyboardInterrupt, SearchEnded) as stop:
+            if watch is None or not watch.keeps(stop):
+                raise
+            self.pool = self.pool.rebuilt(self._problem, self._oracle)
+            master = self.pool.solve(problem)
+            search = search or _Search(master)
+            search.master = master
+            return self._solution(search, "interrupted")
 
     def _warm_up(self, problem: Problem, limits: _Limits) -> None:
         """Short searches that fill the pool of a heuristic: from larger gammas down, and once by the dynamics."""
         short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
         for gamma in _APPROACH:
             if problem.gamma < gamma < self._smallest_gamma and not limits.over():
-                self._descend(problem.at(gamma), short)
+                self._descend(nearby := problem.at(gamma), self._start(nearby), short)
         self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
         if not self._explored and not limits.over():
             self._explored = True
-            self._explore(problem, self._descend(problem, short).multipliers)
+            self._explore(problem, self._descend(problem, self._start(problem), short).multipliers)
 
-    def _descend(self, problem: Problem, limits: _Limits) -> Solution:
+    def _start(self, problem: Problem) -> _Search:
+        return _Search(self._best_known(problem))
+
+    def _descend(self, problem: Problem, search: _Search, limits: _Limits) -> Solution:
         """Ask, add, solve again, until the bound meets the value or a limit is reached."""
-        search = _Search(self._best_known(problem))
         for _ in range(limits.max_iter):
             improved = self._improve(problem, search, limits)
-            search.record(float(self.pool.row_values(search.master.weights)[: problem.n_pairs].max(initial=0.0)))
+            largest = float(self.pool.row_values(search.master.weights)[: problem.n_pairs].max(initial=0.0))
+            search.trajectory.append(_Iteration(search.master.value, largest, search.gap))
+            self._report(problem, search, limits.watch)
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
@@ -121,6 +140,16 @@ class ColumnGeneration:
                 search.cost = min(search.cost, float(self.pool.costs(search.best).min()))
                 search.bound = lagrangian_bound(problem, search.best, search.cost)
         return self._solution(search, "iterations")
+
+    def _report(self, problem: Problem, search: _Search, watch: Watch | None) -> None:
+        if watch is not None:
+            watch.report(
+                gamma=problem.gamma,
+                error=search.master.value,
+                bound=search.bound if self._oracle.exact else np.nan,
+                gap=search.gap,
+                n_classifiers=int(np.count_nonzero(search.master.weights)),
+            )
 
     def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
@@ -180,7 +209,7 @@ class ColumnGeneration:
             exact=exact,
             hypothesis_class=self._oracle.hypothesis_class,
             oracle_calls=self._oracle_calls,
-            trajectory={name: np.array(values) for name, values in search.trajectory.items()},
+            trajectory=dict(zip(_Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
             stopped=stopped,
             plain_error=plain_error,
             constant_weight=float(master.weights[: self._n_constants].sum()),
@@ -218,9 +247,18 @@ class _Limits:
     tol: float
     max_iter: int
     deadline: float
+    watch: Watch | None = None
 
     def over(self) -> bool:
         return monotonic() > self.deadline
+
+
+class _Iteration(NamedTuple):
+    """What the trajectory tells of one."""
+
+    error: float
+    max_violation: float
+    gap: float
 
 
 @dataclass(eq=False)
@@ -233,15 +271,11 @@ class _Search:
     cost: float = np.inf
     """The least cost known at ``best``."""
 
-    trajectory: dict[str, list[float]] = field(default_factory=lambda: {"error": [], "max_violation": [], "gap": []})
+    trajectory: list[_Iteration] = field(default_factory=list)
 
     @property
     def gap(self) -> float:
         return self.master.value - self.bound
-
-    def record(self, max_violation: float) -> None:
-        for name, value in (("error", self.master.value), ("max_violation", max_violation), ("gap", self.gap)):
-            self.trajectory[name].append(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,3 +324,12 @@ class Pool(Master):
             self.classifiers = self.classifiers.joined(found.take(which))
             self.add(errors[which], values[which])
         return len(which)
+
+    def rebuilt(self, problem: Problem, oracle: Oracle) -> Pool:
+        """The same classifiers in a programme made anew: an interruption may have left this one half changed."""
+        known = np.arange(min(len(self.classifiers), len(self.errors), len(self.values)))
+        pool = Pool(problem, oracle)
+        pool.classifiers = self.classifiers.take(known)
+        pool.add(self.errors[known], self.values[known])
+        pool._least_error = self._least_error
+        return pool

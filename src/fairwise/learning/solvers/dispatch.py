@@ -14,33 +14,36 @@ from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.no_regret import guarantee_of, seeds, solve_games
+from fairwise.learning.solvers.progress import Watch
 from fairwise.learning.solvers.solution import Solution
 
 GammaEta = tuple[float, float | None]
 
 
-def solve(problem: Problem, oracle: Oracle, settings: FitSettings) -> Solution:
+def solve(problem: Problem, oracle: Oracle, settings: FitSettings, watch: Watch | None = None) -> Solution:
     """Run the solver the settings name; without any row to keep, the least error."""
     if len(problem) == 0:
         return least_error(problem, oracle)
     if settings.solver == "no-regret":
-        return _play([problem], oracle, settings)[0]
+        return _play([problem], oracle, settings, watch)[0]
 
     started = monotonic()
     search = ColumnGeneration(problem, oracle, seeds(problem, oracle))
     left = settings.time_limit
     if left is not None:  # the first answers count too
         left -= monotonic() - started
-    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left)
+    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left, watch=watch)
 
 
-def solve_with_context(problem: Problem, oracle: Oracle, settings: FitSettings, *, asked: bool) -> Solution:
+def solve_with_context(
+    problem: Problem, oracle: Oracle, settings: FitSettings, watch: Watch | None = None, *, asked: bool
+) -> Solution:
     """Solve, or where nobody was ``asked`` and no rule given take the plain model.
 
     An error inside a user's own estimator is told as such.
     """
     try:
-        return solve(problem, oracle, settings) if asked else solve_plain(problem, oracle)
+        return solve(problem, oracle, settings, watch) if asked else solve_plain(problem, oracle)
     except InputError:
         raise
     except (ValueError, TypeError) as error:
@@ -98,9 +101,12 @@ def solve_curve(
     return solutions
 
 
-def _play(problems: Sequence[Problem], oracle: Oracle, settings: FitSettings) -> list[Solution]:
+def _play(
+    problems: Sequence[Problem], oracle: Oracle, settings: FitSettings, watch: Watch | None = None
+) -> list[Solution]:
     rounds = settings.n_rounds, settings.nu, settings.lambda_bound, settings.tau_bound
-    return solve_games(problems, oracle, [guarantee_of(problem, *rounds) for problem in problems], settings.nu)
+    guarantees = [guarantee_of(problem, *rounds) for problem in problems]
+    return solve_games(problems, oracle, guarantees, settings.nu, time_limit=settings.time_limit, watch=watch)
 
 
 def _solve_together(

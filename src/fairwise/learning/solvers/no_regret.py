@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from time import monotonic
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from fairwise.constraints.certificate import Stopped
 from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
 from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
 from fairwise.learning.problem import Problem
+from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.regression_kernels import play
 from fairwise.learning.solvers.regret_bound import Guarantee, promise
 from fairwise.learning.solvers.solution import (
@@ -150,14 +153,27 @@ def solve_no_regret(
 
 
 def solve_games(
-    problems: Sequence[Problem], oracle: Oracle, guarantees: Sequence[Guarantee], nu: float | None
+    problems: Sequence[Problem],
+    oracle: Oracle,
+    guarantees: Sequence[Guarantee],
+    nu: float | None,
+    *,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
 ) -> list[Solution]:
-    """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone."""
-    compiled = nu is None and problems[0].groups is None and oracle.is_regression
+    """Games on the same people and pairs that differ in gamma and in their budgets, each as if it were played alone.
+
+    Compiled rounds take microseconds, and nobody is told of them; a limit in seconds for each game needs them one at a
+    time.
+    """
+    compiled = nu is None and time_limit is None and problems[0].groups is None and oracle.is_regression
     terms = oracle.regression_terms(problems[0]) if compiled else None
     if terms is not None:
         return _play_regression(problems, oracle, terms, guarantees)
-    return [_play(problem, oracle, guarantee, nu) for problem, guarantee in zip(problems, guarantees, strict=True)]
+    return [
+        _play(problem, oracle, guarantee, nu, np.inf if time_limit is None else monotonic() + time_limit, watch)
+        for problem, guarantee in zip(problems, guarantees, strict=True)
+    ]
 
 
 def guarantee_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound: float, tau_bound: float) -> Guarantee:
@@ -181,62 +197,110 @@ def guarantee_of(problem: Problem, n_rounds: int, nu: float | None, lambda_bound
     return guarantee
 
 
-def _play(problem: Problem, oracle: Oracle, guarantee: Guarantee, nu: float | None) -> Solution:
-    """The game for any oracle, one round at a time."""
-    theta = np.zeros(len(problem))
-    budgets = np.zeros(len(problem.soft_budgets))
-    average = RoundAverages(problem)
-    position_of: dict[bytes, int] = {}
-    members: list[Classifiers] = []
-    counts: list[int] = []
-    errors: list[float] = []
-    least = np.inf
-    violations: list[float] = []
-    gaps: list[float] = []
-    calls, next_look, bound = 0, 1, -np.inf
-    for t in range(1, guarantee.n_rounds + 1):
-        at = Multipliers(guarantee.lambda_bound * _softmax_with_zero(theta), budgets)
-        response = oracle.best_response(problem.cost(at.rows))
-        calls += 1
-        error, values, key = problem.observe(response)
-        least = min(least, error)
-        slack = (at.slack_cost(problem) <= 0).astype(float)
-        average.add(at, error, values.astype(float), slack)
-        theta += guarantee.pair_step * (values - slack - problem.row_limits)
-        overspent = budgets_used(problem, slack) - budget_limits(problem)
-        budgets = np.clip(budgets + guarantee.budget_step * overspent, 0.0, guarantee.tau_bound)
+class _Round(NamedTuple):
+    """Which of the classifiers was played, and what the trajectory tells of the rounds until then."""
 
-        which = position_of.setdefault(key, len(members))
-        if which == len(members):
-            members.append(response)
-            counts.append(0)
-        counts[which] += 1
-        errors.append(average.error)
-        violations.append(average.max_violation())
-        if t == guarantee.n_rounds or (nu is not None and t >= next_look):
-            # Looking costs one more oracle call; looking at every tenth more rounds stops at most that much late.
-            next_look = t + max(1, t // 10)
-            calls += 1
-            bound = _bound_at(problem, oracle, average.multipliers)
-            gaps.append(average.best_dual_value(guarantee.lambda_bound, guarantee.tau_bound) - bound)
-            if nu is not None and gaps[-1] <= nu:
-                break
-        else:
-            gaps.append(np.nan)
-    plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))  # to compare with; no round
-    return Solution(
-        classifiers=join(members),
-        weights=np.array(counts) / sum(counts),
-        error=average.error,
-        multipliers=average.multipliers,
-        bound=bound,
-        exact=oracle.exact,
-        hypothesis_class=oracle.hypothesis_class,
-        oracle_calls=calls,
-        trajectory={"error": np.array(errors), "max_violation": np.array(violations), "gap": np.array(gaps)},
-        stopped="rounds" if nu is None else "gap" if gaps[-1] <= nu else "oracle",
-        plain_error=min(plain, least),
-    )
+    member: int
+    error: float
+    max_violation: float
+    gap: float
+
+
+class _OpenGame:
+    """A game against any oracle, played one round at a time."""
+
+    def __init__(self, problem: Problem, oracle: Oracle, guarantee: Guarantee) -> None:
+        self._problem, self._oracle, self._guarantee = problem, oracle, guarantee
+        self._theta = np.zeros(len(problem))
+        self._budgets = np.zeros(len(problem.soft_budgets))
+        self._average = RoundAverages(problem)
+        self._position_of: dict[bytes, int] = {}
+        self._members: list[Classifiers] = []
+        self._calls, self._bound, self._least = 0, -np.inf, np.inf
+        self.rounds: list[_Round] = []
+
+    def play(self, *, look: bool) -> float:
+        """One round; returns the gap if it is to be looked at, and NaN otherwise."""
+        problem, guarantee = self._problem, self._guarantee
+        at = Multipliers(guarantee.lambda_bound * _softmax_with_zero(self._theta), self._budgets)
+        response = self._oracle.best_response(problem.cost(at.rows))
+        self._calls += 1
+        error, values, key = problem.observe(response)
+        self._least = min(self._least, error)
+        slack = (at.slack_cost(problem) <= 0).astype(float)
+        self._average.add(at, error, values.astype(float), slack)
+        self._theta += guarantee.pair_step * (values - slack - problem.row_limits)
+        overspent = budgets_used(problem, slack) - budget_limits(problem)
+        self._budgets = np.clip(self._budgets + guarantee.budget_step * overspent, 0.0, guarantee.tau_bound)
+
+        which = self._position_of.setdefault(key, len(self._members))
+        if which == len(self._members):
+            self._members.append(response)
+        gap = self._look() if look else np.nan
+        self.rounds.append(_Round(which, self._average.error, self._average.max_violation(), gap))
+        return gap
+
+    def report(self, watch: Watch) -> None:
+        last = self.rounds[-1]
+        proven = self._bound if self._oracle.exact else np.nan
+        facts = {"error": last.error, "bound": proven, "gap": last.gap}
+        watch.report(gamma=self._problem.gamma, n_classifiers=len(self._members), **facts)
+
+    def solution(self, stopped: Stopped) -> Solution:
+        """What the rounds played so far come to."""
+        problem, oracle = self._problem, self._oracle
+        if np.isnan(self.rounds[-1].gap):
+            self.rounds[-1] = self.rounds[-1]._replace(gap=self._look())
+        plain, _, _ = problem.observe(oracle.best_response(problem.points.error_cost))  # to compare with; no round
+        member, errors, violations, gaps = np.array(self.rounds).T
+        counts = np.bincount(member.astype(np.intp))
+        return Solution(
+            classifiers=join(self._members[: len(counts)]),
+            weights=counts / len(self.rounds),
+            error=float(errors[-1]),
+            multipliers=self._average.multipliers,
+            bound=self._bound,
+            exact=oracle.exact,
+            hypothesis_class=oracle.hypothesis_class,
+            oracle_calls=self._calls,
+            trajectory={"error": errors, "max_violation": violations, "gap": gaps},
+            stopped=stopped,
+            plain_error=min(plain, self._least),
+        )
+
+    def _look(self) -> float:
+        """The gap at the averages, which costs one more question."""
+        self._calls += 1
+        self._bound = _bound_at(self._problem, self._oracle, self._average.multipliers)
+        return self._average.best_dual_value(self._guarantee.lambda_bound, self._guarantee.tau_bound) - self._bound
+
+
+def _play(
+    problem: Problem,
+    oracle: Oracle,
+    guarantee: Guarantee,
+    nu: float | None,
+    deadline: float,
+    watch: Watch | None,
+) -> Solution:
+    """Rounds until all are played, the gap is ``nu`` or the time is over; interrupted, those until then."""
+    game, n_rounds = _OpenGame(problem, oracle, guarantee), guarantee.n_rounds
+    enough, next_look = (-np.inf, n_rounds) if nu is None else (nu, 1)
+    try:
+        for t in range(1, n_rounds + 1):
+            if game.play(look=t in (next_look, n_rounds)) <= enough:
+                return game.solution("gap")
+            if t == next_look:  # looking at every tenth more rounds stops at most that much late
+                next_look += max(1, t // 10)
+            if watch is not None:
+                game.report(watch)
+            if monotonic() > deadline and t < n_rounds:
+                return game.solution("time")
+    except (KeyboardInterrupt, SearchEnded) as stop:
+        if not (watch and game.rounds and watch.keeps(stop)):
+            raise
+        return game.solution("interrupted")
+    return game.solution("rounds" if nu is None else "oracle")
 
 
 def _play_regression(
