@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.support.estimators import fit
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets import load_adult, load_compas, load_german_credit
@@ -33,12 +34,8 @@ def test_all_of_a_small_table_and_some_of_a_large_one() -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_small_table_is_fitted_as_if_all_were_asked_for(town: Town, depth: int) -> None:
-    usual, every = (
-        PairwiseFairClassifier("tree", max_depth=depth, **settings).fit(
-            town.people, town.outcome, judgments=town.judgments
-        )
-        for settings in ({}, {"max_thresholds": None})
-    )
+    usual = fit(town, estimator="tree", max_depth=depth)
+    every = fit(town, estimator="tree", max_depth=depth, max_thresholds=None)
     assert usual.certificate_ == every.certificate_
     assert np.array_equal(usual.predict_proba(town.people), every.predict_proba(town.people))
 

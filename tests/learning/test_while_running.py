@@ -195,7 +195,7 @@ def test_who_fits_many_models_is_stopped_at_once(crowd: Town, monkeypatch: pytes
 
 @pytest.mark.parametrize("estimator", ["tree", "linear-regression"])
 def test_a_game_ends_at_its_time_limit(crowd: Town, estimator: str) -> None:
-    game = {"estimator": estimator, "solver": "no-regret", "gamma": GAMMA}
+    game: dict[str, Any] = {"estimator": estimator, "solver": "no-regret", "gamma": GAMMA}
     with pytest.warns(ConvergenceWarning, match="ended at its time limit"):
         model = fitted(crowd, PairwiseFairClassifier(**game, time_limit=1e-9))
     assert (model.certificate_.stopped, model.n_iter_, len(model.weights_)) == ("time", 1, 1)

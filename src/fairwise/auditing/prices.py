@@ -170,7 +170,7 @@ def _refit_without(
     outcome: object,
     judgments: Judgments,
     pairs: list[tuple[object, object]],
-    fit_params: dict[str, object],
+    fit_params: dict[str, Any],
 ) -> PairwiseFairClassifier:
     rest = judgments.giving_up(pairs)
     return _clone(model).fit(people, outcome, judgments=rest, **fit_params)

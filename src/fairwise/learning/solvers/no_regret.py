@@ -280,8 +280,8 @@ def _play(
     oracle: Oracle,
     guarantee: Guarantee,
     nu: float | None,
-    deadline: float,
-    watch: Watch | None,
+    deadline: float = np.inf,
+    watch: Watch | None = None,
 ) -> Solution:
     """Rounds until all are played, the gap is ``nu`` or the time is over; interrupted, those until then."""
     game, n_rounds = _OpenGame(problem, oracle, guarantee), guarantee.n_rounds
