@@ -47,7 +47,7 @@ class PairwiseFairClassifier(FittedMixture):
     max_thresholds : int, None or "auto"
         How many thresholds a column of a ``"tree"`` may have, spread over the people by quantiles. None: every
         midpoint between two values, for a proof over all of them. ``"auto"``: the same where all columns together
-        have at most 1,200 (16,384 at depth 1, 400 at depth 3, 150 beyond), otherwise so many of each that they do.
+        have at most 1,200 (16,384 at depth 1, 200 at depth 3, 150 beyond), otherwise so many of each that they do.
         The certificate's ``hypothesis_class`` says over how many.
     gamma : float
         By how much the probabilities of the favourable label may differ against a judgment.

@@ -34,9 +34,10 @@ from fairwise.learning.settings import MaxThresholds
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take."""
 
-AFFORDABLE = (16_384, 1_200, 400, 150, 150)
+AFFORDABLE = (16_384, 1_200, 200, 150, 150)
 """Over how many thresholds of all columns together trees of depth 1, 2, … are searched by ``max_thresholds="auto"``, so
-that a fit takes seconds. Fixed numbers: the same people get the same thresholds on any machine."""
+that a fit takes seconds, beyond depth 3 minutes. Fixed numbers: the same people get the same thresholds on any
+machine."""
 
 TIE = 1e-14
 """Costs as close as this, relative to the sum of all ``|cost|``, count as equal."""
