@@ -28,7 +28,7 @@ from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import LabelValues, share
+from fairwise.learning.settings import DRAWS, LabelValues, share
 from fairwise.learning.solvers.solution import Solution
 
 
@@ -57,10 +57,17 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: object) -> ClassArray:
-        """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
+    def predict(self, X: object, draw: str = "independent") -> ClassArray:
+        """Labels drawn with these probabilities, the same in any batch and order.
+
+        ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
+        for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
+        people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
+        """
+        DRAWS.check("draw", draw)
         rows = self._rows(X)
-        drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
+        keyed = np.empty((len(rows), 0)) if draw == "shared" else rows
+        drawn = uniforms(row_keys(keyed, self._seed)) < self._probability(rows)
         labels: ClassArray = self.classes_[drawn.astype(np.intp)]
         return labels
 
