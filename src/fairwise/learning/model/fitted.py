@@ -48,6 +48,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
+        self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._training: tuple[PreparedProblem, Solution] | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
