@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,9 @@ from fairwise.learning.problem import Problem
 from fairwise.learning.settings import DRAWS, LabelValues, share
 from fairwise.learning.solvers.solution import Solution
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 
 class FittedMixture(ClassifierMixin, BaseEstimator):
     """A randomised classifier, its certificate, and the rules it was learned under; a subclass fits it."""
@@ -45,10 +48,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
+        self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
-        self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._training: tuple[PreparedProblem, Solution] | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
@@ -185,6 +188,17 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         from fairwise.learning.model.files import load  # as in save
 
         return load(cls, path, trusted, prices)
+
+    def to_onnx(self, *, missing: str = "") -> ModelProto:
+        """One ONNX graph from the people's own columns to ``probabilities`` ``(n, 2)``, as :meth:`predict_proba`.
+
+        Each column is an input ``(n, 1)`` of its name: doubles for numbers, with NaN where one is missing, and text for
+        everything else, with ``missing`` in its place. Needs the extra ``onnx``; ``docs/howto/onnx.md`` has an example.
+        """
+        from fairwise.learning.onnx import to_onnx  # an extra
+
+        check_is_fitted(self)
+        return to_onnx(self, missing)
 
     def _set_mixture(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""
