@@ -11,8 +11,10 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
-_COMPRESSION = zipfile.ZIP_DEFLATED  # of these and of plain entries Python unpacks no more than they say of themselves
+_COMPRESSION = zipfile.ZIP_DEFLATED
 _KINDS: dict[str, Callable[..., Classifiers]] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
@@ -143,14 +145,14 @@ def _load(
 ) -> tuple[Model, dict[str, tuple[str, str]]]:
     """The model, and which of the versions that matter to it are others, as they were saved and as they are here."""
     try:
-        _refuse_bombs(path)
-        opening = _plain_values(path)
+        data = _unpacked(path)
+        opening = _plain_values(data)
         allowed = sorted({*trusted_types(str(opening.get("kind"))), *(trusted or [])})
-        unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
+        unknown = set(skops.io.get_untrusted_types(data=data)) - set(allowed)
         with warnings.catch_warnings():
             if "sklearn_version" in opening:  # then it is said once, and not by every part
                 warnings.simplefilter("ignore", InconsistentVersionWarning)
-            document = None if unknown else skops.io.load(path, trusted=allowed)
+            document = None if unknown else skops.io.loads(data, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
     except ModelFileError:
@@ -237,21 +239,27 @@ def _from_pairs(value: Any) -> Any:
     return {key: _from_pairs(inner) for key, inner in value} if isinstance(value, list) else value
 
 
-def _refuse_bombs(path: str | PathLike[str]) -> None:
-    """A small file may unpack to any size; what it says of itself is all that is ever read of it.
+def _unpacked(path: str | PathLike[str]) -> bytes:
+    """The same archive with nothing packed, so that whoever reads it gets no more than its entries say of themselves.
 
-    That holds for two ways of packing. Of the others Python unpacks all there is before it looks at what was said.
+    Python unpacks an entry that is read at once as far as it goes, and looks at its size only then. Piece by piece it
+    stops there, but only of what is packed by deflate.
     """
-    with zipfile.ZipFile(path) as archive:
+    unpacked = BytesIO()
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(unpacked, "w") as copy:
         if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:
             raise ModelFileError(f"{path}: more than {_MOST_BYTES >> 30} GiB when unpacked; not a fairwise model.")
         if any(entry.compress_type not in {zipfile.ZIP_STORED, _COMPRESSION} for entry in archive.infolist()):
             raise ModelFileError(f"{path}: packed in another way than by deflate; not a fairwise model.")
+        for entry in {entry.filename: entry for entry in archive.infolist()}.values():
+            with archive.open(entry) as source, copy.open(entry.filename, "w") as target:
+                copyfileobj(source, target)
+    return unpacked.getvalue()
 
 
-def _plain_values(path: str | PathLike[str]) -> dict[str, Any]:
+def _plain_values(data: bytes) -> dict[str, Any]:
     """What a file says of itself in plain values, before anything of it is made; nothing of no model of ours."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(BytesIO(data)) as archive:
         schema = json.loads(archive.read("schema.json"))
     try:
         entries = schema["content"].items()

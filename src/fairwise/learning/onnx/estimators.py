@@ -79,7 +79,8 @@ def _applied(graph: Graph, transformer: Any, values: list[Values]) -> Values:
             return _imputed(graph, transformer, _joined(graph, values))
     whole = _joined(graph, values)
     kind = StringTensorType if whole.is_text else DoubleTensorType
-    converted = _convert(transformer, [("rows", kind([None, transformer.n_features_in_]))])
+    width = getattr(transformer, "n_features_in_", len(values))  # those of text do not say it
+    converted = _convert(transformer, [("rows", kind([None, width]))])
     result, *_ = graph.include(converted, [whole.name])
     if converted.graph.output[0].type.tensor_type.elem_type == TensorProto.STRING:
         return Values(result, is_text=True)
@@ -148,7 +149,10 @@ def _converted_labels(graph: Graph, rows: str, model: Any, thresholds: FloatArra
 
 def _convert(model: Any, kinds: list[tuple[str, Any]], **settings: Any) -> onnx.ModelProto:
     try:
-        return convert_sklearn(model, initial_types=kinds, target_opset=OPSETS, **settings)
+        converted: onnx.ModelProto = convert_sklearn(model, initial_types=kinds, target_opset=OPSETS, **settings)
     except Exception as error:  # converters of others fail in ways of their own
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{type(model).__name__} cannot be written as ONNX by skl2onnx: {reason}") from error
+    for domain in sorted({entry.domain for entry in converted.opset_import} - OPSETS.keys()):
+        raise InputError(f"{type(model).__name__} cannot be written as ONNX alone: it needs operators of {domain}.")
+    return converted

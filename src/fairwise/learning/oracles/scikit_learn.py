@@ -134,7 +134,8 @@ class SharedTransformers:
 def pack(members: list[Any]) -> dict[str, Any]:
     """Members as a file holds them: Pipelines without transformers, these once each, and who uses which (or -1)."""
     places: dict[tuple[int, ...], int] = {(): -1}
-    transformers, uses, packed = [], [], []
+    transformers: list[Steps] = []
+    uses, packed = [], []
     for member in members:
         steps, _ = split(member)
         if _identity(steps) not in places:
