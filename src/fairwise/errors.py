@@ -10,7 +10,7 @@
     ├── MissingExtraError (also ImportError) a part that was not installed, with the words to install it
     └── SolverError (also RuntimeError)     the solver failed on input that looked fine
 
-A message says what was wrong, where, and what is allowed.
+A message says what was wrong, where, and what is allowed. :class:`ModelVersionWarning` is the one warning with a name.
 """
 
 
@@ -45,3 +45,7 @@ class MissingExtraError(FairwiseError, ImportError):
 
 class SolverError(FairwiseError, RuntimeError):
     """The solver could not finish; nothing of the attempt is kept."""
+
+
+class ModelVersionWarning(UserWarning):
+    """A saved model was written by another version, of this package or of scikit-learn, than opens it."""

@@ -31,6 +31,16 @@ def test_scores_are_those_of_the_model(study: Study, run: Callable[..., Result],
     np.testing.assert_array_equal(scores["label"], fitted.predict(people))
 
 
+def test_one_draw_may_decide_about_everyone(study: Study, run: Callable[..., Result], model: Path) -> None:
+    out = study.folder / "scores.csv"
+    said = run("predict", "--model", model, *study.who, "--out", out, "--draw", "shared").stdout
+    assert "one draw decides about everyone" in said
+    people = study.people_frame().set_index("person")[["age", "score", "town"]]
+    fitted = PairwiseFairClassifier.load(model)
+    np.testing.assert_array_equal(pd.read_csv(out)["label"], fitted.predict(people, draw="shared"))
+    run("predict", "--model", model, *study.who, "--out", out, "--draw", "together", code=2)
+
+
 def test_the_outcome_may_be_missing_but_no_column_of_the_model(
     study: Study, run: Callable[..., Result], model: Path
 ) -> None:

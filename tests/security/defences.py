@@ -345,7 +345,7 @@ DEFENCES = (
         "study/new_study.py", "if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results[outcome])).all():", "if False:"),
     # Models of others
     one("unknown types are not opened", "learning/model/test_files.py::test_a_type_that_is_not_known_to_be_safe_is_refused_by_name",
-        "learning/model/files.py", "unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)",
+        "learning/model/files.py", "unknown = set(skops.io.get_untrusted_types(data=data)) - set(allowed)",
         "unknown, allowed = set(), skops.io.get_untrusted_types(file=path)"),
     one("numbers in models are checked", "security/test_crafted_models.py::test_a_changed_number_is_refused_before_compiled_code_reads_it",
         "learning/model/file_checks.py", "            if isinstance(part, kind):\n", "            if False:\n"),
@@ -357,6 +357,11 @@ DEFENCES = (
         "learning/model/file_checks.py", 'FAIRLEARN | SCIKIT_LEARN if kind == "scikit-learn" else FAIRLEARN', "FAIRLEARN | SCIKIT_LEARN"),
     one("models have a size", "security/test_slow_and_huge.py::test_a_model_that_swells_is_refused_before_it_is_unpacked",
         "learning/model/files.py", "if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:", "if False:"),
+    one("models are packed by deflate", "security/test_slow_and_huge.py::test_a_model_packed_in_a_way_that_swells_unseen_is_refused",
+        "learning/model/files.py", "if any(entry.compress_type not in {zipfile.ZIP_STORED, _COMPRESSION} for entry in archive.infolist()):",
+        "if False:"),
+    one("no more of a model is unpacked than was said", "security/test_slow_and_huge.py::test_of_a_deflated_entry_no_more_is_unpacked_than_it_says",
+        "learning/model/files.py", "copyfileobj(source, target)", "target.write(source.read())"),
     # Bundles
     one("only a study's own files are handed on", "archive/bundle_checks/test_what_belongs.py::test_only_what_belongs_there_is_written",
         "archive/bundle.py", "ours = [study.path / name for name in sorted(study_files(study.settings))]",

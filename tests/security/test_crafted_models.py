@@ -101,12 +101,18 @@ def shuffled(tree: Any) -> None:
     tree.__setstate__((points, np.full_like(order, 2**40), *rest))
 
 
+def transformer(document: Document) -> Any:
+    """The one before the first member's last step."""
+    ((_, found),) = document["classifiers"]["transformers"][0]
+    return found
+
+
 def encoder(document: Document) -> Any:
-    return member(document)[0].named_transformers_["onehotencoder"]
+    return transformer(document).named_transformers_["onehotencoder"]
 
 
 def spline(document: Document) -> Any:
-    return member(document)[0].named_transformers_["splinetransformer"].bsplines_[0]
+    return transformer(document).named_transformers_["splinetransformer"].bsplines_[0]
 
 
 CHANGES: dict[str, tuple[str, Callable[[Document], Any], str]] = {

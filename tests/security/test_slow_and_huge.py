@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import socket
+import tracemalloc
 import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,3 +150,30 @@ def test_a_model_that_swells_is_refused_before_it_is_unpacked(tmp_path: Path, mo
         archive.writestr("schema.json", b" " * (1 << 21))
     with pytest.raises(ModelFileError, match="when unpacked"):
         PairwiseFairClassifier.load(path)
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_model_packed_in_a_way_that_swells_unseen_is_refused(tmp_path: Path, way: int) -> None:
+    """Of these Python unpacks everything there is, however little the entry says of itself."""
+    path = tmp_path / "model.skops"
+    with zipfile.ZipFile(path, "w", way) as archive:
+        archive.writestr("schema.json", b" " * (1 << 21))
+    with pytest.raises(ModelFileError, match="packed in another way than by deflate"):
+        PairwiseFairClassifier.load(path)
+
+
+def test_of_a_deflated_entry_no_more_is_unpacked_than_it_says(tmp_path: Path) -> None:
+    """Also where it says the checksum of that much, so that nothing seems to be wrong."""
+    path, size, said = tmp_path / "model.skops", 1 << 26, 1 << 10
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * size)
+    content = path.read_bytes().replace(size.to_bytes(4, "little"), said.to_bytes(4, "little"))
+    real, false = (zlib.crc32(b" " * length).to_bytes(4, "little") for length in (size, said))
+    assert content.count(real) == 2
+    path.write_bytes(content.replace(real, false))
+    tracemalloc.start()
+    with pytest.raises(ModelFileError):
+        PairwiseFairClassifier.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < size / 4

@@ -1,7 +1,7 @@
 """``fairwise predict``: apply a model that was kept by ``fairwise fit``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Option
 
@@ -16,6 +16,10 @@ def predict(
     people: PeoplePath,
     id: IdColumn,  # noqa: A002 - the option's name
     out: Annotated[Path, Option("--out", help="Where to write id, score and label: .csv or .parquet.")],
+    draw: Annotated[
+        Literal["independent", "shared"],
+        Option("--draw", help="Labels: one draw per person, or one for everyone, so that equal chances end alike."),
+    ] = "independent",
     as_json: Json = False,
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
@@ -38,7 +42,7 @@ def predict(
     columns = [str(name) for name in getattr(fitted, "feature_names_in_", file.table.columns)]
     rows = file.features(only=columns)
     scores = pd.DataFrame(
-        {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows)},
+        {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows, draw=draw)},
     )
     write_table(scores, out)
     zero, one = fitted.classes_.tolist()
@@ -48,4 +52,5 @@ def predict(
         return
     echo(f"{len(scores)} people written to {out}.")
     echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
-    echo(f"label: {zero!r} or {one!r}, drawn with that probability; the same person always gets the same draw.")
+    how = "the same person always gets the same draw" if draw == "independent" else "one draw decides about everyone"
+    echo(f"label: {zero!r} or {one!r}, drawn with that probability; {how}.")

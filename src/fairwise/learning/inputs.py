@@ -62,6 +62,12 @@ def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     return pd.DataFrame(matrix, copy=False)
 
 
+def column_kinds(table: pd.DataFrame) -> dict[str, str]:
+    """What each column holds: "number" or "text"."""
+    numbers = pd.api.types.is_numeric_dtype
+    return {str(name): "number" if numbers(column) else "text" for name, column in table.items()}
+
+
 def _refuse_inexact(given: ClassArray, matrix: FloatArray) -> None:
     """A whole number that a float cannot hold would become its neighbour."""
     for row, column in np.argwhere(np.abs(matrix) >= LARGEST_EXACT):

@@ -87,6 +87,9 @@ def _count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     return AllowedNumber(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
 
 
+DRAWS = AllowedWords(("independent", "shared"))
+"""How ``predict`` draws labels."""
+
 _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
     "solver": AllowedWords(SOLVERS),
     "weighting": AllowedWords(WEIGHTINGS),

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import removal_saving
-from fairwise.errors import InputError, ModelFileError
+from fairwise.errors import InputError, ModelFileError, ModelVersionWarning
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +92,75 @@ def test_scikit_learns_own_types_need_no_trust(town: Town, tmp_path: Path, estim
     """As ``load`` says of itself."""
     fitted(town, estimator=estimator).save(tmp_path / "model.skops")
     PairwiseFairClassifier.load(tmp_path / "model.skops")
+
+
+def members(model: PairwiseFairClassifier) -> list[Any]:
+    return [member for member in model.classifiers_.state()["members"] if not isinstance(member, int)]
+
+
+def test_shared_transformers_are_in_the_file_once_and_shared_again(town: Town, tmp_path: Path) -> None:
+    model = fitted(town, **KINDS["pipeline"])
+    model.save(tmp_path / "model.skops")
+    document = skops.io.load(
+        tmp_path / "model.skops", trusted=skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    )
+    assert len(members(model)) > 2
+    n_different = len({id(member.steps[0][1]) for member in members(model)})
+    assert len(document["classifiers"]["transformers"]) == n_different < len(members(model))
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert len({id(member.steps[0][1]) for member in members(again)}) == n_different
+    assert [repr(member) for member in members(again)] == [repr(member) for member in members(model)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_format_1_is_read(town: Town, tmp_path: Path, kind: str) -> None:
+    """Not compressed, each Pipeline whole, and no word about versions."""
+    model = fitted(town, **KINDS[kind])
+    model.save(tmp_path / "model.skops")
+    needed = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    document = skops.io.load(tmp_path / "model.skops", trusted=needed)
+    for name in ("fairwise_version", "sklearn_version", "column_kinds"):
+        del document[name]
+    older = document | {"fairwise_model": 1, "classifiers": model.classifiers_.state()}
+    skops.io.dump(older, tmp_path / "older.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "older.skops")
+    assert np.array_equal(again.predict_proba(town.people), model.predict_proba(town.people))
+    again.save(tmp_path / "newer.skops")
+    assert (tmp_path / "newer.skops").stat().st_size < (tmp_path / "older.skops").stat().st_size / 4
+
+
+def changed(path: Path, **changes: Any) -> Path:
+    """The same file with some entries replaced."""
+    document = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+    skops.io.dump(document | changes, path.with_name("changed.skops"))
+    return path.with_name("changed.skops")
+
+
+def test_other_versions_are_named_once_where_they_matter(town: Town, tmp_path: Path) -> None:
+    for name, kind in (("own.skops", "pipeline"), ("tree.skops", "tree")):
+        fitted(town, **KINDS[kind]).save(tmp_path / name)
+    older = {"fairwise_version": "0.1.0", "sklearn_version": "1.0"}
+    with pytest.warns(ModelVersionWarning) as told:
+        PairwiseFairClassifier.load(changed(tmp_path / "own.skops", **older))
+    (warning,) = told
+    assert "saved with fairwise 0.1.0 and scikit-learn 1.0, opened with fairwise " in str(warning.message)
+    assert warning.filename == __file__
+    with pytest.warns(ModelVersionWarning, match=r"saved with fairwise 0\.1\.0, opened with fairwise [\d.]+\. Its"):
+        PairwiseFairClassifier.load(changed(tmp_path / "tree.skops", **older))
+    PairwiseFairClassifier.load(changed(tmp_path / "tree.skops", sklearn_version="1.0"))  # nothing of it is inside
+
+
+@pytest.mark.parametrize("uses", [[7], [-2], [0.0], [0, 0], "x", [-1]])
+def test_transformers_that_are_not_there_are_refused(town: Town, tmp_path: Path, uses: Any) -> None:
+    model = PairwiseFairClassifier(pipeline()).fit(town.people, town.outcome)
+    model.save(tmp_path / "model.skops")
+    path = tmp_path / "model.skops"
+    document = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+    packed = document["classifiers"] | {"uses": np.array(uses) if isinstance(uses, list) else uses}
+    if uses == [-1]:  # a member that is no Pipeline has nothing before it
+        packed |= {"members": [1], "uses": np.array([0])}
+    with pytest.raises(ModelFileError, match=r"damaged or changed \(a Pipeline's transformers are not there"):
+        PairwiseFairClassifier.load(changed(path, classifiers=packed))
 
 
 def test_a_random_state_comes_back(town: Town, tmp_path: Path) -> None:
@@ -293,7 +362,7 @@ def test_a_model_with_a_setting_from_elsewhere_is_refused(town: Town, tmp_path: 
 def test_a_failed_save_leaves_no_file(monkeypatch: pytest.MonkeyPatch, town: Town, tmp_path: Path) -> None:
     model = fitted(town, estimator="tree")
 
-    def full_disk(_: Any, path: Path) -> None:
+    def full_disk(_: Any, path: Path, **_packing: Any) -> None:
         path.write_bytes(b"half of")
         raise OSError(28, "No space left on device")
 
@@ -307,7 +376,7 @@ def test_a_failed_save_keeps_the_old_file(monkeypatch: pytest.MonkeyPatch, town:
     before = a_model(town, tmp_path / "model.skops")
     model = fitted(town, estimator="linear")
 
-    def full_disk(_: Any, path: Path) -> None:
+    def full_disk(_: Any, path: Path, **_packing: Any) -> None:
         path.write_bytes(b"half of")
         raise OSError(28, "No space left on device")
 

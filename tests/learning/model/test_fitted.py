@@ -1,7 +1,9 @@
-"""Draws are keyed on the person: the same in any batch and order, and as frequent as the probabilities say."""
+"""Draws are keyed: the same in any batch and order, and as frequent as the probabilities say."""
 
 from __future__ import annotations
 
+from copy import copy
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.errors import InputError
 
 if TYPE_CHECKING:
     from tests.learning.conftest import Town
@@ -105,3 +108,46 @@ def test_a_table_and_its_numbers_are_drawn_alike() -> None:
     named = PairwiseFairClassifier("tree").fit(table, outcome, judgments=Judgments(said, people=table))
     assert np.array_equal(model.predict(numbers), named.predict(table))
     assert np.array_equal(model.predict_proba(numbers), named.predict_proba(table))
+
+
+def drawn_together(model: PairwiseFairClassifier, people: pd.DataFrame, n_seeds: int) -> Any:
+    """Shared draws ``(seeds, n)`` under many random states, of which nothing but draws depends."""
+    twin, rows = copy(model), []
+    for seed in range(n_seeds):
+        twin._seed = seed
+        rows.append(twin.predict(people, draw="shared"))
+    return np.array(rows)
+
+
+def test_a_shared_draw_tells_two_people_apart_no_more_often_than_their_probabilities_do(
+    model: PairwiseFairClassifier, crowd: pd.DataFrame
+) -> None:
+    probability = model.predict_proba(crowd)[:, 1]
+    levels, first = np.unique(probability.round(9), return_index=True)
+    n_seeds = 400
+    labels = drawn_together(model, crowd.iloc[first], n_seeds)
+    for one, other in combinations(range(len(levels)), 2):
+        apart = abs(levels[one] - levels[other])
+        frequency = (labels[:, one] != labels[:, other]).mean()
+        assert abs(frequency - apart) <= 4.5 * np.sqrt(apart * (1 - apart) / n_seeds) + 1e-9
+    for level, own in zip(levels, labels.T, strict=True):
+        assert abs(own.mean() - level) <= 4.5 * np.sqrt(level * (1 - level) / n_seeds) + 1e-9
+    assert ((labels.mean(axis=0) > 0) & (labels.mean(axis=0) < 1)).any()
+
+
+def test_a_shared_draw_never_prefers_the_lower_probability(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    order = np.argsort(model.predict_proba(crowd)[:, 1], kind="stable")
+    assert (np.diff(drawn_together(model, crowd.iloc[order], 40).astype(int), axis=1) >= 0).all()
+
+
+def test_a_shared_draw_is_the_same_in_any_batch_and_order(model: PairwiseFairClassifier, crowd: pd.DataFrame) -> None:
+    some, order = crowd[:60], np.random.default_rng(1).permutation(60)
+    whole = model.predict(some, draw="shared")
+    assert np.array_equal(model.predict(some.iloc[order], draw="shared"), whole[order])
+    assert np.array_equal(np.concatenate([model.predict(some[i : i + 1], draw="shared") for i in range(60)]), whole)
+
+
+@pytest.mark.parametrize("draw", ["together", None, 1, ["shared"]])
+def test_another_way_to_draw_is_refused(model: PairwiseFairClassifier, crowd: pd.DataFrame, draw: Any) -> None:
+    with pytest.raises(InputError, match=r"^draw=.* is not allowed\. Allowed: 'independent', 'shared'\.$"):
+        model.predict(crowd[:3], draw=draw)

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Ranking, ScikitLearnOracle
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Ranking, ScikitLearnOracle, pack, unpack
 
 SEEN: list[tuple[Any, Any, Any]] = []
 
@@ -246,3 +247,103 @@ def test_its_class_is_named_and_no_proof_claimed(rows: Any) -> None:
     without = oracle_for(rows, KNeighborsClassifier())
     assert without.hypothesis_class == "KNeighborsClassifier, by fits to samples drawn by cost"
     assert not oracle.exact
+
+
+def some_fits(rows: Any, estimator: Any, n_fits: int = 5) -> FittedClassifiers:
+    """Fits to random costs, with thresholds of their own and moved ones, between both constants."""
+    rng, oracle = np.random.default_rng(8), oracle_for(rows, estimator)
+    zero, one = (oracle.constants().take(np.array([at])) for at in (0, 1))
+    found = zero
+    for _ in range(n_fits):
+        found = found.joined(oracle.best_response(rng.normal(size=len(rows)) + rows[:, 0]))
+    again = FittedClassifiers(found.members[1:], np.full(n_fits, np.nan))
+    return found.joined(one).joined(again)
+
+
+def transformers_of(classifiers: FittedClassifiers) -> set[int]:
+    return {id(member.steps[0][1]) for member in classifiers.members if not isinstance(member, int)}
+
+
+ALIKE = {
+    "scaler": StandardScaler(),
+    "two": make_pipeline(StandardScaler(), FunctionTransformer(np.abs)),
+    "passthrough": "passthrough",
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_pipelines_share_transformers_that_learned_the_same(rows: Any, name: str) -> None:
+    classifiers = some_fits(rows, make_pipeline(ALIKE[name], LogisticRegression()))
+    assert len(transformers_of(classifiers)) == 1
+    assert not np.isnan(classifiers.thresholds).all()
+    for member, threshold, labels in zip(
+        classifiers.members, classifiers.thresholds, classifiers.labels(rows), strict=True
+    ):
+        if not isinstance(member, int):
+            own = member.predict(rows) if np.isnan(threshold) else member.decision_function(rows) > threshold
+            assert np.array_equal(labels, own)
+
+
+def test_transformers_that_look_at_outcomes_or_at_other_rows_are_not_shared(rows: Any) -> None:
+    by_outcome = some_fits(rows, make_pipeline(SelectKBest(k=1), LogisticRegression()))
+    assert len(transformers_of(by_outcome)) == 5
+    oracle = oracle_for(rows, make_pipeline(StandardScaler(), LogisticRegression()))
+    cost = np.random.default_rng(2).normal(size=len(rows))
+    all_rows, same_rows, fewer_rows = (
+        oracle.best_response(given).members[0].steps[0][1]
+        for given in (cost, -2 * cost, np.where(np.arange(len(rows)) < 5, 0.0, cost))
+    )
+    assert all_rows is same_rows
+    assert all_rows is not fewer_rows
+    assert not np.array_equal(all_rows.mean_, fewer_rows.mean_)
+
+
+def test_what_cannot_be_compared_is_not_shared(rows: Any) -> None:
+    classifiers = some_fits(rows, make_pipeline(FunctionTransformer(lambda x: x), LogisticRegression()))
+    assert len(transformers_of(classifiers)) == 5
+
+
+class Counted(StandardScaler):  # type: ignore[misc]
+    """Says how often it transformed."""
+
+    calls = 0
+
+    def transform(self, X: Any, copy: Any = None) -> Any:
+        Counted.calls += 1
+        return super().transform(X, copy)
+
+
+def test_shared_transformers_transform_once(rows: Any) -> None:
+    classifiers = some_fits(rows, make_pipeline(Counted(), LogisticRegression()))
+    Counted.calls = 0
+    classifiers.labels(rows)
+    assert Counted.calls == 1
+
+
+def test_packed_members_are_the_same_again(rows: Any) -> None:
+    classifiers = some_fits(rows, Pipeline([("a", StandardScaler()), ("b", LogisticRegression())], verbose=False))
+    other = some_fits(rows, make_pipeline(SelectKBest(k=1), LogisticRegression()), 2)
+    plain = some_fits(rows, LogisticRegression(), 2)
+    everyone = classifiers.joined(other).joined(plain)
+    packed = pack(everyone.members)
+    assert len(packed["transformers"]) == 1 + 2
+    assert all(isinstance(member, int) or len(getattr(member, "steps", "1")) == 1 for member in packed["members"])
+    members = unpack(**packed)
+    assert [repr(member) for member in members] == [repr(member) for member in everyone.members]
+    again = FittedClassifiers(members, everyone.thresholds)
+    assert np.array_equal(again.labels(rows), everyone.labels(rows))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), DecisionTreeClassifier(max_depth=3), make_pipeline(StandardScaler(), LogisticRegression())],
+    ids=["decision function", "probabilities", "pipeline"],
+)
+def test_each_classifier_is_one_of_scikit_learn(rows: Any, estimator: Any) -> None:
+    classifiers = some_fits(rows, estimator)
+    assert len(list(classifiers)) == len(classifiers)
+    for position, (one, labels) in enumerate(zip(classifiers, classifiers.labels(rows), strict=True)):
+        assert np.array_equal(one.predict(rows), labels), position
+    assert classifiers[-1] is classifiers.members[-1]  # the very one that was fitted, where its threshold is its own
+    with pytest.raises(IndexError):
+        classifiers[len(classifiers)]

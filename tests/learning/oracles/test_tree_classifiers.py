@@ -108,6 +108,18 @@ def test_taken_and_restored_trees_are_the_same() -> None:
     assert np.array_equal(restored.take(which).labels(rows), trees.labels(rows)[which])
 
 
+def test_trees_can_be_indexed_and_iterated() -> None:
+    rng = np.random.default_rng(0)
+    trees, rows = random_trees(rng, 6, 3), random_rows(rng, 50)
+    assert np.array_equal(np.vstack([tree.labels(rows) for tree in trees]), trees.labels(rows))
+    assert np.array_equal(trees[-1].labels(rows), trees.labels(rows)[5:])
+    assert len(trees[2]) == 1
+    with pytest.raises(IndexError):
+        trees[6]
+    with pytest.raises(TypeError):
+        trees[1:3]  # type: ignore[index]
+
+
 def test_a_tree_in_words() -> None:
     trees = TreeClassifiers(
         np.array([[1, 0, 0], [0, 0, 0]]),

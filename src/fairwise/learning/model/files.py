@@ -11,27 +11,32 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from math import isfinite, isnan
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import skops.io
+from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
 
+from fairwise import __version__ as fairwise_version
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
-from fairwise.errors import ModelFileError
-from fairwise.learning.encoding import MAX_CATEGORIES, NumberColumn, TableEncoder
+from fairwise.errors import ModelFileError, ModelVersionWarning
+from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.deterministic import Derandomization
-from fairwise.learning.model.file_checks import check_members, parts_of, require, trusted_types
+from fairwise.learning.model.document_checks import Document, check_document, members_of
+from fairwise.learning.model.file_checks import check_members, parts_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
-from fairwise.learning.oracles.scikit_learn import FittedClassifiers
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.tables import files
 from fairwise.tables.output import write_whole
@@ -40,12 +45,9 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 
-Document = dict[str, Any]
-"""What a file holds, by name."""
-
-_FORMAT = 1
-_ROUNDING = 1e-6  # by how much the weights of a mixture may miss 1
+_FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
+_COMPRESSION = zipfile.ZIP_DEFLATED
 _KINDS: dict[str, Callable[..., Classifiers]] = {
     "linear": LinearClassifiers,
     "tree": TreeClassifiers,
@@ -101,9 +103,17 @@ def load(
 
     ``prices`` is the file that was written beside it.
     """
-    model = _load(cls, path, trusted)
+    model, versions = _load(cls, path, trusted)
     if prices is not None:
         model._prices = _read_prices(prices)
+    if versions:
+        saved, here = (" and ".join(f"{name} {pair[i]}" for name, pair in versions.items()) for i in (0, 1))
+        warnings.warn(
+            f"{path}: saved with {saved}, opened with {here}. Its probabilities may differ: compare some with earlier "
+            "ones, or fit again.",
+            ModelVersionWarning,
+            stacklevel=3,
+        )
     return model
 
 
@@ -130,12 +140,19 @@ def _read_prices(path: str | PathLike[str]) -> Columns:
     return {name: table[name].tolist() for name in _PRICES}
 
 
-def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None) -> Model:
+def _load(
+    cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
+) -> tuple[Model, dict[str, tuple[str, str]]]:
+    """The model, and which of the versions that matter to it are others, as they were saved and as they are here."""
     try:
-        _refuse_bombs(path)
-        allowed = sorted({*trusted_types(_kind_of(path)), *(trusted or [])})
-        unknown = set(skops.io.get_untrusted_types(file=path)) - set(allowed)
-        document = None if unknown else skops.io.load(path, trusted=allowed)
+        data = _unpacked(path)
+        opening = _plain_values(data)
+        allowed = sorted({*trusted_types(str(opening.get("kind"))), *(trusted or [])})
+        unknown = set(skops.io.get_untrusted_types(data=data)) - set(allowed)
+        with warnings.catch_warnings():
+            if "sklearn_version" in opening:  # then it is said once, and not by every part
+                warnings.simplefilter("ignore", InconsistentVersionWarning)
+            document = None if unknown else skops.io.loads(data, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
     except ModelFileError:
@@ -149,31 +166,43 @@ def _load(cls: type[Model], path: str | PathLike[str], trusted: list[str] | None
         )
     if not isinstance(document, dict) or "fairwise_model" not in document:
         raise ModelFileError(f"{path}: a skops file, but not a fairwise model.")
-    if document["fairwise_model"] != _FORMAT:
+    if document["fairwise_model"] not in range(1, _FORMAT + 1):
         raise ModelFileError(
-            f"{path}: written in format {document['fairwise_model']}, this version reads format {_FORMAT}. "
+            f"{path}: written in format {document['fairwise_model']}, this version reads format 1 to {_FORMAT}. "
             "Use the version of fairwise that wrote it."
         )
     try:
-        return _rebuild(cls, document)
+        return _rebuild(cls, document), _other_versions(document)
     except Exception as error:  # what is inside may be of any type where another is needed
         reason = str(error) if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({reason}).") from error
 
 
+def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
+    here = {"fairwise": fairwise_version}
+    if document["kind"] == "scikit-learn":  # our own classifiers are nothing to it
+        here["scikit-learn"] = sklearn_version
+    saved = {"fairwise": document.get("fairwise_version"), "scikit-learn": document.get("sklearn_version")}
+    return {name: (str(saved[name]), own) for name, own in here.items() if saved[name] not in {None, own}}
+
+
 def _document(model: PairwiseFairClassifier) -> Document:
     classifiers = model.classifiers_
+    state = classifiers.state()
     derandomization = getattr(model, "derandomization_", None)
     settings = model.get_params(deep=False)
     return {
         "fairwise_model": _FORMAT,
+        "fairwise_version": fairwise_version,
+        "sklearn_version": sklearn_version,
         "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
         "classes": model.classes_.tolist(),
         "n_features": model.n_features_in_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "encoder": None if model._encoder is None else model._encoder.state(),
+        "column_kinds": model._column_kinds,
         "kind": next(name for name, known in _KINDS.items() if type(classifiers) is known),
-        "classifiers": classifiers.state(),
+        "classifiers": state | pack(state["members"]) if isinstance(classifiers, FittedClassifiers) else state,
         "weights": model.weights_,
         "threshold": model._threshold,
         "seed": model._seed,
@@ -188,7 +217,7 @@ def _document(model: PairwiseFairClassifier) -> Document:
 def _write(document: Document, path: Path, cls: type[PairwiseFairClassifier]) -> set[str]:
     """Write the file, and open it again; returns the types that whoever loads it must trust."""
     try:
-        skops.io.dump(document, path)
+        skops.io.dump(document, path, compression=_COMPRESSION, compresslevel=9)
         needed = skops.io.get_untrusted_types(file=path)
         _rebuild(cls, skops.io.load(path, trusted=needed))
     except OSError:
@@ -210,21 +239,33 @@ def _from_pairs(value: Any) -> Any:
     return {key: _from_pairs(inner) for key, inner in value} if isinstance(value, list) else value
 
 
-def _refuse_bombs(path: str | PathLike[str]) -> None:
-    """A small file may unpack to any size; what it says of itself is all that is ever read of it."""
-    with zipfile.ZipFile(path) as archive:
+def _unpacked(path: str | PathLike[str]) -> bytes:
+    """The same archive with nothing packed, so that whoever reads it gets no more than its entries say of themselves.
+
+    Python unpacks an entry that is read at once as far as it goes, and looks at its size only then. Piece by piece it
+    stops there, but only of what is packed by deflate.
+    """
+    unpacked = BytesIO()
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(unpacked, "w") as copy:
         if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:
             raise ModelFileError(f"{path}: more than {_MOST_BYTES >> 30} GiB when unpacked; not a fairwise model.")
+        if any(entry.compress_type not in {zipfile.ZIP_STORED, _COMPRESSION} for entry in archive.infolist()):
+            raise ModelFileError(f"{path}: packed in another way than by deflate; not a fairwise model.")
+        for entry in {entry.filename: entry for entry in archive.infolist()}.values():
+            with archive.open(entry) as source, copy.open(entry.filename, "w") as target:
+                copyfileobj(source, target)
+    return unpacked.getvalue()
 
 
-def _kind_of(path: str | PathLike[str]) -> str:
-    """The kind of classifiers that a file says it holds, before anything of it is made; "" of no model of ours."""
-    with zipfile.ZipFile(path) as archive:
+def _plain_values(data: bytes) -> dict[str, Any]:
+    """What a file says of itself in plain values, before anything of it is made; nothing of no model of ours."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
         schema = json.loads(archive.read("schema.json"))
     try:
-        return str(json.loads(schema["content"]["kind"]["content"]))
-    except (KeyError, TypeError, ValueError):
-        return ""
+        entries = schema["content"].items()
+        return {name: json.loads(entry["content"]) for name, entry in entries if entry["__loader__"] == "JsonNode"}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return {}
 
 
 def _rebuild(cls: type[Model], document: Document) -> Model:
@@ -235,6 +276,7 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
+    model._column_kinds = document.get("column_kinds")
     model._mixture = Mixture(_classifiers(document["kind"], document["classifiers"]), document["weights"])
     model._threshold = document["threshold"]
     model._seed = document["seed"]
@@ -247,7 +289,7 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None
-    _check_document(document, model._encoder, model._mixture)
+    check_document(document, model._encoder, model._mixture)
     if model._prices is not None:
         model._prices["status"] = [WORDS_OF_0_1.get(status, status) for status in model._prices["status"]]
     if document["kind"] == "scikit-learn":
@@ -262,72 +304,8 @@ def _classifiers(kind: str, state: Document) -> Classifiers:
     for name, types in _TYPES[kind].items():
         if not (isinstance(state[name], np.ndarray) and state[name].dtype.kind in types):
             raise ValueError(f"the classifiers' {name} is no array of numbers")
+    if kind == "scikit-learn" and "transformers" in state:
+        return FittedClassifiers(
+            members_of(state["members"], state["transformers"], state["uses"]), state["thresholds"]
+        )
     return _KINDS[kind](**state)
-
-
-def _check_document(document: Document, encoder: TableEncoder | None, mixture: Mixture) -> None:
-    """Raise a ValueError for the first part of a model file that does not fit the others."""
-    n_columns, names, threshold = document["n_features"], document["feature_names"], document["threshold"]
-    require(type(n_columns) is int and n_columns >= 1, "the number of columns is none")
-    require(len(names) in {0, n_columns}, "there are more or fewer columns than names of columns")
-    require(len(set(document["classes"])) == len(document["classes"]) == 2, "the outcomes are not two")
-    require(type(document["seed"]) is int, "the seed is no whole number")
-    require(threshold is None or (type(threshold) is float and not isnan(threshold)), "the threshold is no number")
-    if encoder is not None:
-        _check_encoder(encoder, n_columns, names)
-    _check_mixture(mixture, encoder)
-    for table in (document["prices"], document["trajectory"], document["group_rules"]):
-        require(len({len(column) for column in table.values()}) <= 1, "a table has columns of different lengths")
-
-
-def _check_encoder(encoder: TableEncoder, n_columns: int, names: list[str]) -> None:
-    require(len(encoder.columns) == n_columns, "more or fewer columns are encoded than there are")
-    require(not names or names == [column.name for column in encoder.columns], "columns are encoded by other names")
-    for column in encoder.columns:
-        require(type(column.marks_missing) is bool, f"column {column.name!r} does not say whether values were missing")
-        if isinstance(column, NumberColumn):
-            numbers = (column.shift, column.scale, column.fill)
-            require(
-                all(type(number) is float and isfinite(number) for number in numbers) and column.scale > 0,
-                f"column {column.name!r} is shifted or scaled by what is no number",
-            )
-        else:
-            require(
-                all(type(category) is str for category in column.categories)
-                and len(set(column.categories)) == len(column.categories) <= MAX_CATEGORIES,
-                f"column {column.name!r} has categories that are no text, or twice there, or too many",
-            )
-
-
-def _check_mixture(mixture: Mixture, encoder: TableEncoder | None) -> None:
-    weights, classifiers = mixture.weights, mixture.classifiers
-    require(
-        isinstance(weights, np.ndarray)
-        and weights.dtype == np.float64
-        and weights.shape == (len(classifiers),)
-        and len(weights) >= 1
-        and bool((weights >= 0).all())
-        and abs(float(weights.sum()) - 1.0) <= _ROUNDING,
-        "the weights are not one for each classifier, from 0 up, and 1 together",
-    )
-    if isinstance(classifiers, FittedClassifiers):
-        require(
-            classifiers.thresholds.shape == (len(classifiers.members),)
-            and all(
-                member in (0, 1) if type(member) is int else hasattr(member, "predict")
-                for member in classifiers.members
-            ),
-            "a classifier is none, or has no threshold",
-        )
-        return
-    require(encoder is not None, "it is not said how columns are encoded")
-    width = len(encoder.outputs) if encoder else 0
-    if isinstance(classifiers, TreeClassifiers):
-        require(classifiers.feature.max() < width, "a tree looks at a column that is not there")
-    if isinstance(classifiers, LinearClassifiers):
-        coef, intercept = classifiers.coef, classifiers.intercept
-        require(
-            coef.shape == (len(weights), width) and intercept.shape == (len(weights),),
-            "coefficients are not one for each column",
-        )
-        require(np.isfinite(coef).all() and np.isfinite(intercept).all(), "a coefficient is no number")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -28,8 +28,11 @@ from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import LabelValues, share
+from fairwise.learning.settings import DRAWS, LabelValues, share
 from fairwise.learning.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 class FittedMixture(ClassifierMixin, BaseEstimator):
@@ -45,6 +48,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         self._encoder, self._seed = prepared.encoder, prepared.seed
+        self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._threshold: float | None = None
         self.__dict__.pop("derandomization_", None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
@@ -57,10 +61,17 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         of_label_1 = self._probability(self._rows(X))
         return np.stack([1.0 - of_label_1, of_label_1], axis=1)
 
-    def predict(self, X: object) -> ClassArray:
-        """One draw per person, keyed on ``random_state`` and their encoded row: the same in any batch and order."""
+    def predict(self, X: object, draw: str = "independent") -> ClassArray:
+        """Labels drawn with these probabilities, the same in any batch and order.
+
+        ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
+        for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
+        people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
+        """
+        DRAWS.check("draw", draw)
         rows = self._rows(X)
-        drawn = uniforms(row_keys(rows, self._seed)) < self._probability(rows)
+        keyed = np.empty((len(rows), 0)) if draw == "shared" else rows
+        drawn = uniforms(row_keys(keyed, self._seed)) < self._probability(rows)
         labels: ClassArray = self.classes_[drawn.astype(np.intp)]
         return labels
 
@@ -177,6 +188,17 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         from fairwise.learning.model.files import load  # as in save
 
         return load(cls, path, trusted, prices)
+
+    def to_onnx(self, *, missing: str = "") -> ModelProto:
+        """One ONNX graph from the people's own columns to ``probabilities`` ``(n, 2)``, as :meth:`predict_proba`.
+
+        Each column is an input ``(n, 1)`` of its name: doubles for numbers, with NaN where one is missing, and text for
+        everything else, with ``missing`` in its place. Needs the extra ``onnx``; ``docs/howto/onnx.md`` has an example.
+        """
+        from fairwise.learning.onnx import to_onnx  # an extra
+
+        check_is_fitted(self)
+        return to_onnx(self, missing)
 
     def _set_mixture(self, mixture: Mixture, error: float) -> Self:
         """Make this mixture the model, and measure it anew."""

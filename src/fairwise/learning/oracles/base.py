@@ -6,6 +6,8 @@ a :class:`Classifiers` collection for the labels its members give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -33,6 +35,14 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
+    def __getitem__(self, position: int) -> Any:
+        """The classifier at this position: a collection of one, or the fitted estimator where it is scikit-learn's."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each of them, in the order of the mixture's weights."""
+        ...
+
     def labels(self, rows: Rows) -> LabelArray:
         """Labels ``(k, n)`` that each classifier gives to each of ``n`` rows, the same in any batch and order."""
         ...
@@ -55,6 +65,12 @@ class ArrayClassifiers:
 
     def __len__(self) -> int:
         return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
+
+    def __getitem__(self, position: int) -> Self:
+        return self.take(np.array([range(len(self))[index(position)]]))
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[position] for position in range(len(self)))
 
     def take(self, which: IntArray) -> Self:
         return type(self)(*(array[which] for array in self.state().values()))

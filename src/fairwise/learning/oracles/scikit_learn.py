@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
@@ -22,7 +28,8 @@ _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
 class FittedClassifiers:
     """Fitted scikit-learn classifiers, each with a threshold on its score, or NaN to predict as it does itself.
 
-    A plain 0 or 1 stands for the classifier that always says so.
+    A plain 0 or 1 stands for the classifier that always says so. Pipelines whose transformers are the very same objects
+    (:class:`SharedTransformers`) have rows transformed once for all of them.
     """
 
     members: list[Any]
@@ -31,14 +38,51 @@ class FittedClassifiers:
     def __len__(self) -> int:
         return len(self.members)
 
+    def __getitem__(self, position: int) -> BaseEstimator:
+        """A scikit-learn classifier that gives these labels, 0 or 1: the fitted one unless its threshold was moved."""
+        member, threshold = self.members[index(position)], float(self.thresholds[position])
+        if isinstance(member, int):
+            return DummyClassifier(strategy="constant", constant=member).fit([[0], [0]], [0, 1])
+        if np.isnan(threshold):
+            return member
+        return FixedThresholdClassifier(
+            member,
+            threshold=float(np.nextafter(threshold, np.inf)),  # it says 1 from there on, we above the number before
+            pos_label=1,
+            response_method="decision_function" if hasattr(member, "decision_function") else "predict_proba",
+        )
+
+    def __iter__(self) -> Iterator[BaseEstimator]:
+        return (self[position] for position in range(len(self)))
+
     def labels(self, rows: Rows) -> LabelArray:
         labels = np.empty((len(self.members), len(rows)), dtype=np.uint8)
-        for position, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
-            if isinstance(member, int):
-                labels[position] = member
-            else:
-                labels[position] = member.predict(rows) if np.isnan(threshold) else scores(member, rows) > threshold
+        for steps, models in self.by_transformers():
+            transformed = rows
+            for _, transformer in steps:
+                if transformer not in (None, "passthrough"):
+                    transformed = transformer.transform(transformed)
+            for model, positions in models:
+                if isinstance(model, int):
+                    labels[positions] = model
+                    continue
+                thresholds = self.thresholds[positions]
+                plain = np.isnan(thresholds)
+                if plain.any():
+                    labels[positions[plain]] = model.predict(transformed)
+                if not plain.all():
+                    labels[positions[~plain]] = scores(model, transformed) > thresholds[~plain, None]
         return labels
+
+    def by_transformers(self) -> Iterator[tuple[Steps, list[tuple[Any, IntArray]]]]:
+        """Transformers, and each distinct model behind them with the positions of those members that are it."""
+        groups: dict[tuple[int, ...], tuple[Steps, dict[int, tuple[Any, list[int]]]]] = {}
+        for position, member in enumerate(self.members):
+            steps, model = split(member)
+            _, models = groups.setdefault(_identity(steps), (steps, {}))
+            models.setdefault(id(model), (model, []))[1].append(position)
+        for steps, models in groups.values():
+            yield steps, [(model, np.array(positions)) for model, positions in models.values()]
 
     def take(self, which: IntArray) -> FittedClassifiers:
         return FittedClassifiers([self.members[position] for position in which], self.thresholds[which])
@@ -48,6 +92,72 @@ class FittedClassifiers:
 
     def state(self) -> dict[str, Any]:
         return {"members": self.members, "thresholds": self.thresholds}
+
+
+Steps = list[tuple[str, Any]]
+"""Named transformers, as a Pipeline has them before its last step."""
+
+
+def split(member: Any) -> tuple[Steps, Any]:
+    """The transformers of a fitted Pipeline and the model behind them; of anything else, nothing and itself."""
+    if type(member) is Pipeline and len(member.steps) > 1:  # what a subclass does to rows is its own business
+        return member.steps[:-1], member.steps[-1][1]
+    return [], member
+
+
+def _identity(steps: Steps) -> tuple[int, ...]:
+    return tuple(id(transformer) for _, transformer in steps)
+
+
+class SharedTransformers:
+    """Transformers of all fits so far, so that each is kept once however many Pipelines learned it.
+
+    Whether two fits learned the same is seen from what they are, never from what kind of transformer they are of: a
+    transformer that looks at outcomes or weights, or at a row that another fit left out, has learned something else.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Steps] = {}
+
+    def share(self, fitted: Any) -> None:
+        """Give a Pipeline the transformers of an earlier one, if a pickle of them would be the same."""
+        steps, _ = split(fitted)
+        if not steps:
+            return
+        try:
+            content = joblib.hash(steps)
+        except Exception:  # noqa: BLE001 - what cannot be pickled, in whatever way, stays as it is
+            return
+        fitted.steps = [*self._known.setdefault(content, steps), fitted.steps[-1]]
+
+
+def pack(members: list[Any]) -> dict[str, Any]:
+    """Members as a file holds them: Pipelines without transformers, these once each, and who uses which (or -1)."""
+    places: dict[tuple[int, ...], int] = {(): -1}
+    transformers: list[Steps] = []
+    uses, packed = [], []
+    for member in members:
+        steps, _ = split(member)
+        if _identity(steps) not in places:
+            places[_identity(steps)] = len(transformers)
+            transformers.append(steps)
+        uses.append(places[_identity(steps)])
+        packed.append(_with_steps(member, member.steps[-1:]) if steps else member)
+    return {"members": packed, "transformers": transformers, "uses": np.array(uses, dtype=np.intp)}
+
+
+def unpack(members: list[Any], transformers: list[Steps], uses: IntArray) -> list[Any]:
+    """The members that were packed."""
+    return [
+        member if place < 0 else _with_steps(member, [*transformers[place], *member.steps])
+        for member, place in zip(members, uses, strict=True)
+    ]
+
+
+def _with_steps(pipeline: Pipeline, steps: Steps) -> Pipeline:
+    other = copy(pipeline)
+    other.steps = steps
+    return other
 
 
 class ScikitLearnOracle(Oracle):
@@ -72,6 +182,7 @@ class ScikitLearnOracle(Oracle):
         self._seed = seed
         self._weight_name = _weight_name(estimator)
         self._threads = ThreadpoolController()
+        self._transformers = SharedTransformers()
         self._ranked: deque[tuple[BaseEstimator, Ranking]] = deque(
             maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1))
         )
@@ -97,6 +208,7 @@ class ScikitLearnOracle(Oracle):
         fitted = clone(self._estimator)
         with self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas"):
             fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
+        self._transformers.share(fitted)
         plain = _single(fitted)
         if not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
             return plain

@@ -1,0 +1,140 @@
+"""Our own classifiers, what encodes rows for them, and what mixes labels of any."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from fairwise import __version__
+from fairwise.errors import InputError
+from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
+from fairwise.learning.onnx.estimators import estimator_labels
+from fairwise.learning.onnx.graph import OUTPUT, Graph, Values, text
+from fairwise.learning.oracles.base import FloatArray
+from fairwise.learning.oracles.linear import LinearClassifiers
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+
+if TYPE_CHECKING:
+    from fairwise.learning.model.fitted import FittedMixture
+
+
+def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
+    """The graph; ``missing`` is the text that stands for a missing value in columns that are no numbers."""
+    columns = _columns(model)
+    _check_names(columns, model._encoder, missing)
+    graph = Graph(columns)
+    encoded = "" if model._encoder is None else _encoded(graph, model._encoder, missing)
+    match model.classifiers_:
+        case TreeClassifiers() as trees:
+            labels = _tree_labels(graph, encoded, trees)
+        case LinearClassifiers() as linear:
+            labels = _linear_labels(graph, encoded, linear)
+        case FittedClassifiers() as fitted:
+            labels = estimator_labels(graph, encoded, missing, fitted)
+        case other:
+            raise InputError(f"{type(other).__name__} cannot be written as ONNX.")
+    graph.end(_mixed(graph, labels, model.weights_, model._threshold))
+    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str), "fairwise_version": __version__})
+
+
+def _columns(model: FittedMixture) -> list[Values]:
+    if model._encoder is not None:
+        return [Values(column.name, isinstance(column, CategoryColumn)) for column in model._encoder.columns]
+    kinds = getattr(model, "_column_kinds", None)
+    if kinds is None:
+        raise InputError(
+            "This model was saved by version 0.1, which did not keep which columns are text: fit it again to write it "
+            "as ONNX."
+        )
+    return [Values(name, kind == "text") for name, kind in kinds.items()]
+
+
+def _check_names(columns: list[Values], encoder: TableEncoder | None, missing: str) -> None:
+    if not isinstance(missing, str):
+        raise InputError(f"missing={missing!r} is not allowed: it must be a text.")
+    if any(column.name == OUTPUT for column in columns):
+        raise InputError(f"A column is called {OUTPUT!r}, as the graph's output is: rename the column, and fit again.")
+    for column in encoder.columns if encoder else ():
+        if isinstance(column, CategoryColumn) and missing in column.categories:
+            raise InputError(
+                f"missing={missing!r} is a category of column {column.name!r}: give another text for missing values."
+            )
+
+
+def _encoded(graph: Graph, encoder: TableEncoder, missing: str) -> str:
+    """The matrix ``(n, d)`` that :meth:`TableEncoder.encode` makes."""
+    parts = []
+    for column in encoder.columns:
+        if isinstance(column, NumberColumn):
+            absent = graph.add("IsNaN", column.name)
+            filled = graph.add("Where", absent, np.array([[column.fill]]), column.name)
+            parts.append(
+                graph.add("Div", graph.add("Sub", filled, np.array([[column.shift]])), np.array([[column.scale]]))
+            )
+        else:
+            absent = graph.add("Equal", column.name, text(missing))
+            if column.categories:
+                parts.append(graph.as_doubles(graph.add("Equal", column.name, text(*column.categories))))
+        if column.marks_missing:
+            parts.append(graph.as_doubles(absent))
+    return graph.add("Concat", *parts, axis=1)
+
+
+def _tree_labels(graph: Graph, rows: str, trees: TreeClassifiers) -> str:
+    """Labels ``(n, k)``: each node's from its children's, from the leaves up, as :meth:`TreeClassifiers.labels`."""
+    nodes = np.stack([trees.feature.ravel(), trees.threshold.ravel()])
+    (column, threshold), which = np.unique(nodes, axis=1, return_inverse=True)
+    which = which.reshape(trees.feature.shape)
+    asked = graph.add("Gather", rows, column.astype(np.int64), axis=1)
+    goes_left = graph.add("LessOrEqual", asked, threshold[None])
+    value: str | FloatArray = trees.leaf[None].astype(float)
+    ends, axis, step = np.array([trees.leaf.shape[1]]), np.array([2]), np.array([2])
+    for level in reversed(range(trees.depth)):
+        left, right = (graph.add("Slice", value, np.array([side]), ends, axis, step) for side in (0, 1))
+        here = which[:, 2**level - 1 : 2 ** (level + 1) - 1].astype(np.int64)
+        value = graph.add("Where", graph.add("Gather", goes_left, here, axis=1), left, right)
+    return graph.add("Squeeze", value, axis)
+
+
+def _linear_labels(graph: Graph, rows: str, linear: LinearClassifiers) -> str:
+    """Labels ``(n, k)``: the intercept, then column after column, in the order of ``linear_kernels``."""
+    k = len(linear)
+    step = helper.make_graph(
+        [
+            helper.make_node("Unsqueeze", ["x", "last"], ["column"]),
+            helper.make_node("Mul", ["column", "coef"], ["product"]),
+            helper.make_node("Add", ["score", "product"], ["sum"]),
+        ],
+        "add_column",
+        [
+            helper.make_tensor_value_info("score", TensorProto.DOUBLE, ["people", k]),
+            helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["people"]),
+            helper.make_tensor_value_info("coef", TensorProto.DOUBLE, [k]),
+        ],
+        [helper.make_tensor_value_info("sum", TensorProto.DOUBLE, ["people", k])],
+        [numpy_helper.from_array(np.array([1]), "last")],
+    )
+    scores = graph.add(
+        "Scan",
+        graph.repeated(linear.intercept[None]),
+        graph.add("Transpose", rows, perm=[1, 0]),
+        np.ascontiguousarray(linear.coef.T),
+        num_scan_inputs=2,
+        body=step,
+    )
+    return graph.as_doubles(graph.add("Greater", scores, np.array([[0.0]])))
+
+
+def _mixed(graph: Graph, labels: str, weights: FloatArray, threshold: float | None) -> str:
+    """Probabilities ``(n, 2)`` of labels ``(n, k)``; a running sum, as its order is that of :class:`Mixture`."""
+    sums = graph.add("CumSum", graph.add("Mul", labels, weights[None]), np.array(1))
+    total = graph.add("Gather", sums, np.array([len(weights) - 1]), axis=1)
+    of_label_1 = graph.add("Min", total, np.array([[1.0]]))
+    if threshold is not None:
+        of_label_1 = graph.as_doubles(graph.add("GreaterOrEqual", of_label_1, np.array([[threshold]])))
+    return graph.add("Concat", graph.add("Sub", np.array([[1.0]]), of_label_1), of_label_1, axis=1)
