@@ -90,13 +90,15 @@ class TreeRule:
         return self._conditions(path)
 
     def _conditions(self, path: Iterable[Answered]) -> str:
-        """Without those that follow from later ones."""
+        """Without those that follow from later ones, and those about one column together."""
         needed: dict[object, Answered] = {}
         for question, yes in path:
             if yes and not isinstance(question, AtMost):  # a category, or none: nothing else is to be said of it
                 needed = {key: one for key, one in needed.items() if one[0].column != question.column}
             needed[(question.column, yes) if isinstance(question, AtMost) else question] = question, yes
-        return " and ".join(question.words(self.wording, yes=yes) for question, yes in needed.values())
+        columns = list(dict.fromkeys(question.column for question, _ in needed.values()))
+        together = sorted(needed.values(), key=lambda one: columns.index(one[0].column))
+        return " and ".join(question.words(self.wording, yes=yes) for question, yes in together)
 
     def column_shares(self) -> dict[str, float]:
         """The columns that it asks about, 1 for each."""
