@@ -48,6 +48,7 @@ class RuleReader:
 
     def probability(self, people: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Of label 1, for each of these people."""
+        self._made: dict[str, Any] = {}
         if self._merged is not None:
             return np.asarray(self._merged(people), dtype=float) + np.zeros(len(people))
         total = np.zeros(len(people))
@@ -102,8 +103,8 @@ class RuleReader:
         assert found is not None, words
         name, value = _plain(found[1]), _plain(found[2])
         if found[2] == "missing":
-            return (lambda people: people[name].isna().to_numpy()), found.end()
-        return (lambda people: ((people[name].astype(str) == value) & people[name].notna()).to_numpy()), found.end()
+            return (lambda people: self._texts(people, name) == None), found.end()  # noqa: E711 - element by element
+        return (lambda people: self._texts(people, name) == value), found.end()
 
     def _points(self, lines: list[str], limit: float) -> Decide:
         start = re.fullmatch(rf"{_NUMBER} to start with", lines[0])
@@ -126,6 +127,13 @@ class RuleReader:
         assert found is not None, line
         question, _ = self._question(line[found.end() :])
         return float(found[1]), lambda people: np.asarray(question(people), dtype=float)
+
+    def _texts(self, people: pd.DataFrame, name: str) -> Any:
+        """A column as text, None where it is missing; of the people of the moment it is made once."""
+        if name not in self._made:
+            self._made[name] = people[name].astype(str).to_numpy(object)
+            self._made[name][people[name].isna().to_numpy()] = None
+        return self._made[name]
 
     def _number(self, people: pd.DataFrame, name: str) -> Any:
         values = people[name].astype(float).to_numpy()

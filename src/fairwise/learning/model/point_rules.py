@@ -20,7 +20,7 @@ Term = tuple[float, Each | Is | IsMissing]
 """Points, and what they are given for."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PointsRule:
     """Label 1 where ``start`` and the points, added in the order of the terms, are more than ``limit``.
 
@@ -59,8 +59,8 @@ class PointsRule:
             given.append((more, self.wording.column(term.column)))
         parts = [f"{number(more)} for {name}" for more, name in sorted(given, key=lambda one: -abs(one[0])) if more]
         compared = "more than" if total > self.limit else "not more than"
-        points = ", ".join([f"{number(self.start)} to start with", *parts])
-        return f"{number(total)} points, {compared} {number(self.limit)}: {points}"
+        added = ", ".join([f"{number(self.start)} to start with", *parts])
+        return f"{number(total)} points, {compared} {number(self.limit)}: {added}"
 
     def column_shares(self) -> dict[str, float]:
         """How much of the points is decided by each column; 1 in all.
@@ -93,8 +93,10 @@ class PointsRule:
     def __str__(self) -> str:
         return "\n".join([f"{self.head}:", *(f"    {text}" for _, text in self.lines())])
 
+    __repr__ = __str__
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EstimatorRule:
     """What a fitted estimator of one's own says; its name is all that is known of it."""
 
@@ -126,6 +128,8 @@ class EstimatorRule:
 
     def __str__(self) -> str:
         return self.head
+
+    __repr__ = __str__
 
 
 def linear_rule(

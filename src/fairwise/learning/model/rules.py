@@ -33,7 +33,7 @@ class RuleText:
     lines: list[Line]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rules:
     """A model as rules in words: ``str()`` for people, :meth:`to_frame` for programs; iterates over (weight, rule).
 
@@ -205,6 +205,8 @@ class Rules:
             parts.append("\n".join(filter(None, [head, *lines])))
         return "\n\n".join([*parts, *filter(None, ["\n".join(self.notes())])])
 
+    __repr__ = __str__
+
     def explained(self, name: object, person: Person, labels: LabelArray) -> Explanation:
         """What the rules say about one person, to whom they give these labels ``(k,)``."""
         said = [float(label) for label in labels]
@@ -225,7 +227,7 @@ class Rules:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why a person gets what they get; ``str()`` for people, :meth:`to_frame` for programs.
 
@@ -271,12 +273,14 @@ class Explanation:
             *([f"What the rules ask about: {values}."] if values else []),
             *([f"Because {self.region}."] if self.region else []),
         ]
-        for row in self.rules.itertuples(index=False):
-            because = f": {row.because}" if row.because else ""
-            said.append(f"Rule {row.rule}, share {words.share(row.weight)}, says {_label(row.label)}{because}")
+        for row in self.rules.to_dict("records"):
+            because = f": {row['because']}" if row["because"] else ""
+            said.append(f"Rule {row['rule']}, share {words.share(row['weight'])}, says {_label(row['label'])}{because}")
         limit = "" if self.threshold is None else f"; at least {words.number(self.threshold)} are needed for it"
         total = f"The shares of the rules that say {one} add up to {words.share(self.share)}{limit}."
         return "\n".join([*lines, "", *said, total])
+
+    __repr__ = __str__
 
 
 def values_of(table: pd.DataFrame, encoder: TableEncoder | None) -> Person:

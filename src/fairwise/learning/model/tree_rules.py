@@ -36,7 +36,7 @@ _MOST_LEAVES = 300  # nobody reads more
 _MOST_STEPS = 50_000  # trees looked at: less than half a second
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeRule:
     """Nested questions; of a classifier each way ends in a label, of a merged mixture in a probability."""
 
@@ -115,6 +115,8 @@ class TreeRule:
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.head, *("    " * depth + text for depth, text in self.lines())]))
+
+    __repr__ = __str__
 
 
 def questions(node: Node) -> Iterator[Question]:
