@@ -92,7 +92,7 @@ RULE_LINES = [
     [0, "otherwise: 80.0 %"],
 ]
 MERGED_RULES = {
-    "lead": "Decides by lot among 4 rules, which are merged here into the probability of outcome-1-never.",
+    "lead": "The model decides by lot among 4 rules, which are merged here into the probability of outcome-1-never.",
     "rules": [{"number": 1, "share": None, "head": "", "lines": RULE_LINES}],
     "left_out": 0,
     "notes": ["Missing values count as: Age 34.52", "Columns, with the share of rules that ask about each: Age 81.2 %"],

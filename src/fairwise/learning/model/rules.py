@@ -156,19 +156,19 @@ class Rules:
         """How the rules decide, in a sentence."""
         one, zero, merged_rule = self.wording.label(1), self.wording.label(0), self.regions
         if merged_rule is not None and merged_rule.gives_labels and merged_rule.head:
-            return "Decides without chance: everyone gets the same label."
+            return "The model decides without chance: everyone gets the same label."
         if len(self) == 1:
-            return f"Decides without chance, by one rule: {one} or {zero}."
+            return f"The model decides without chance, by one rule: {one} or {zero}."
         if self.threshold is not None:
             rules = f"{len(self)} rules" if merged_rule is None else f"{len(self)} rules that are merged here"
             limit = self.wording.number(self.threshold)
             return (
-                f"Decides without chance, by {rules}: {one} where the shares of those that say so, added in their "
-                f"order, are at least {limit}; otherwise {zero}."
+                f"The model decides without chance, by {rules}: {one} where the shares of those that say so, added in "
+                f"their order, are at least {limit}; otherwise {zero}."
             )
         if merged_rule is None:
-            return f"Decides by lot among {len(self)} rules, each as often as its share: {one} or {zero}."
-        return f"Decides by lot among {len(self)} rules, which are merged here into the probability of {one}."
+            return f"The model decides by lot among {len(self)} rules, each as often as its share: {one} or {zero}."
+        return f"The model decides by lot among {len(self)} rules, which are merged here into the probability of {one}."
 
     def texts(self) -> list[RuleText]:
         """The rules, or the one that they are merged into."""
