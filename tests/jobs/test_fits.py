@@ -14,7 +14,7 @@ from tests.support.fitting import answered, ended, study_of, submitted, until, w
 
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.study.folder import OUTCOME
 
@@ -46,7 +46,7 @@ def job(panel: Panel) -> Job:
 def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     assert (job.state, job.message, job.progress) == ("done", "", 1.0)
     home = job_folder(panel.study.path, job.id)
-    assert {file.name for file in home.iterdir()} == {SUMMARY, FRONTIER, REPORT, MODEL, PRICES, SCORES}
+    assert {file.name for file in home.iterdir()} == {SUMMARY, FRONTIER, REPORT, RULES, MODEL, PRICES, SCORES}
     assert [file.name for file in panel.jobs.iterdir()] == [str(job.id)], "nothing else is left"
 
     people, outcome = people_of(panel), panel.study.outcome()
@@ -64,7 +64,12 @@ def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     scores = pd.read_parquet(home / SCORES).set_index("id")["good"]
     model = PairwiseFairClassifier.load(home / MODEL)
     assert scores.to_numpy() == pytest.approx(model.predict_proba(people)[:, 0])
-    assert "Who goes home: First try" in (home / REPORT).read_text(encoding="utf-8")
+    report = (home / REPORT).read_text(encoding="utf-8")
+    assert "Who goes home: First try" in report
+    rules = read_json(panel.study.path, job.id, RULES)
+    assert rules["lead"] == model.rules_.for_people().lead
+    assert rules["lead"] in report
+    assert sum(rule["share"] or 1 for rule in rules["rules"]) == pytest.approx(1)
 
 
 def test_the_frontier_goes_from_all_kept_to_nothing_gained(panel: Panel, job: Job) -> None:

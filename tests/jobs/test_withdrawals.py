@@ -30,6 +30,7 @@ from fairwise.store.fit_files import (
     MODEL,
     PRICES,
     REPORT,
+    RULES,
     SCORES,
     SUMMARY,
     job_folder,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from fairwise.study.folder import StudyFolder
 
-FILES = (FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY)
+FILES = (FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY)
 GONE = 3
 
 
@@ -111,7 +112,7 @@ def test_no_answer_is_in_any_file_after_a_withdrawal(panel: Panel, tmp_path: Pat
 
     panel.withdraw()
     assert files_after(panel, tmp_path, traces) == set()
-    assert {file.name for file in job_folder(panel.study.path, done).iterdir()} == {MODEL, SCORES, SUMMARY}
+    assert {file.name for file in job_folder(panel.study.path, done).iterdir()} == {MODEL, RULES, SCORES, SUMMARY}
     with working(panel.study.path, panel.database):  # and then it is made again by itself
         again = until(panel.store, done, ended)
     assert (again.state, again.restarts) == ("done", 1)

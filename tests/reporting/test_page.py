@@ -14,7 +14,7 @@ import pytest
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.reporting import Findings, findings
-from fairwise.reporting.page import render
+from fairwise.reporting.page import MOST_RULES, render
 
 URLS = ("src", "href", "xlink:href", "action", "data", "poster", "srcset")
 
@@ -113,7 +113,20 @@ def test_every_section_is_in_the_contents(page: Page) -> None:
     sections = [section["id"] for section in page.all("section")]
     links = [link["href"][1:] for link in page.all("a") if link["href"] != "#main"]
     assert sections == links
-    assert len(sections) == 11
+    assert len(sections) == 12
+
+
+def test_the_model_is_there_in_rules(page: Page, complete: Findings, found: Callable[..., Findings]) -> None:
+    assert complete.rules.lead in page.text
+    shown = complete.rules.heaviest(MOST_RULES)
+    assert any(text.lines for text in shown)
+    assert all(line in page.text for text in shown for _, line in text.lines)
+    assert all(note in page.text for note in complete.rules.notes())
+    html = render(found(columns={"priors_count": "Earlier offences"}, labels={0: "free", 1: "<held>"}))
+    assert "Earlier offences is at most" in html
+    assert "&lt;held&gt;" in html
+    for tag in ("ol", "li", "details"):
+        assert html.count(f"<{tag}>") + html.count(f"<{tag} ") == html.count(f"</{tag}>")
 
 
 def test_tables_have_captions_and_scopes(page: Page) -> None:
@@ -163,7 +176,9 @@ def test_what_happened_to_people_is_nowhere(given: str, study: dict[str, Any]) -
         model.fit(table, outcome, judgments=study["judgments"].about(table))
     report = findings(model, table, study["judgments"], outcome, groups=["sex"])
     assert report.dearest
-    assert "whathappened" not in render(report)
+    # That a rule asks about it says nothing about anyone, and shows the mistake.
+    without_rules = re.sub(r'<section id="rules".*?</section>', "", render(report), flags=re.DOTALL)
+    assert "whathappened" not in without_rules
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, RULES, SCORES, SUMMARY, job_folder
 from fairwise.store.jobs import end, submit, take
 from fairwise.study.fit_choices import FitChoices
 
@@ -84,14 +84,35 @@ def model_file(prices: Mapping[str, Any] | None = None) -> bytes:
 
 
 MODEL_FILE = model_file()
+RULE_LINES = [
+    [0, "if Earlier offences is at most 3.5:"],
+    [1, "if Age is at most 22.5: 57.1 %"],
+    [1, "otherwise: 12.5 %"],
+    [0, "otherwise if Charge is <b>“felony”</b>: 100.0 %"],
+    [0, "otherwise: 80.0 %"],
+]
+MERGED_RULES = {
+    "lead": "The model decides by lot among 4 rules, which are merged here into the probability of outcome-1-never.",
+    "rules": [{"number": 1, "share": None, "head": "", "lines": RULE_LINES}],
+    "left_out": 0,
+    "notes": ["Missing values count as: Age 34.52", "Columns, with the share of rules that ask about each: Age 81.2 %"],
+}
+
+
+def separate_rules(count: int, left_out: int = 0) -> dict[str, Any]:
+    """So many rules that were not merged, and that there are more."""
+    rules = [{"number": k, "share": 0.5**k, "head": "", "lines": RULE_LINES} for k in range(1, count)]
+    constant = {"number": count, "share": 0.5**count, "head": "outcome-1-never for everyone", "lines": []}
+    return {**MERGED_RULES, "rules": [*rules, constant], "left_out": left_out}
 
 
 def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: Any) -> None:
-    """The files of a fit; `changes` are those of its summary, or `points` of its frontier."""
+    """The files of a fit; `changes` are those of its summary, or `points` of its frontier, or `rules`."""
     folder = job_folder(study, job_id)
     folder.mkdir(parents=True)
     people = list(good)
     curve = (0.0, 0.31, 0), (0.01, 0.28, 3), (0.02, 0.26, 7), (0.04, 0.245, 24), (0.08, 0.24, 30)
+    rules = changes.pop("rules", MERGED_RULES)
     points = changes.pop("points", [point(eta, error, not_followed(people, n), asked=40) for eta, error, n in curve])
     own = points[0] = {**points[0], "own": True}
     certificate = {
@@ -125,6 +146,8 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
     }
     (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     (folder / FRONTIER).write_text(json.dumps({"points": points}), encoding="utf-8")
+    if rules is not None:
+        (folder / RULES).write_text(json.dumps(rules), encoding="utf-8")
     (folder / REPORT).write_text(REPORT_HTML, encoding="utf-8")
     (folder / MODEL).write_bytes(MODEL_FILE)
     pd.DataFrame({"id": people, "good": list(good.values())}).to_parquet(folder / SCORES)

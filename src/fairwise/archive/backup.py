@@ -50,6 +50,7 @@ JOB_FILES = (
     fit_files.MODEL,
     fit_files.PRICES,
     fit_files.REPORT,
+    fit_files.RULES,
     fit_files.SCORES,
     fit_files.SUMMARY,
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.model.rules import Rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +200,8 @@ class Findings:
         How unevenly pairs are disappointed, and how unevenly they cost.
     dearest
         The most expensive pairs, with the two people.
+    rules
+        The model in words, by the names of columns and labels that people read.
     recipe
         Settings, versions and checksums.
     """
@@ -223,6 +226,7 @@ class Findings:
     lorenz_excess: pd.DataFrame
     lorenz_price: pd.DataFrame
     dearest: tuple[ExpensivePair, ...]
+    rules: Rules
     recipe: Recipe
 
     @property
@@ -334,6 +338,7 @@ def findings(
         lorenz_excess=lorenz(_above_noise(pairs["excess"])),
         lorenz_price=lorenz(_above_noise(pairs["price"])),
         dearest=expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest),
+        rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
     )
 

@@ -20,6 +20,7 @@ from fairwise.cli.predict import predict
 from fairwise.cli.report import report
 from fairwise.cli.reproduce import reproduce
 from fairwise.cli.serve import serve
+from fairwise.cli.show import show
 from fairwise.cli.study import study
 
 app = typer.Typer(
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-_learning = (demo, check, fit, predict, frontier, audit, report, reproduce)
+_learning = (demo, check, fit, show, predict, frontier, audit, report, reproduce)
 _asking = (plan, serve, bots, export, backup, restore)
 for command in (*_learning, *_asking):
     app.command()(debuggable(command))

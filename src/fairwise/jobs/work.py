@@ -24,10 +24,12 @@ from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import FitData
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.model.rules import Rules
 from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, SCORES, SUMMARY
+from fairwise.reporting.page import MOST_RULES
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
@@ -139,7 +141,11 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
     with tempfile.TemporaryDirectory() as folder:
         write_report(found, Path(folder, REPORT))
         pd.DataFrame({"id": data.people.index, "good": good}).to_parquet(Path(folder, SCORES), index=False)
-        return {SUMMARY: _json(_summary(data, model, found)), **_contents(folder)}
+        return {
+            SUMMARY: _json(_summary(data, model, found)),
+            RULES: _json(_rules(found.rules)),
+            **_contents(folder),
+        }
 
 
 def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> dict[str, Any]:
@@ -156,6 +162,16 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],
         "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
+    }
+
+
+def _rules(rules: Rules) -> dict[str, Any]:
+    texts = rules.heaviest(MOST_RULES)
+    return {
+        "lead": rules.lead,
+        "rules": [asdict(text) for text in texts],
+        "left_out": len(rules.texts()) - len(texts),
+        "notes": rules.notes(),
     }
 
 

@@ -89,6 +89,7 @@ class PairwiseFairClassifier(FittedMixture):
     classes_ : ndarray of shape (2,)
     favorable_label_ : the good one of them, None where nothing says so
     classifiers_, weights_ : the mixture
+    rules_ : the mixture as rules in words; ``str()`` for people, ``to_frame()`` for programs
     certificate_ : Certificate
     prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
     group_rules_ : DataFrame with rule, value, limit, price

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # Longer tables are folded on the screen, and open on paper.
 LONG_TABLE = 15
+MOST_RULES = 20  # whoever wants more of a model's rules wants them in a file
 _FILTERS = (
     *("percent", "points", "points_above", "largest_difference", "decimal", "interval", "listed"),
     *("coefficient", "capitalised"),
@@ -54,6 +55,7 @@ SECTIONS = (
     ("judges", "What each judge gets"),
     ("spread", "How unevenly it is spread"),
     ("groups", "Groups of people"),
+    ("rules", "The model in rules"),
     ("proof", "What is proved, and what is not"),
     ("limits", "Limits of this report"),
     ("again", "How to repeat this"),
@@ -128,6 +130,7 @@ def _environment(package: str) -> Environment:
     }
     environment.globals |= {
         "LONG_TABLE": LONG_TABLE,
+        "MOST_RULES": MOST_RULES,
         "FEW_PEOPLE": FEW_PEOPLE,
         "MOST_GROUPS": MOST_GROUPS,
         "LEAST_JUDGES": LEAST_JUDGES,

@@ -20,7 +20,7 @@ from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
 
 JOBS = "jobs"
-SUMMARY, FRONTIER = "summary.json", "frontier.json"
+SUMMARY, FRONTIER, RULES = "summary.json", "frontier.json", "rules.json"
 REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
 WITH_ANSWERS = (REPORT, FRONTIER, PRICES)
 """Those that name single answers."""
@@ -136,6 +136,29 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class RuleWords:
+    """One rule of a model: how often it decides (None if it is all there is), its first line, and those below."""
+
+    number: int
+    share: float | None
+    head: str
+    lines: tuple[tuple[int, str], ...]
+    """Each with how deep it is."""
+
+
+@dataclass(frozen=True)
+class ModelWords:
+    """A model as rules in words, those first that decide most often."""
+
+    lead: str
+    rules: tuple[RuleWords, ...]
+    left_out: int
+    """How many more rules there are."""
+
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Fitted:
     """The files of a fit that is done."""
 
@@ -154,6 +177,18 @@ class Fitted:
         """By allowance, the smallest first; none if it was not asked for."""
         content = _read(self.folder / FRONTIER) or {"points": []}
         return sorted(map(_point, content["points"]), key=lambda point: point.eta)
+
+    @property
+    def rules(self) -> ModelWords | None:
+        """The model in words; None of a fit of version 0.1, which left none."""
+        content = _read(self.folder / RULES)
+        if content is None:
+            return None
+        rules = [
+            RuleWords(one["number"], one["share"], one["head"], tuple((depth, text) for depth, text in one["lines"]))
+            for one in content["rules"]
+        ]
+        return ModelWords(content["lead"], tuple(rules), content["left_out"], tuple(content["notes"]))
 
     @property
     def own_place(self) -> int | None:

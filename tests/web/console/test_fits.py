@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.fits import MODEL_FILE, done_job, model_file, point, wanted
+from tests.support.fits import MODEL_FILE, done_job, model_file, point, separate_rules, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
@@ -198,6 +198,27 @@ def test_what_came_out_is_said_in_words_with_what_is_proved(console: Operating) 
     assert "NaN" not in page
     assert console.get("/fits/3").status_code == 404
     assert console.get("/fits/x").status_code == 404
+
+
+def test_the_model_is_shown_in_rules(console: Operating) -> None:
+    add_done(console)
+    add_done(console, rules=separate_rules(5, left_out=21))
+    add_done(console, rules=separate_rules(2))
+    add_done(console, rules=None)  # as of version 0.1
+    merged, many, few, none = (console.get(f"/fits/{number}").text for number in (1, 2, 3, 4))
+    nested = 'if Earlier offences is at most 3.5:\n<ol><li dir="auto">if Age is at most 22.5: 57.1 %'
+    for page in (merged, many, few):
+        assert "decides by lot among 4 rules" in page.lower()
+        assert nested in page
+        assert "Charge is &lt;b&gt;“felony”&lt;/b&gt;: 100.0 %" in page
+        assert page.count("<ol") == page.count("</ol>")
+        assert page.count("<li>") + page.count("<li ") == page.count("</li>")
+        assert "Missing values count as: Age 34.52." in page
+    assert "<summary>Rule 1, share 50.0 %</summary>" in many
+    assert "And 21 more" in many
+    assert "<h3>Rule 1, share 50.0 %</h3>" in few
+    assert '<p dir="auto">outcome-1-never for everyone.</p>' in few
+    assert "The model in rules" not in none
 
 
 def test_the_marker_goes_by_links_where_there_is_no_script(console: Operating) -> None:

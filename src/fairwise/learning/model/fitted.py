@@ -25,6 +25,7 @@ from fairwise.learning.model.deterministic import (
     fewest_classifiers,
 )
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
+from fairwise.learning.model.rules import Explanation, Rules, values_of
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
@@ -91,6 +92,22 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def weights_(self) -> FloatArray:
         """How often each classifier decides."""
         return self._fitted("_mixture").weights  # type: ignore[no-any-return]
+
+    @property
+    def rules_(self) -> Rules:
+        """The mixture as rules in words: ``print(model.rules_)``; in the file of a loaded model, too."""
+        mixture = self._fitted("_mixture")
+        named = hasattr(self, "feature_names_in_")
+        return Rules.of(mixture, self._encoder, self._threshold, self.classes_, named=named)
+
+    def explain(self, person: object) -> Explanation:
+        """Which rules apply to this person, a table of one row such as ``people.loc[["p7"]]``, and what they say."""
+        rows = self._rows(person)
+        if len(rows) != 1:
+            raise InputError(f"explain takes one person, a table of one row; this one has {len(rows)}.")
+        table = inputs.as_table(person, finite=False)
+        labels = self.classifiers_.labels(rows)[:, 0]
+        return self.rules_.explained(table.index[0], values_of(table, self._encoder), labels)
 
     @property
     def prices_(self) -> pd.DataFrame:

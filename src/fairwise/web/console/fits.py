@@ -157,6 +157,7 @@ class FitPages(ConsolePages):
             has_model=model is not None,
             is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
+            rules=None if fitted is None else await self._beside(lambda: fitted.rules),
             points=points,
             figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
             own=own,

@@ -1,0 +1,166 @@
+"""Questions about one column of a person, in the people's own units, and what their answers tell about others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import inf, nextafter
+
+Person = Mapping[str, float | str | None]
+"""A person's values by column: a number, a category as text, or None where it is missing."""
+
+_PLAIN = re.compile(r"[\w.+-]+")
+_TAKEN = {"missing", "not", "at", "above"}  # words that follow "is" in a question
+_SHORT = 8  # so many characters of a number are read at a glance
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How columns, labels and numbers are written.
+
+    Where ``exact``, so that a program can read them back: numbers with all their digits, and whatever is not one plain
+    word in quotation marks, as in JSON. Otherwise for people: long numbers are rounded to four digits.
+    """
+
+    labels: tuple[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    exact: bool = True
+
+    def column(self, name: str) -> str:
+        words = self.columns.get(name, name)
+        return quoted(words) if self.exact else words
+
+    def category(self, value: str) -> str:
+        plain = quoted(value) if value not in _TAKEN else json.dumps(value)
+        return plain if self.exact or plain == value else f"“{value}”"
+
+    def label(self, which: float) -> str:
+        return self.labels[int(which)]
+
+    def number(self, value: float) -> str:
+        text = repr(float(value)).removesuffix(".0")
+        return text if self.exact or len(text) <= _SHORT else f"{value:.4g}"
+
+    def share(self, value: float) -> str:
+        """In percent and, where ``exact``, the very number."""
+        percent = f"{100 * value:.1f} %"
+        return f"{percent} ({self.number(value)})" if self.exact else percent
+
+
+def quoted(text: str) -> str:
+    """A plain word as it is, anything else in quotation marks as in JSON."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What answers tell about one column: a number in ``(low, high]``, a category or which ones not, missing or not."""
+
+    low: float = -inf
+    high: float = inf
+    missing: bool | None = None
+    category: str | None = None
+    others: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Whether a number is at most ``limit``; a missing one counts as ``fill``."""
+
+    column: str
+    limit: float
+    fill: float
+
+    def words(self, wording: Wording, *, yes: bool = True) -> str:
+        return f"{wording.column(self.column)} is {'at most' if yes else 'above'} {wording.number(self.limit)}"
+
+    def holds(self, person: Person) -> bool:
+        return _number(person[self.column], self.fill) <= self.limit
+
+    def answer(self, known: Known) -> bool | None:
+        """The answer that follows from what is known, or None."""
+        return True if known.high <= self.limit else False if known.low >= self.limit else None
+
+    def learned(self, known: Known, *, yes: bool) -> Known:
+        return replace(known, high=self.limit) if yes else replace(known, low=self.limit)
+
+
+@dataclass(frozen=True)
+class Is:
+    """Whether a category is this one."""
+
+    column: str
+    category: str
+
+    def words(self, wording: Wording, *, yes: bool = True) -> str:
+        return f"{wording.column(self.column)} is {'' if yes else 'not '}{wording.category(self.category)}"
+
+    def holds(self, person: Person) -> bool:
+        return person[self.column] == self.category
+
+    def amount(self, person: Person) -> float:
+        return float(self.holds(person))
+
+    def answer(self, known: Known) -> bool | None:
+        if known.category is not None:
+            return known.category == self.category
+        return False if known.missing or self.category in known.others else None
+
+    def learned(self, known: Known, *, yes: bool) -> Known:
+        return replace(known, category=self.category) if yes else replace(known, others=known.others | {self.category})
+
+
+@dataclass(frozen=True)
+class IsMissing:
+    """Whether a value is missing; of a number, which then counts as ``fill``."""
+
+    column: str
+    fill: float | None = None
+
+    def words(self, wording: Wording, *, yes: bool = True) -> str:
+        return f"{wording.column(self.column)} is {'' if yes else 'not '}missing"
+
+    def holds(self, person: Person) -> bool:
+        return person[self.column] is None
+
+    def amount(self, person: Person) -> float:
+        return float(self.holds(person))
+
+    def answer(self, known: Known) -> bool | None:
+        elsewhere = self.fill is not None and not known.low < self.fill <= known.high
+        return False if elsewhere or known.category is not None else known.missing
+
+    def learned(self, known: Known, *, yes: bool) -> Known:
+        if yes and self.fill is not None:
+            known = replace(known, low=nextafter(self.fill, -inf), high=self.fill)
+        return replace(known, missing=yes)
+
+
+@dataclass(frozen=True)
+class Each:
+    """How many units a number is above another: ``(x - above) / unit``; a missing one counts as ``fill``.
+
+    ``spread`` is about a standard deviation of the training people.
+    """
+
+    column: str
+    unit: float
+    above: float
+    fill: float
+    spread: float
+
+    def words(self, wording: Wording) -> str:
+        above = f" above {wording.number(self.above)}" if self.above else ""
+        return f"for each {wording.number(self.unit)} of {wording.column(self.column)}{above}"
+
+    def amount(self, person: Person) -> float:
+        return (_number(person[self.column], self.fill) - self.above) / self.unit
+
+
+Question = AtMost | Is | IsMissing
+
+
+def _number(value: float | str | None, fill: float) -> float:
+    return fill if value is None else float(value)

@@ -1,0 +1,318 @@
+"""A mixture as rules in words, and what they say about one person."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isnan
+
+import pandas as pd
+
+from fairwise.learning.encoding import NumberColumn, TableEncoder, numbers_of
+from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.model.point_rules import EstimatorRule, PointsRule, estimator_rule, linear_rule, readable
+from fairwise.learning.model.questions import Person, Wording, quoted
+from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, merged, roots
+from fairwise.learning.oracles.base import ClassArray, LabelArray
+from fairwise.learning.oracles.linear import LinearClassifiers
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+
+Rule = TreeRule | PointsRule | EstimatorRule
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """One rule to be shown: how often it decides (None if it is all there is), its first line, and those below."""
+
+    number: int
+    share: float | None
+    head: str
+    lines: list[Line]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules:
+    """A model as rules in words: ``str()`` for people, :meth:`to_frame` for programs; iterates over (weight, rule).
+
+    The text is exact: whoever follows it in double precision, adding weights in the order of the rules, gets the
+    probabilities of ``predict_proba`` for anyone, whatever their values (rules that name an estimator of one's own
+    aside). Trees are shown merged into the regions that get the same probability, where that is shorter.
+
+    Attributes
+    ----------
+    weights, rules
+        The classifiers of the mixture, in its order.
+    threshold
+        None where the model decides by lot. Otherwise label 1 is for those for whom the weights of the rules that say
+        so, added in their order, are at least this.
+    """
+
+    weights: tuple[float, ...]
+    rules: tuple[Rule, ...]
+    threshold: float | None
+    classes: tuple[object, object]
+    wording: Wording
+
+    @classmethod
+    def of(
+        cls,
+        mixture: Mixture,
+        encoder: TableEncoder | None,
+        threshold: float | None,
+        classes: ClassArray,
+        *,
+        named: bool,
+    ) -> Rules:
+        """The rules of a fitted model; columns without names of their own are called x0, x1 and so on."""
+        first, second = classes.tolist()
+        numbered = {} if named or encoder is None else {column.name: f"x{column.name}" for column in encoder.columns}
+        wording = Wording((_label(first), _label(second)), numbered)
+        weights = tuple(map(float, mixture.weights))
+        return cls(weights, tuple(_rules(mixture, encoder, wording)), threshold, (first, second), wording)
+
+    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, str] | None = None) -> Rules:
+        """The same with words for columns and labels where there are any, and long numbers rounded."""
+        wording = replace(
+            self.wording,
+            columns={**self.wording.columns, **(columns or {})},
+            labels=labels or self.wording.labels,
+            exact=False,
+        )
+        return replace(self, wording=wording, rules=tuple(replace(rule, wording=wording) for rule in self.rules))
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[tuple[float, Rule]]:
+        return zip(self.weights, self.rules, strict=True)
+
+    @cached_property
+    def regions(self) -> TreeRule | None:
+        """All rules in one, which gives everyone their probability; None where that is longer, or they are no trees."""
+        certain = self.threshold is not None or self.weights == (1.0,)
+        everyone = self._decided([None] * len(self))
+        if everyone is not None:  # a threshold that nobody is below, or nobody reaches
+            return TreeRule(everyone, self.wording, gives_labels=certain)
+        trees = [rule.root for rule in self.rules if isinstance(rule, TreeRule)]
+        root = merged(trees, self._decided) if len(trees) == len(self) else None
+        if root is None:
+            return None
+        one = TreeRule(root, self.wording, gives_labels=certain)
+        separate = sum(len(rule.lines()) + 2 for rule in self.rules)  # with a heading and an empty line
+        return one if len(one.lines()) < separate else None
+
+    def _decided(self, labels: Labels) -> float | None:
+        """The probability of label 1 if these labels leave no doubt. Sums of more are more, also rounded."""
+        least, most = (self._probability([other if label is None else label for label in labels]) for other in (0, 1))
+        if self.threshold is not None:
+            return 1.0 if least >= self.threshold else 0.0 if most < self.threshold else None
+        return least if None not in labels else None
+
+    def _probability(self, labels: Sequence[float]) -> float:
+        """As :meth:`Mixture.probabilities` adds them."""
+        total = 0.0
+        for weight, label in zip(self.weights, labels, strict=True):
+            total += weight * label
+        return min(total, 1.0)
+
+    @cached_property
+    def columns(self) -> pd.Series[float]:
+        """How much each column matters, from 0 to 1, the most important first.
+
+        Of trees, how often a rule decides that asks about it: the total weight of those rules. Of points, which part of
+        them it decides: of a number, the points for a step of about a standard deviation; of a category, the points
+        between the best and the worst; as a share of all columns', averaged over the rules by weight. Empty for
+        estimators of one's own, whose rules cannot be looked into.
+        """
+        total = defaultdict[str, float](float)
+        one = self.regions if self.threshold is not None else None
+        for weight, rule in self if one is None else [(1.0, one)]:
+            for column, share in rule.column_shares().items():
+                total[column] += weight * share
+        ordered = sorted(total.items(), key=lambda one: (-one[1], one[0]))
+        index = pd.Index([column for column, _ in ordered], name="column", dtype=object)
+        return pd.Series([share for _, share in ordered], index, dtype=float, name="share")
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each statement of each rule of the mixture: rule, weight, when, points, label.
+
+        A tree has a row for each of its regions, with the label there; points have one for each column or category,
+        then what follows from their sum.
+        """
+        rows = [
+            (number, weight, one.when, one.points, None if one.label is None else self.classes[one.label])
+            for number, (weight, rule) in enumerate(self, 1)
+            for one in rule.statements()
+        ]
+        return pd.DataFrame(rows, columns=["rule", "weight", "when", "points", "label"]).astype({"label": object})
+
+    # The text, in parts
+
+    @property
+    def lead(self) -> str:
+        """How the rules decide, in a sentence."""
+        one, zero, merged_rule = self.wording.label(1), self.wording.label(0), self.regions
+        if merged_rule is not None and merged_rule.gives_labels and merged_rule.head:
+            return "The model decides without chance: everyone gets the same label."
+        if len(self) == 1:
+            return f"The model decides without chance, by one rule: {one} or {zero}."
+        if self.threshold is not None:
+            rules = f"{len(self)} rules" if merged_rule is None else f"{len(self)} rules that are merged here"
+            limit = self.wording.number(self.threshold)
+            return (
+                f"The model decides without chance, by {rules}: {one} where the shares of those that say so, added in "
+                f"their order, are at least {limit}; otherwise {zero}."
+            )
+        if merged_rule is None:
+            return f"The model decides by lot among {len(self)} rules, each as often as its share: {one} or {zero}."
+        return f"The model decides by lot among {len(self)} rules, which are merged here into the probability of {one}."
+
+    def texts(self) -> list[RuleText]:
+        """The rules, or the one that they are merged into."""
+        if self.regions is not None:
+            return [RuleText(1, None, self.regions.head, self.regions.lines())]
+        return [RuleText(number, weight, rule.head, rule.lines()) for number, (weight, rule) in enumerate(self, 1)]
+
+    def heaviest(self, most: int) -> list[RuleText]:
+        """At most so many of the texts, those first that decide most often."""
+        return sorted(self.texts(), key=lambda text: -(text.share or 0.0))[:most]
+
+    def notes(self) -> list[str]:
+        """What missing values count as, and which columns matter."""
+        shown = self.rules if self.regions is None else (self.regions,)
+        fills = {column: fill for rule in shown for column, fill in rule.fills().items()}
+        counted = ", ".join(f"{self.wording.column(name)} {self.wording.number(fill)}" for name, fill in fills.items())
+        shares = ", ".join(
+            f"{self.wording.column(str(name))} {100 * share:.1f} %" for name, share in self.columns.items()
+        )
+        points = any(isinstance(rule, PointsRule) for rule in self.rules)
+        measure = "share of the points that each decides" if points else "share of rules that ask about each"
+        return [
+            *([f"Missing values count as: {counted}"] if counted else []),
+            *([f"Columns, with the {measure}: {shares}"] if shares else []),
+        ]
+
+    def __str__(self) -> str:
+        parts = [self.lead]
+        for text in self.texts():
+            head, indent = text.head, 0
+            if text.share is not None:
+                head, indent = f"Rule {text.number}, share {self.wording.share(text.share)}: {head}".rstrip(), 1
+            lines = ("    " * (indent + depth) + line for depth, line in text.lines)
+            parts.append("\n".join(filter(None, [head, *lines])))
+        return "\n\n".join([*parts, *filter(None, ["\n".join(self.notes())])])
+
+    __repr__ = __str__
+
+    def explained(self, name: object, person: Person, labels: LabelArray) -> Explanation:
+        """What the rules say about one person, to whom they give these labels ``(k,)``."""
+        said = [float(label) for label in labels]
+        probability = self._probability(said)
+        rows = [
+            {"rule": number, "weight": weight, "label": self.classes[int(label)], "because": rule.reason(person)}
+            for number, ((weight, rule), label) in enumerate(zip(self, said, strict=True), 1)
+        ]
+        return Explanation(
+            person=name,
+            values={column: person[column] for column in self.columns.index},
+            probability=probability if self.threshold is None else float(probability >= self.threshold),
+            share=probability,
+            threshold=self.threshold,
+            region=None if self.regions is None else self.regions.reason(person) or "that holds for everyone",
+            rules=pd.DataFrame(rows),
+            wording=self.wording,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why a person gets what they get; ``str()`` for people, :meth:`to_frame` for programs.
+
+    Attributes
+    ----------
+    person
+        Their id, as in the table.
+    values
+        What is known of them in the columns that the rules ask about, None where it is missing.
+    probability
+        Of label 1, as ``predict_proba`` has it; 0 or 1 of a model that decides without chance.
+    share, threshold
+        What the weights of the rules that say label 1 add up to; and what they must reach, None where a lot decides.
+    region
+        Which region of the merged rules they are in; None where the rules are not merged.
+    rules
+        DataFrame with rule, weight, label, because: what each rule says about them, and why.
+    """
+
+    person: object
+    values: Person
+    probability: float
+    share: float
+    threshold: float | None
+    region: str | None
+    rules: pd.DataFrame
+    wording: Wording
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each rule: rule, weight, label, because."""
+        return self.rules.copy()
+
+    def __str__(self) -> str:
+        words, one = self.wording, self.wording.label(1)
+        if self.probability in (0.0, 1.0):
+            outcome = f"{words.label(self.probability)}, for certain"
+        else:
+            outcome = f"{one} with probability {words.share(self.probability)}"
+        values = ", ".join(f"{words.column(name)} {_value(value, words)}" for name, value in self.values.items())
+        said = list[str]()
+        lines = [
+            f"Person {self.person}: {outcome}.",
+            *([f"What the rules ask about: {values}."] if values else []),
+            *([f"Because {self.region}."] if self.region else []),
+        ]
+        for row in self.rules.to_dict("records"):
+            because = f": {row['because']}" if row["because"] else ""
+            said.append(f"Rule {row['rule']}, share {words.share(row['weight'])}, says {_label(row['label'])}{because}")
+        limit = "" if self.threshold is None else f"; at least {words.number(self.threshold)} are needed for it"
+        total = f"The shares of the rules that say {one} add up to {words.share(self.share)}{limit}."
+        return "\n".join([*lines, "", *said, total])
+
+    __repr__ = __str__
+
+
+def values_of(table: pd.DataFrame, encoder: TableEncoder | None) -> Person:
+    """The first person of a table, column by column as the encoder reads it."""
+    person: dict[str, float | str | None] = {}
+    for position, column in enumerate(() if encoder is None else encoder.columns):
+        series = table.iloc[:1, position]
+        if isinstance(column, NumberColumn):
+            number = float(numbers_of(series)[0])
+            person[column.name] = None if isnan(number) else number
+        else:
+            person[column.name] = None if series.isna().iloc[0] else str(series.astype(str).iloc[0])
+    return person
+
+
+def _rules(mixture: Mixture, encoder: TableEncoder | None, wording: Wording) -> Iterator[Rule]:
+    classifiers = mixture.classifiers
+    if isinstance(classifiers, FittedClassifiers):
+        for member, threshold in zip(classifiers.members, classifiers.thresholds, strict=True):
+            yield estimator_rule(member, float(threshold), encoder, wording)
+    elif encoder is not None and isinstance(classifiers, TreeClassifiers):
+        yield from (TreeRule(root, wording) for root in roots(classifiers, encoder))
+    elif encoder is not None and isinstance(classifiers, LinearClassifiers):
+        for coef, intercept in zip(classifiers.coef, classifiers.intercept, strict=True):
+            yield linear_rule(*readable(coef, float(intercept)), 0.0, encoder, wording)
+
+
+def _label(label: object) -> str:
+    return quoted(label) if isinstance(label, str) else f"label {label}"
+
+
+def _value(value: float | str | None, wording: Wording) -> str:
+    if value is None:
+        return "missing"
+    return wording.category(value) if isinstance(value, str) else wording.number(value)

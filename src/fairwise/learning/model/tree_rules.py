@@ -1,0 +1,231 @@
+"""Decision trees as questions in words, and a mixture of them merged into one tree of probabilities."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+
+from fairwise.learning.encoding import NumberColumn, TableEncoder
+from fairwise.learning.model.questions import AtMost, Is, IsMissing, Known, Person, Question, Wording
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+
+Node = float | tuple[Question, "Node", "Node"]
+"""A probability of label 1; or a question, what is below where the answer is yes, and what is below where it is no."""
+
+Answered = tuple[Question, bool]
+
+Line = tuple[int, str]
+"""How deep it is, and what it says."""
+
+
+class Statement(NamedTuple):
+    """A part of a rule as a row of a table: when it holds, and the points or the label (0 or 1) that it gives then."""
+
+    when: str
+    points: float = nan
+    label: int | None = None
+
+
+_NOTHING = Known()
+_MOST_LEAVES = 300  # nobody reads more
+_MOST_STEPS = 50_000  # trees looked at: less than half a second
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeRule:
+    """Nested questions; of a classifier each way ends in a label, of a merged mixture in a probability."""
+
+    root: Node
+    wording: Wording
+    gives_labels: bool = True
+
+    @property
+    def head(self) -> str:
+        return "" if isinstance(self.root, tuple) else f"{self._leaf(self.root)} for everyone"
+
+    def lines(self) -> list[Line]:
+        """What stands below the head."""
+        return list(self._lines(self.root, 0, "if")) if isinstance(self.root, tuple) else []
+
+    def _lines(self, node: Node, depth: int, lead: str) -> Iterator[Line]:
+        if not isinstance(node, tuple):
+            yield depth, f"otherwise: {self._leaf(node)}"
+            return
+        question, yes, no = node
+        asked = f"{lead} {question.words(self.wording)}:"
+        if isinstance(yes, tuple):
+            yield depth, asked
+            yield from self._lines(yes, depth + 1, "if")
+        else:
+            yield depth, f"{asked} {self._leaf(yes)}"
+        yield from self._lines(no, depth, "otherwise if")
+
+    def _leaf(self, value: float) -> str:
+        return self.wording.label(value) if self.gives_labels else self.wording.share(value)
+
+    def leaves(self) -> Iterator[tuple[str, float]]:
+        """Every region with the value it gets: the conditions that lead there."""
+
+        def below(node: Node, path: tuple[Answered, ...]) -> Iterator[tuple[str, float]]:
+            if not isinstance(node, tuple):
+                yield self._conditions(path) or "always", node
+                return
+            for branch, yes in ((node[1], True), (node[2], False)):
+                yield from below(branch, (*path, (node[0], yes)))
+
+        return below(self.root, ())
+
+    def reason(self, person: Person) -> str:
+        """The conditions that lead to this person's region."""
+        node, path = self.root, list[Answered]()
+        while isinstance(node, tuple):
+            question, yes, no = node
+            path.append((question, question.holds(person)))
+            node = yes if path[-1][1] else no
+        return self._conditions(path)
+
+    def _conditions(self, path: Iterable[Answered]) -> str:
+        """Without those that follow from later ones, and those about one column together."""
+        needed: dict[object, Answered] = {}
+        for question, yes in path:
+            if yes and not isinstance(question, AtMost):  # a category, or none: nothing else is to be said of it
+                needed = {key: one for key, one in needed.items() if one[0].column != question.column}
+            needed[(question.column, yes) if isinstance(question, AtMost) else question] = question, yes
+        columns = list(dict.fromkeys(question.column for question, _ in needed.values()))
+        together = sorted(needed.values(), key=lambda one: columns.index(one[0].column))
+        return " and ".join(question.words(self.wording, yes=yes) for question, yes in together)
+
+    def column_shares(self) -> dict[str, float]:
+        """The columns that it asks about, 1 for each."""
+        return dict.fromkeys((question.column for question in questions(self.root)), 1.0)
+
+    def fills(self) -> dict[str, float]:
+        """What missing numbers count as."""
+        return {question.column: question.fill for question in questions(self.root) if isinstance(question, AtMost)}
+
+    def statements(self) -> Iterator[Statement]:
+        """One for each region."""
+        for when, value in self.leaves():
+            yield Statement(when, label=int(value))
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self.head, *("    " * depth + text for depth, text in self.lines())]))
+
+    __repr__ = __str__
+
+
+def questions(node: Node) -> Iterator[Question]:
+    """All questions of a tree, from the root on."""
+    if isinstance(node, tuple):
+        yield node[0]
+        yield from questions(node[1])
+        yield from questions(node[2])
+
+
+def roots(classifiers: TreeClassifiers, encoder: TableEncoder) -> list[Node]:
+    """The trees of a mixture in the people's own columns, without questions that change nothing."""
+    sources = list(encoded_columns(encoder))
+
+    def root(which: int) -> Node:
+        feature, threshold, leaf = classifiers.feature[which], classifiers.threshold[which], classifiers.leaf[which]
+
+        def below(node: int) -> Node:
+            if node >= feature.size:
+                return float(leaf[node - feature.size])
+            left, right = below(2 * node + 1), below(2 * node + 2)
+            source, limit = sources[feature[node]], float(threshold[node])
+            if isinstance(source, NumberColumn):
+                if not np.isfinite(limit):
+                    return left if limit > 0 else right
+                # Of trees, numbers keep their units: the shift is 0 and the scale is 1.
+                return AtMost(source.name, limit * source.scale + source.shift, source.fill), left, right
+            # Whether a 0 or 1 is at most the limit.
+            return left if limit >= 1 else right if limit < 0 else (source, right, left)
+
+        return simplified(below(0), {})
+
+    return [root(which) for which in range(len(classifiers))]
+
+
+def encoded_columns(encoder: TableEncoder) -> Iterator[NumberColumn | Is | IsMissing]:
+    """What each encoded column says: a number, or the answer to a question."""
+    for column in encoder.columns:
+        if isinstance(column, NumberColumn):
+            yield column
+            fill: float | None = column.fill
+        else:
+            yield from (Is(column.name, category) for category in column.categories)
+            fill = None
+        if column.marks_missing:
+            yield IsMissing(column.name, fill)
+
+
+def simplified(node: Node, known: Mapping[str, Known]) -> Node:
+    """The tree without questions whose answer follows from what is known, or changes nothing."""
+    if not isinstance(node, tuple):
+        return node
+    question, yes, no = node
+    before = known.get(question.column, _NOTHING)
+    answer = question.answer(before)
+    if answer is not None:
+        return simplified(yes if answer else no, known)
+    yes = simplified(yes, {**known, question.column: question.learned(before, yes=True)})
+    no = simplified(no, {**known, question.column: question.learned(before, yes=False)})
+    return yes if yes == no else (question, yes, no)
+
+
+Labels = Sequence[float | None]
+"""What each tree says, None where that is not known yet."""
+
+
+def merged(trees: Sequence[Node], decided: Callable[[Labels], float | None]) -> Node | None:
+    """One tree that gives everyone what ``decided`` makes of the trees' labels; None if it is too large to be read.
+
+    At every node the question is asked that most trees have nearest to their root.
+    """
+    leaves = steps = 0
+
+    def grow(trees: Sequence[Node], known: Mapping[str, Known]) -> Node:
+        nonlocal leaves, steps
+        steps += len(trees)
+        if leaves > _MOST_LEAVES or steps > _MOST_STEPS:
+            raise _TooLargeError
+        value = decided([None if isinstance(tree, tuple) else tree for tree in trees])
+        if value is not None:
+            leaves += 1
+            return value
+        question = _first_question(trees)
+        before = known.get(question.column, _NOTHING)
+        if_yes = {**known, question.column: question.learned(before, yes=True)}
+        if_no = {**known, question.column: question.learned(before, yes=False)}
+        yes = grow([simplified(tree, if_yes) for tree in trees], if_yes)
+        no = grow([simplified(tree, if_no) for tree in trees], if_no)
+        return yes if yes == no else (question, yes, no)
+
+    try:
+        return grow(trees, {})
+    except _TooLargeError:
+        return None
+
+
+class _TooLargeError(Exception):
+    """There are more regions than anyone reads."""
+
+
+def _first_question(trees: Sequence[Node]) -> Question:
+    asked = defaultdict[Question, float](float)
+
+    def count(node: Node, share: float) -> None:
+        if isinstance(node, tuple):
+            asked[node[0]] += share
+            count(node[1], share / 2)
+            count(node[2], share / 2)
+
+    for tree in trees:
+        count(tree, 1.0)
+    return max(asked, key=asked.__getitem__)

@@ -1,0 +1,280 @@
+"""What the rules say in words is what the model does: read back by a program that knows nothing but the text."""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.support.rule_reader import RuleReader
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.datasets import load_compas, load_german_credit
+from fairwise.errors import InputError
+from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
+from fairwise.learning.model import tree_rules
+from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.model.rules import Rules
+from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.simulation import simulate_panel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATA = {"compas": load_compas, "german": load_german_credit}
+MODELS: dict[str, Any] = {
+    "tree": {"estimator": "tree"},
+    "linear": {"estimator": "linear", "max_iter": 15},
+    "linear-regression": {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 20},
+    "logistic": {"estimator": LogisticRegression(max_iter=1000), "max_iter": 5},
+}
+
+
+def fitted(people: pd.DataFrame, outcome: Any, **settings: Any) -> PairwiseFairClassifier:
+    judgments = simulate_panel(people, 4, 15, answers="two", seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a search was cut short
+        return PairwiseFairClassifier(**{"gamma": 0.1, **settings}).fit(people, outcome, judgments=judgments)
+
+
+@pytest.fixture(scope="module", params=[(data, kind) for data in DATA for kind in MODELS], ids="-".join)
+def model_and_people(request: pytest.FixtureRequest) -> tuple[PairwiseFairClassifier, pd.DataFrame]:
+    people, outcome = DATA[request.param[0]]()
+    return fitted(people, outcome, **MODELS[request.param[1]]), people
+
+
+def strangers(people: pd.DataFrame, model: PairwiseFairClassifier, n: int = 1000) -> pd.DataFrame:
+    """People whom nobody trained on: far off, at the very thresholds and beside them, of unknown kinds, with gaps."""
+    rng = np.random.default_rng(0)
+    limits = getattr(model.classifiers_, "threshold", np.zeros((1, 1)))
+    near = limits[np.isfinite(limits)]
+    near = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf), [-1e9, 1e9, 0.1]])
+    columns = {}
+    for name, column in people.items():
+        numbers = pd.api.types.is_numeric_dtype(column)
+        known = column.dropna()
+        others = near if numbers else np.array(["never heard of", "missing", None], dtype=object)
+        pool = np.concatenate([known.to_numpy(float) if numbers else known.astype(str).to_numpy(object), others])
+        drawn = rng.choice(pool, n)
+        gap: Any = np.nan if numbers else None
+        columns[name] = np.where(rng.random(n) < 0.05, gap, drawn)
+    return pd.DataFrame(columns)
+
+
+def assert_same(model: PairwiseFairClassifier, people: pd.DataFrame, one: str = "label 1") -> RuleReader:
+    read = RuleReader(str(model.rules_), one)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a category was never seen
+        expected = model.predict_proba(people)[:, 1]
+    np.testing.assert_allclose(read.probability(people), expected, rtol=0, atol=1e-12)
+    return read
+
+
+def test_the_text_gives_the_probabilities(
+    model_and_people: tuple[PairwiseFairClassifier, pd.DataFrame], tmp_path: Path
+) -> None:
+    model, people = model_and_people
+    assert len(model.weights_) > 1
+    assert_same(model, people)
+    assert_same(model, strangers(people, model))
+    model.save(tmp_path / "model.skops")
+    assert str(PairwiseFairClassifier.load(tmp_path / "model.skops").rules_) == str(model.rules_)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.25, 0.5, 1.0, 2.0])
+def test_a_threshold_is_said_right(
+    model_and_people: tuple[PairwiseFairClassifier, pd.DataFrame], threshold: float
+) -> None:
+    model, people = model_and_people
+    single = copy(model)
+    probabilities = np.unique(model.predict_proba(people)[:, 1])
+    inside = 0.0 < threshold <= 1.0
+    single._threshold = float(np.quantile(probabilities, threshold, method="lower")) if inside else threshold
+    assert_same(single, people)
+    assert "without chance" in single.rules_.lead
+    if not inside:
+        assert f"\n\nlabel {int(threshold == 0)} for everyone" in str(single.rules_)
+        assert single.rules_.columns.empty
+
+
+def of_few_answers() -> tuple[PairwiseFairClassifier, pd.DataFrame]:
+    """Three answers make a mixture of few trees, which is shorter when merged."""
+    people, outcome = load_compas()
+    said = [{"judge": "j", "a": a, "b": b, "answer": "same"} for a, b in [(3, 4), (10, 411), (24, 30)]]
+    model = PairwiseFairClassifier("tree", gamma=0.1)
+    return model.fit(people, outcome, judgments=Judgments(said, people=people)), people
+
+
+def test_merged_and_separate_trees_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, people = of_few_answers()
+    crowd = strangers(people, model)
+    merged = assert_same(model, crowd)
+    assert "merged" in merged.lead
+    assert model.rules_.regions is not None
+    separate_lines = sum(len(rule.lines()) for _, rule in model.rules_)
+    assert len(model.rules_.regions.lines()) < separate_lines + 2 * len(model.rules_)
+    monkeypatch.setattr(tree_rules, "_MOST_STEPS", 0)
+    separate = assert_same(model, crowd)
+    assert "by lot among" in separate.lead
+    assert "merged" not in separate.lead
+    assert np.array_equal(merged.probability(crowd), separate.probability(crowd))
+
+
+ENCODER = TableEncoder(
+    (
+        NumberColumn("age", shift=0.0, scale=1.0, fill=2.5, marks_missing=True),
+        NumberColumn("debt", shift=0.0, scale=1.0, fill=1.0, marks_missing=False),
+        CategoryColumn("job", ("none", "part", "whole"), marks_missing=True),
+    )
+)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_trees_merged_decide_as_the_mixture(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    k, depth = rng.integers(1, 6), rng.integers(1, 4)
+    limits = rng.choice([-1.0, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, np.inf], (k, 2**depth - 1))
+    leaves = rng.integers(2, size=(k, 2**depth), dtype=np.uint8)
+    trees = TreeClassifiers(rng.integers(len(ENCODER.outputs), size=limits.shape), limits, leaves)
+    mixture = Mixture(trees, rng.dirichlet(np.ones(k)) if k > 1 else np.ones(1))
+    threshold = None if seed % 2 else float(rng.random())
+    ages, debts = [None, -1.0, 0.0, 0.5, 0.7, 1.0, 2.0, 2.5, 2.6, 3.0, 9.0], [None, 0.0, 1.0, 2.0, 2.5, 4.0]
+    crowd = pd.DataFrame(
+        [*product(ages, debts, ["none", "part", "whole", None, "other"])], columns=["age", "debt", "job"]
+    ).astype({"age": float, "debt": float})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a category was never seen
+        expected = mixture.probabilities(ENCODER.encode(crowd))
+    if threshold is not None:
+        expected = (expected >= threshold).astype(float)
+
+    def read() -> RuleReader:
+        return RuleReader(str(Rules.of(mixture, ENCODER, threshold, np.array([0, 1]), named=True)))
+
+    assert np.array_equal(np.minimum(read().probability(crowd), 1.0), expected)
+    monkeypatch.setattr(Rules, "regions", None)
+    assert np.array_equal(np.minimum(read().probability(crowd), 1.0), expected)
+
+
+ODD = ['a "b" is', "is", "naïve: 3", "x\\y", "line\nbreak", "if z"]
+
+
+@pytest.fixture(scope="module", params=["tree", "linear"])
+def odd_model(request: pytest.FixtureRequest) -> tuple[PairwiseFairClassifier, pd.DataFrame]:
+    """Names and categories that look like the text around them, gaps everywhere, and words for labels."""
+    rng = np.random.default_rng(3)
+    n = 300
+    people = pd.DataFrame(
+        {
+            ODD[0]: rng.normal(size=n).round(1),
+            ODD[1]: rng.choice(["missing", "not", "at most 3", 'q"', "", "if: 2"], n),
+            ODD[2]: rng.choice([0.1, 0.2, 0.1 + 0.2, 1e-7], n),
+            ODD[3]: rng.choice(["label 1", "a, b", "“"], n),
+        }
+    )
+    for name in people:
+        people.loc[rng.random(n) < 0.15, name] = None
+    score = people[ODD[0]].fillna(1) + (people[ODD[1]] == "missing") - (people[ODD[3]] == "a, b")
+    outcome = pd.Series(np.where(score + rng.normal(size=n) > 0, "to: go", "stay"))
+    pairs = [{"judge": "j", "a": a, "b": a + 1, "answer": "same"} for a in range(0, 80, 2)]
+    model = PairwiseFairClassifier(request.param, gamma=0.05)
+    return model.fit(people, outcome, judgments=Judgments(pairs, people=people)), people
+
+
+def test_any_name_and_any_gap_can_be_read_back(odd_model: tuple[PairwiseFairClassifier, pd.DataFrame]) -> None:
+    model, people = odd_model
+    assert model.classes_.tolist() == ["stay", "to: go"]
+    assert_same(model, people, '"to: go"')
+    assert_same(model, strangers(people, model), '"to: go"')
+
+
+def test_rules_iterate_as_the_mixture_and_become_a_table(
+    odd_model: tuple[PairwiseFairClassifier, pd.DataFrame],
+) -> None:
+    rules = odd_model[0].rules_
+    assert repr(rules) == str(rules)
+    assert [weight for weight, _ in rules] == odd_model[0].weights_.tolist()
+    table = rules.to_frame()
+    assert list(table.columns) == ["rule", "weight", "when", "points", "label"]
+    assert table["rule"].unique().tolist() == list(range(1, len(rules) + 1))
+    assert set(table["label"].dropna()) <= {"stay", "to: go"}
+    for number, (_, rule) in enumerate(rules, 1):
+        text = str(rule)
+        numbers = table.loc[table["rule"] == number, "points"].dropna()
+        assert all(repr(points).removesuffix(".0") in text for points in numbers)
+
+
+def test_columns_that_matter_are_those_asked_about() -> None:
+    people = pd.DataFrame({"age": [1.0, 2, 3, 4] * 5, "noise": [1.0] * 20, "group": ["u", "v"] * 10})
+    model = PairwiseFairClassifier("tree", max_depth=1).fit(people, [0, 0, 1, 1] * 5)
+    assert model.rules_.columns.to_dict() == {"age": 1.0}
+    assert str(model.rules_).split("\n\n")[1] == "if age is at most 2.5: label 0\notherwise: label 1"
+    linear = PairwiseFairClassifier("linear").fit(people, [0, 0, 1, 1] * 5).rules_
+    assert linear.columns.index[0] == "age"
+    assert linear.columns.sum() == pytest.approx(1)
+    assert "noise" not in linear.columns
+
+
+def test_an_explanation_adds_up(model_and_people: tuple[PairwiseFairClassifier, pd.DataFrame]) -> None:
+    model, people = model_and_people
+    for place in (0, 7, 100):
+        person = people.iloc[[place]]
+        told = model.explain(person)
+        assert told.person == person.index[0]
+        assert told.probability == model.predict_proba(person)[0, 1]
+        said = told.to_frame()
+        assert said["weight"].tolist() == model.weights_.tolist()
+        assert (said["label"] == 1).tolist() == model.classifiers_.labels(model._rows(person))[:, 0].tolist()
+        assert said.loc[said["label"] == 1, "weight"].sum() == pytest.approx(told.probability, abs=1e-12)
+        assert str(told).startswith(f"Person {person.index[0]}: ")
+
+
+def test_the_region_of_an_explanation_holds_for_the_person() -> None:
+    model, people = of_few_answers()
+    regions = model.rules_.regions
+    assert regions is not None
+    values = dict(regions.leaves())
+    for place in range(0, 2000, 101):
+        told = model.explain(people.iloc[[place]])
+        assert values[told.region or ""] == told.probability
+
+
+def test_only_one_person_is_explained() -> None:
+    people, outcome = load_compas()
+    model = PairwiseFairClassifier("tree", max_depth=1).fit(people, outcome)
+    with pytest.raises(InputError, match="one person, a table of one row; this one has 2"):
+        model.explain(people.iloc[:2])
+
+
+def test_estimators_of_ones_own_go_by_their_name() -> None:
+    people, outcome = load_compas()
+    numbers = people.select_dtypes("number")
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=0.5))
+    for estimator, name in ((pipeline, "LogisticRegression(C=0.5"), (GaussianNB(), "GaussianNB()")):
+        model = fitted(numbers, outcome, estimator=estimator, max_iter=3)
+        assert name in str(model.rules_)
+        assert model.rules_.columns.empty
+        assert model.explain(numbers.iloc[[3]]).probability == model.predict_proba(numbers.iloc[[3]])[0, 1]
+
+
+def test_columns_without_names_are_numbered() -> None:
+    people, outcome = load_compas()
+    model = PairwiseFairClassifier("tree", max_depth=1).fit(people[["age", "priors_count"]].to_numpy(), outcome)
+    assert "if x1 is at most" in str(model.rules_)
+
+
+def test_words_for_people_are_rounded_and_unquoted(odd_model: tuple[PairwiseFairClassifier, pd.DataFrame]) -> None:
+    rules = odd_model[0].rules_.for_people({ODD[2]: "Third"}, ("no", "yes"))
+    text = str(rules)
+    assert ODD[2] not in text
+    assert "to: go" not in text
+    assert "0.30000000000000004" not in text
+    assert odd_model[0].rules_.to_frame()["weight"].tolist() == rules.to_frame()["weight"].tolist()
