@@ -105,3 +105,10 @@ def test_a_table_and_its_numbers_are_drawn_alike() -> None:
     named = PairwiseFairClassifier("tree").fit(table, outcome, judgments=Judgments(said, people=table))
     assert np.array_equal(model.predict(numbers), named.predict(table))
     assert np.array_equal(model.predict_proba(numbers), named.predict_proba(table))
+
+
+def test_numbers_are_numbers_also_in_empty_tables(town: Town) -> None:
+    plain = PairwiseFairClassifier("tree", max_depth=1).fit(town.people, town.outcome)
+    assert plain.group_rules_[["value", "limit", "price"]].dtypes.eq(float).all()
+    assert plain.trajectory_.dtypes.eq(float).all()
+    assert plain.trajectory_.index.name == "round"
