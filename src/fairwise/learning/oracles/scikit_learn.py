@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -95,7 +96,8 @@ class ScikitLearnOracle(Oracle):
                 return _single(int(label[chosen[0]]))
         rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
         fitted = clone(self._estimator)
-        with self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas"):
+        threads = self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas")
+        with threads, config_context(enable_metadata_routing=False):  # weights go to the last step by its name
             fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
         plain = _single(fitted)
         if not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
