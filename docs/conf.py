@@ -29,6 +29,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "off"  # the tests run the notebook; the page shows it as it was saved
 
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["mlflow"]  # its versions of other packages exclude those of dask
 autodoc_typehints = "none"  # docstrings say what an argument may be in words
 napoleon_google_docstring = False
 napoleon_use_ivar = True

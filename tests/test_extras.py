@@ -28,7 +28,7 @@ found = importlib.util.find_spec
 importlib.util.find_spec = lambda name: None if name in {hidden!r} else found(name)
 """
 LEARNING = """
-import fairwise, fairwise.auditing, fairwise.datasets, fairwise.simulation, fairwise.integrations
+import fairwise, fairwise.auditing, fairwise.datasets, fairwise.displays, fairwise.simulation, fairwise.integrations
 from fairwise import *
 """
 

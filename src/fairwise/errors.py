@@ -6,7 +6,8 @@
     ├── InputError (also ValueError)        what was given cannot be used
     │   ├── TableError                      a table: file, line, value, what is allowed
     │   │   └── JudgmentsError              a table of judgments
-    │   └── ModelFileError                  a saved model that cannot or must not be opened
+    │   ├── ModelFileError                  a saved model that cannot or must not be opened
+    │   └── NotKeptError (also AttributeError) what a loaded model does not have, because its file holds no such thing
     ├── MissingExtraError (also ImportError) a part that was not installed, with the words to install it
     └── SolverError (also RuntimeError)     the solver failed on input that looked fine
 
@@ -37,6 +38,10 @@ class JudgmentsError(TableError):
 
 class ModelFileError(InputError):
     """A saved model that cannot or must not be opened."""
+
+
+class NotKeptError(InputError, AttributeError):
+    """An attribute that a loaded model does not have; as an AttributeError it is none for ``hasattr`` and ``dir``."""
 
 
 class MissingExtraError(FairwiseError, ImportError):

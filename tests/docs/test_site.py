@@ -19,6 +19,7 @@ PACKAGES = (
     "fairwise.judgments",
     "fairwise.auditing",
     "fairwise.reporting",
+    "fairwise.displays",
     "fairwise.simulation",
     "fairwise.datasets",
     "fairwise.replication",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from fairwise import notebook
 from fairwise.auditing import checks, tables
 from fairwise.auditing.intervals import AVERAGES, LEAST_JUDGES, LEAST_PAIRS, answer_means, has_design_weights, interval
 from fairwise.auditing.scores import (
@@ -25,6 +26,7 @@ from fairwise.auditing.tables import measure
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
+from fairwise.numbers import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +90,25 @@ class Audit:
         return summary(self.overall, self.by_pair, self.gamma, self.confidence) + note
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        value = self.overall.loc["value"].to_dict()
+        measures = list(_measures(self.overall))
+        notes = [NOT_COVERED] if any(ends.endswith("*") for _, _, ends in measures) else []
+        notes += [NOT_WEIGHTED] if self.selection_probability == "ignored" else []
+        return notebook.page(
+            notebook.section(
+                f"Audit of {counted(value['answers'], 'judgment')} of {counted(value['judges'], 'judge')}",
+                notebook.paragraph(
+                    f"Not followed, that is broken by more than gamma = {self.gamma:g}: "
+                    f"{counted(value['not_followed'])} of {counted(value['in_force'])} that ask for something."
+                ),
+                notebook.table(measures, head=("", "Value", f"{self.confidence:.0%} interval"), numbers=(1, 2)),
+                notebook.bullets(self.worst(3)),
+                *map(notebook.paragraph, notes),
+                warn=value["not_followed"] > 0,
+            )
+        )
 
 
 def audit(
@@ -258,7 +279,7 @@ def _sentence(line: Mapping[Hashable, Any]) -> str:
 
 def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
     """A few lines for reading."""
-    value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
+    value = overall.loc["value"].to_dict()
     counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "not_followed")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
     lines = [
@@ -266,12 +287,17 @@ def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confiden
         f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]
-    marked = False
-    for name, words in _LINES.items():
-        has_interval = name != "max_violation" and not np.isnan(low[name])
-        ends = f"   {low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if has_interval else ""
-        lines.append(f"{words:30}{value[name]:7.4f}{ends}")
-        marked |= has_interval and not covered[name]
-    if marked:
+    measures = list(_measures(overall))
+    lines += [f"{words:30}{number:>7}   {ends}".rstrip() for words, number, ends in measures]
+    if any(ends.endswith("*") for _, _, ends in measures):
         lines.append(NOT_COVERED)
     return "\n".join([*lines, *worst_pairs(by_pair, 3)])
+
+
+def _measures(overall: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Each measure in words, its value, and its interval, which ends in a star where it is a rough guide only."""
+    value, low, high, covered = (overall.loc[row].to_dict() for row in ("value", "low", "high", "covered"))
+    for name, words in _LINES.items():
+        has_interval = name != "max_violation" and not np.isnan(low[name])
+        ends = f"{low[name]:.4f} to {high[name]:.4f}{'' if covered[name] else ' *'}" if has_interval else ""
+        yield words, f"{value[name]:.4f}", ends

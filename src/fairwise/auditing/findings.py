@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fairwise.auditing import audit, followed_by_judge, followed_by_pair, lorenz, price_by_person
+from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
 from fairwise.auditing.frontier import Curve
-from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error
+from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, refuse_other_origin
-from fairwise.constraints.violations import PRECISION
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
 
@@ -313,7 +312,7 @@ def findings(
         outcome=None if by_groups is None else labelled,
     )
     prices = model.prices_
-    pairs = followed_by_pair(prices)
+    pairs, spread = followed_by_pair(prices), spread_over_pairs(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = table[_shown_columns(model, table, outcome)].rename(columns=called)
@@ -335,8 +334,8 @@ def findings(
         prices=prices,
         price_by_judge=followed_by_judge(prices),
         price_by_person=price_by_person(prices),
-        lorenz_excess=lorenz(_above_noise(pairs["excess"])),
-        lorenz_price=lorenz(_above_noise(pairs["price"])),
+        lorenz_excess=spread["excess"],
+        lorenz_price=spread["price"],
         dearest=expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
@@ -394,8 +393,3 @@ def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome:
     used = getattr(model, "feature_names_in_", people.columns)
     hidden = getattr(outcome, "name", None)
     return [name for name in used if name in people.columns and (hidden is None or name != hidden)]
-
-
-def _above_noise(values: pd.Series) -> pd.Series:
-    """What counts as more than nothing: a solver's rounding is not disappointment."""
-    return values.where(values > PRECISION, 0.0)

@@ -226,37 +226,42 @@ class Curve:
     def of(
         cls,
         frontier: pd.DataFrame,
-        model: PairwiseFairClassifier,
-        chosen: tuple[float, float | None] | None,
-        n_people: int,
+        model: PairwiseFairClassifier | None = None,
+        chosen: tuple[float, float | None] | None = None,
+        n_people: int = 0,
     ) -> Curve:
+        """The slice through the chosen point, which is the model's own unless said otherwise.
+
+        Without a model no point is marked, and of a grid of both knobs the slice is the first.
+        """
         rows = _checked(frontier)
-        _refuse_impossible(rows[rows["judge"].astype(str) == PANEL], model)
-        rows = _insert_own_point(rows, model, n_people)
-        own = (float(model.gamma), model.eta)
-        gamma, eta = own if chosen is None else chosen
+        own = None if model is None else (float(model.gamma), model.eta)
+        chosen = own if chosen is None else chosen
+        if model is not None:
+            _refuse_impossible(rows[rows["judge"].astype(str) == PANEL], model)
+            rows = _insert_own_point(rows, model, n_people)
         is_panel = rows["judge"].astype(str) == PANEL
         main = rows[is_panel] if is_panel.any() else rows
         knob: Knob = "gamma" if main["gamma"].nunique() >= main["eta"].nunique() else "eta"
         other: Knob = "eta" if knob == "gamma" else "gamma"
-        fixed = {"gamma": gamma, "eta": eta}[other]
+        first = _float_or_none(main[other].iloc[0])
+        at, fixed = (None, first) if chosen is None else chosen if knob == "gamma" else chosen[::-1]
         if not _equal(main[other], fixed).any():
-            traced = _in_words(_float_or_none(main[other].iloc[0]))
             raise InputError(
-                f"frontier: traced at {other} = {traced}, but the point to be marked has {other} = {_in_words(fixed)}; "
-                f"trace the curve at {other} = {_in_words(fixed)}, or fit the model with {other} = {traced}"
+                f"frontier: traced at {other} = {_in_words(first)}, but the point to be marked has {other} = "
+                f"{_in_words(fixed)}; trace the curve at {other} = {_in_words(fixed)}, or fit the model with {other} = "
+                f"{_in_words(first)}"
             )
         # Of a grid of both, only the slice through the chosen point is one curve.
         rows = rows[_equal(rows[other], fixed)]
         rows = rows.sort_values(["judge", knob], kind="stable", key=_text_or_number)
         is_panel = rows["judge"].astype(str) == PANEL
-        at = gamma if knob == "gamma" else eta
         return cls(
             knob=knob,
             fixed=fixed,
             panel=rows[is_panel].reset_index(drop=True),
             judges=rows[~is_panel].reset_index(drop=True),
-            chosen=_chosen_point(rows[is_panel & _equal(rows[knob], at)], at, (gamma, eta) == own, model),
+            chosen=_chosen_point(rows[is_panel & _equal(rows[knob], at)], at, model if chosen == own else None),
             whole=frontier,
         )
 
@@ -272,15 +277,13 @@ class Curve:
         return float(unbound.min()) if len(unbound) else np.inf
 
 
-def _chosen_point(
-    there: pd.DataFrame, at: float | None, is_own: bool, model: PairwiseFairClassifier
-) -> ChosenPoint | None:
-    """The model itself if the point is its own, else the curve there; nothing where neither is known."""
-    if at is None or not (is_own or len(there)):
+def _chosen_point(there: pd.DataFrame, at: float | None, own: PairwiseFairClassifier | None) -> ChosenPoint | None:
+    """The model itself if the point is its ``own``, else the curve there; nothing where neither is known."""
+    if at is None or not (own is not None or len(there)):
         return None
     columns = ("error", "error_low", "error_high")
     error, low, high = (float(there[name].iloc[0]) if len(there) else np.nan for name in columns)
-    return ChosenPoint(at, float(model.certificate_.error) if is_own else error, low, high)
+    return ChosenPoint(at, error if own is None else float(own.certificate_.error), low, high)
 
 
 def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_people: int) -> pd.DataFrame:

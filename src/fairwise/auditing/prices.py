@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairwise.auditing.scores import positions_of
 from fairwise.constraints.pairs import PairRows, price_table
-from fairwise.constraints.violations import STATUSES
+from fairwise.constraints.violations import PRECISION, STATUSES
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.learning.solvers.progress import raise_interrupts
@@ -83,6 +83,13 @@ def lorenz(values: object) -> pd.DataFrame:
     running = np.concatenate([[0.0], np.cumsum(largest_first)])
     share = np.arange(len(running)) / max(len(largest_first), 1)
     return pd.DataFrame({"share": share, "total": running / running[-1] if running[-1] > 0 else running})
+
+
+def spread_over_pairs(prices: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """How unevenly ``price`` and ``excess`` are spread over the pairs: a Lorenz curve of each, without rounding."""
+    pairs = followed_by_pair(prices)
+    # A solver's rounding is neither a price nor a disappointment.
+    return {name: lorenz(pairs[name].where(pairs[name] > PRECISION, 0.0)) for name in ("price", "excess")}
 
 
 def removal_saving(

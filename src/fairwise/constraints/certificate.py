@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias
 
+from fairwise import notebook
 from fairwise.numbers import EqualNan
 
 Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
 the gap is open, a limit was reached, or someone stopped it."""
+
+NOT_PROVED = (
+    "Not proved: anything about other people or other kinds of model, that the judgments are right, or that the right "
+    "people were asked."
+)
+"""What no certificate says, in a sentence."""
 
 _ROUNDING = 1e-9
 
@@ -86,6 +93,44 @@ class Certificate(EqualNan):
             ]
         lines.append(f"Oracle calls                   {self.oracle_calls}")
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        return notebook.page(self.to_html())
+
+    def to_html(self) -> str:
+        """The same as a section of a page in a notebook, with what is proved and what is not."""
+        return notebook.section(
+            "What is proved, and what is not",
+            notebook.table(self.rows()),
+            notebook.paragraph(self.proved_in_words()),
+            notebook.paragraph(NOT_PROVED),
+            *map(notebook.notice, self.warnings),
+            warn=self.kind != "exact",
+        )
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The numbers: what each is, its value, and what to hold it against."""
+        rows = [("Error on the training people", f"{self.error:.4f}", "")]
+        if math.isfinite(self.plain_error):
+            rows.append(("Least found without any rule", f"{self.plain_error:.4f}", ""))
+            rows.append(("One label for everyone", f"{self.constant_error:.4f}", ""))
+        if self.kind == "exact":
+            rows.append(("Proven lower bound", f"{self.lower_bound:.4f}", self._gap_in_words()))
+        else:
+            rows.append(("Nothing found below", f"{self.oracle_bound:.4f}", "something better may exist"))
+        if self.n_judgments != 0:
+            eta = "no panel budget" if self.eta is None else f"asked: eta = {self.eta:g}"
+            rows.append(("Largest violation of a pair", f"{self.max_violation:.4f}", f"asked: gamma = {self.gamma:g}"))
+            rows.append(("Mean violation of 'same'", f"{self.mean_violation:.4f}", ""))
+            rows.append(("Mean excess over gamma", f"{self.mean_excess:.4f}", eta))
+        return [*rows, ("Oracle calls", f"{self.oracle_calls:,}", "")]
+
+    def proved_in_words(self) -> str:
+        """What is proved about the error, in a sentence or two."""
+        if self.kind == "exact":
+            none = f"no mixture of {self.hypothesis_class} that keeps the rules"
+            return f"Proved: {none} has an error below {self.lower_bound:.4f} on these people."
+        return f"Not proved that nothing is better: this was a heuristic search over {self.hypothesis_class}."
 
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:

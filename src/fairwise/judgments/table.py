@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import pandas as pd
 
+from fairwise import notebook
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.validation import (
@@ -25,6 +26,7 @@ from fairwise.judgments.validation import (
     rows_of,
     sides,
 )
+from fairwise.numbers import counted
 from fairwise.tables.files import read_table
 from fairwise.tables.ids import encode, some, text_of
 from fairwise.tables.output import write_whole
@@ -204,6 +206,34 @@ class Judgments:
             f"{f' ({kinds})' if kinds else ''} about {_number(len(self.person_ids()), 'person', 'people')}"
             f"{'' if self._checked.counted.all() else f', and {aside} that do not count'}"
         )
+
+    def _repr_html_(self) -> str:
+        rows = self._counted_rows()
+        said, whole = rows["answer"].value_counts().to_dict(), max(len(rows), 1)
+        counts = [(answer, said.get(answer, 0)) for answer in map(str, Answer)]
+        who = "simulated judge" if are_simulated(self.judges) else "judge"
+        aside = len(self._checked.frame) - len(rows)
+        known = "Their rows are kept here." if self._checked.people is not None else "Their rows are not kept here."
+        return notebook.page(
+            notebook.section(
+                f"{counted(len(rows), 'judgment')} of {counted(self.n_judges, who)}",
+                notebook.table(
+                    [(answer, counted(number), f"{number / whole:.0%}") for answer, number in counts],
+                    head=("Answer", "Judgments", "Share"),
+                    numbers=(1, 2),
+                ),
+                notebook.paragraph(f"About {counted(len(self.person_ids()), 'person', 'people')}. {known}"),
+                notebook.paragraph(f"Not counted: {counted(aside, 'row')} of repeats, checks or earlier rounds.")
+                if aside
+                else "",
+            )
+        )
+
+
+def are_simulated(judges: Iterable[object]) -> bool:
+    """Whether there are judges, and all go by names that only simulated people have."""
+    names = [str(judge) for judge in judges]
+    return bool(names) and all(name.startswith("simulated") for name in names)
 
 
 def _as_frame(answers: Records) -> pd.DataFrame:

@@ -20,7 +20,8 @@ _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
 _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
-    "judged people are transformed like everyone else."
+    "judged people are transformed like everyone else. Behind an outer Pipeline, let its steps return DataFrames, "
+    'set_output(transform="pandas"), and give Judgments without people=.'
 )
 
 _NUMBERED = (

@@ -6,7 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,6 +14,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -28,37 +29,67 @@ SOFT = "#76828f"
 ACCENT = "#1d5a96"
 WARM = "#a6410a"
 PAPER = "#ffffff"
+_HALF = 0.5  # of the way from black to white
 
 ROLES = {INK: "ink", MUTED: "muted", RULE: "rule", SOFT: "soft", ACCENT: "accent", WARM: "warm", PAPER: "paper"}
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of the roles that are drawn, in the light or in the dark."""
+
+    muted: str
+    soft: str
+    accent: str
+    warm: str
+    paper: str
+
+
+LIGHT = Palette(MUTED, SOFT, ACCENT, WARM, PAPER)
+DARK = Palette(muted="#aeb9c4", soft="#8a97a5", accent="#86bdf2", warm="#f4ab68", paper="#14181d")
+
+
+def palette_of(axes: Axes) -> Palette:
+    """The colours to draw with on these axes: those of the report's page in the light or in the dark."""
+    for patch in (axes.patch, axes.figure.patch):
+        red, green, blue, alpha = to_rgba(patch.get_facecolor())
+        if alpha > 0:
+            dark = (red + green + blue) / 3 < _HALF
+            return replace(DARK, paper=to_hex((red, green, blue))) if dark else LIGHT
+    return LIGHT
 
 
 # In points, which are pixels of the drawing. Narrow, so that type stays readable on a phone.
 WIDTH = 440
 _POINTS_PER_INCH = 72
 
-_STYLE: dict[str, Any] = {
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": MUTED,
+_LAYOUT: Any = {
     "axes.linewidth": 0.8,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.axisbelow": True,
-    "axes.titlecolor": INK,
     "axes.titlelocation": "left",
     "axes.titlesize": 11,
     "axes.grid": True,
+    "grid.linewidth": 0.8,
+    "lines.solid_capstyle": "round",
+    "text.parse_math": False,  # a judge may be called $x$
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+}
+_STYLE: dict[str, Any] = _LAYOUT | {
+    "axes.edgecolor": SOFT,
+    "axes.facecolor": PAPER,
+    "axes.labelcolor": MUTED,
+    "axes.titlecolor": INK,
+    "figure.facecolor": PAPER,
     "font.family": "DejaVu Sans",
     "font.size": 11,
     "grid.color": RULE,
-    "grid.linewidth": 0.8,
-    "lines.solid_capstyle": "round",
     "svg.fonttype": "none",
     "text.color": INK,
-    "text.parse_math": False,  # a judge may be called $x$
     "xtick.color": MUTED,
-    "xtick.major.size": 0,
     "ytick.color": MUTED,
-    "ytick.major.size": 0,
 }
 
 
@@ -238,3 +269,15 @@ def percent_axis(axis: Axis) -> None:
     """Label shares as per cent, at few places."""
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 3):g} %"))
+
+
+def draw_on(axes: Axes | None, paint: Callable[[Axes], object], *, simulated: bool) -> Axes:
+    """Let ``paint`` fill axes of the reader's own, or new ones of pyplot's, in the light or dark that they are in."""
+    import matplotlib.pyplot as plt  # it chooses a backend for the screen, which a report has no use for
+
+    with mpl.rc_context(_LAYOUT | {"grid.alpha": 0.3}):  # in a colour that is the reader's
+        own = plt.subplots(layout="constrained")[1] if axes is None else axes
+        paint(own)
+        if simulated:
+            own.set_title(f"{own.get_title(loc='left')} (simulated people)", loc="left")
+    return own

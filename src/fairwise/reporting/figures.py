@@ -8,7 +8,7 @@ from fairwise.auditing.findings import Findings
 from fairwise.auditing.frontier import Curve
 from fairwise.numbers import counted
 from fairwise.reporting import drawing
-from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, percent_axis, share_axis
+from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, palette_of, percent_axis, share_axis
 from fairwise.reporting.words import decimal, interval, percent, shortened
 
 if TYPE_CHECKING:
@@ -20,12 +20,11 @@ _KNOB = {
     "gamma": ("Tolerance \N{GREEK SMALL LETTER GAMMA}: difference between two people", "\N{GREEK SMALL LETTER GAMMA}"),
     "eta": ("Allowance η: mean excess of the panel", "η"),
 }
-_OVER_LINES = {"facecolor": drawing.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 MOST_GROUPS = 20
 FEW_PEOPLE = 30
 _RATES = {"error": "Error", "false_positive_rate": "False positives", "true_positive_rate": "True positives"}
 MOST_NAMED = 24
-_JUDGE_MEASURES = {"share_followed": "Followed", "mean_excess": "Mean excess"}
+JUDGE_MEASURES = {"share_followed": "Followed", "mean_excess": "Mean excess"}
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 
 
@@ -42,29 +41,35 @@ def frontier_figure(findings: Findings) -> Drawing | None:
         return None
 
     def paint(figure: Figure) -> list[Tooltip]:
-        axes = figure.add_subplot()
-        points = [*_draw_judges(axes, curve), *_draw_panel(axes, curve), *_draw_chosen(axes, curve)]
-        _draw_plain_model(axes, findings)
-        axes.set_xlabel(_KNOB[curve.knob][0])
-        axes.set_title("People decided wrongly", color=drawing.MUTED)
-        percent_axis(axes.yaxis)
-        axes.margins(x=0.03, y=0.1)
-        return points
+        return draw_frontier(figure.add_subplot(), curve, findings.plain_error)
 
     title = f"Error of the model as {_KNOB[curve.knob][1]} varies"
     description = _frontier_description(findings, curve)
     return draw("frontier", title, description, height=300, simulated=findings.simulated, paint=paint)
 
 
-def _draw_panel(axes: Axes, curve: Curve) -> list[Tooltip]:
-    rows = curve.panel
+def draw_frontier(axes: Axes, curve: Curve, plain_error: float | None, **line: Any) -> list[Tooltip]:
+    """Draw it on these axes; ``line`` are matplotlib's settings for the line of the panel."""
+    points = [*_draw_judges(axes, curve), *_draw_panel(axes, curve, line), *_draw_chosen(axes, curve)]
+    if plain_error is not None:
+        _draw_plain_model(axes, plain_error)
+    axes.set_xlabel(_KNOB[curve.knob][0])
+    axes.set_title("People decided wrongly", color=palette_of(axes).muted)
+    percent_axis(axes.yaxis)
+    axes.margins(x=0.03, y=0.1)
+    return points
+
+
+def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any]) -> list[Tooltip]:
+    rows, accent = curve.panel, palette_of(axes).accent
     if rows.empty:
         return []
     if curve.has_interval:
         axes.fill_between(
-            rows[curve.knob], rows["error_low"], rows["error_high"], color=drawing.ACCENT, alpha=0.18, linewidth=0
+            rows[curve.knob], rows["error_low"], rows["error_high"], color=accent, alpha=0.18, linewidth=0
         )
-    axes.plot(rows[curve.knob], rows["error"], color=drawing.ACCENT, linewidth=2, marker="o", markersize=4)
+    style: dict[str, Any] = {"color": accent, "linewidth": 2, "marker": "o", "markersize": 4}
+    axes.plot(rows[curve.knob], rows["error"], **style | line)
     return [
         Tooltip(axes, at, error, f"{_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong{interval(low, high)}")
         for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
@@ -74,9 +79,9 @@ def _draw_panel(axes: Axes, curve: Curve) -> list[Tooltip]:
 
 
 def _draw_judges(axes: Axes, curve: Curve) -> list[Tooltip]:
-    points = []
+    points, soft = [], palette_of(axes).soft
     for judge, rows in curve.judges.groupby("judge", sort=False):
-        axes.plot(rows[curve.knob], rows["error"], color=drawing.SOFT, linewidth=0.8, alpha=0.5)
+        axes.plot(rows[curve.knob], rows["error"], color=soft, linewidth=0.8, alpha=0.5)
         points += [
             Tooltip(axes, at, error, f"{judge} alone, {_KNOB[curve.knob][1]} = {at:g}: {percent(error)} wrong")
             for at, error in zip(rows[curve.knob], rows["error"], strict=True)
@@ -85,27 +90,28 @@ def _draw_judges(axes: Axes, curve: Curve) -> list[Tooltip]:
 
 
 def _draw_chosen(axes: Axes, curve: Curve) -> list[Tooltip]:
-    chosen = curve.chosen
+    chosen, colours = curve.chosen, palette_of(axes)
     if chosen is None:
         return []
-    diamond: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": drawing.PAPER, "markeredgewidth": 1.5}
-    axes.plot([chosen.at], [chosen.error], color=drawing.WARM, zorder=5, **diamond)
+    diamond: dict[str, Any] = {"marker": "D", "markersize": 9, "markeredgecolor": colours.paper, "markeredgewidth": 1.5}
+    axes.plot([chosen.at], [chosen.error], color=colours.warm, zorder=5, **diamond)
     low, high = axes.get_xlim()
     at_the_right = chosen.at > low + 0.6 * (high - low)
-    over_lines = _OVER_LINES if len(curve.judges) else None
+    over_lines = (
+        {"facecolor": colours.paper, "edgecolor": "none", "alpha": 0.8, "pad": 1.5} if len(curve.judges) else None
+    )
     side = {"ha": "right" if at_the_right else "left", "bbox": over_lines, "zorder": 6}
     offset = (6, 13) if at_the_right else (9, 9)
-    annotate(axes, f"chosen: {percent(chosen.error)}", (chosen.at, chosen.error), offset, drawing.WARM, **side)
+    annotate(axes, f"chosen: {percent(chosen.error)}", (chosen.at, chosen.error), offset, colours.warm, **side)
     words = f"chosen: {percent(chosen.error)} wrong{interval(chosen.low, chosen.high)}"
     return [Tooltip(axes, chosen.at, chosen.error, words)]
 
 
-def _draw_plain_model(axes: Axes, findings: Findings) -> None:
-    if findings.plain_error is None:
-        return
-    axes.axhline(findings.plain_error, color=drawing.MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-    text, at = f"no judgments: {percent(findings.plain_error)}", (0, findings.plain_error)
-    annotate(axes, text, at, (2, -13), drawing.MUTED, xycoords=("axes fraction", "data"))
+def _draw_plain_model(axes: Axes, error: float) -> None:
+    muted = palette_of(axes).muted
+    axes.axhline(error, color=muted, linewidth=1.2, linestyle=(0, (4, 3)))
+    text, at = f"no judgments: {percent(error)}", (0, error)
+    annotate(axes, text, at, (2, -13), muted, xycoords=("axes fraction", "data"))
 
 
 def _frontier_description(findings: Findings, curve: Curve) -> str:
@@ -127,8 +133,7 @@ def _frontier_description(findings: Findings, curve: Curve) -> str:
 
 def judges_figure(findings: Findings) -> Drawing | None:
     """A line per judge with two dots; with many judges, dots in order of rank."""
-    judges = in_order(findings.audit.by_judge)
-    asking = judges[judges["in_force"] > 0].reset_index(drop=True)
+    asking = asking_judges(findings.audit.by_judge)
     if asking.empty:
         return None
     named = len(asking) <= MOST_NAMED
@@ -136,10 +141,10 @@ def judges_figure(findings: Findings) -> Drawing | None:
     def paint(figure: Figure) -> list[Tooltip]:
         panels = figure.subplots(1, 2, sharey=True) if named else figure.subplots(2, 1, sharex=True)
         points = []
-        for axes, (measure, words) in zip(panels, _JUDGE_MEASURES.items(), strict=True):
-            color = drawing.ACCENT if measure == "share_followed" else drawing.WARM
-            points += (_draw_named if named else _draw_ranked)(axes, asking, measure, color)
-            axes.set_title(words)
+        for axes, measure in zip(panels, JUDGE_MEASURES, strict=True):
+            points += draw_judges(axes, asking, measure)
+        if not named:
+            panels[0].set_xlabel("")
         return points
 
     low, high = asking["share_followed"].min(), asking["share_followed"].max()
@@ -151,6 +156,21 @@ def judges_figure(findings: Findings) -> Drawing | None:
     return draw("judges", "What each judge gets", description, height=height, simulated=findings.simulated, paint=paint)
 
 
+def asking_judges(by_judge: pd.DataFrame) -> pd.DataFrame:
+    """Those who asked for something, in order."""
+    judges = in_order(by_judge)
+    return judges[judges["in_force"] > 0].reset_index(drop=True)
+
+
+def draw_judges(axes: Axes, judges: pd.DataFrame, measure: str, **dots: Any) -> list[Tooltip]:
+    """Draw a dot for each judge: beside their name or, where they are many, in order of rank."""
+    colours = palette_of(axes)
+    color = colours.accent if measure == "share_followed" else colours.warm
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": color}
+    axes.set_title(JUDGE_MEASURES[measure])
+    return (_draw_named if len(judges) <= MOST_NAMED else _draw_ranked)(axes, judges, measure, style | dots)
+
+
 def in_order(by_judge: pd.DataFrame) -> pd.DataFrame:
     """The least followed first, then the most disappointed; who asked for nothing comes last."""
     return by_judge.sort_values(
@@ -158,21 +178,20 @@ def in_order(by_judge: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _draw_named(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
+def _draw_named(axes: Axes, judges: pd.DataFrame, measure: str, style: dict[str, Any]) -> list[Tooltip]:
     places = range(len(judges))
-    axes.plot(judges[measure], places, linestyle="none", marker="o", markersize=6, color=color)
-    axes.set_yticks(places, [shortened(judge, 16) for judge in judges["judge"]])
+    axes.plot(judges[measure], places, **{"markersize": 6} | style)
+    axes.set_yticks(places, [shortened(judge, 16) for judge in judges["judge"]], parse_math=False)
     axes.set_ylim(len(judges) - 0.4, -0.6)
     _scale(axes, judges, measure, along="x")
     return [Tooltip(axes, value, at, _judge_words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
 
-def _draw_ranked(axes: Axes, judges: pd.DataFrame, measure: str, color: str) -> list[Tooltip]:
+def _draw_ranked(axes: Axes, judges: pd.DataFrame, measure: str, style: dict[str, Any]) -> list[Tooltip]:
     places = range(1, len(judges) + 1)
-    axes.plot(places, judges[measure], linestyle="none", marker="o", markersize=3.5, color=color)
+    axes.plot(places, judges[measure], **{"markersize": 3.5} | style)
     axes.set_xlim(0, len(judges) + 1)
-    if measure == "mean_excess":
-        axes.set_xlabel("Judges, the least followed first")
+    axes.set_xlabel("Judges, the least followed first")
     _scale(axes, judges, measure, along="y")
     return [Tooltip(axes, at + 1, value, _judge_words(judges, at, measure)) for at, value in enumerate(judges[measure])]
 
@@ -197,43 +216,45 @@ def _judge_words(judges: pd.DataFrame, at: int, measure: str) -> str:
 
 def lorenz_figure(findings: Findings) -> Drawing | None:
     """Share of the total that the most expensive, and the most disappointed, pairs make up."""
-    spread = [
-        (words, curve, color, line)
-        for words, curve, color, line in (
-            ("price", findings.lorenz_price, drawing.ACCENT, "-"),
-            ("excess", findings.lorenz_excess, drawing.WARM, (0, (5, 2))),
-        )
-        if has_any(curve)
-    ]
-    if not spread:
+    spread = {"price": findings.lorenz_price, "excess": findings.lorenz_excess}
+    if not any(map(has_any, spread.values())):
         return None
 
     def paint(figure: Figure) -> list[Tooltip]:
-        axes = figure.add_subplot()
-        axes.plot([0, 1], [0, 1], color=drawing.SOFT, linewidth=1, linestyle=(0, (1, 2)))
-        points = []
-        for words, curve, color, line in spread:
-            reached = curve.iloc[: int((curve["total"] < 1).sum()) + 1]
-            axes.plot([*reached["share"], 1], [*reached["total"], 1], color=color, linewidth=2, linestyle=line)
-            points += _spread_points(axes, words, curve)
-        for words, _, color, line in spread:
-            axes.plot([], [], color=color, linewidth=2, linestyle=line, label=words)
-        axes.plot([], [], color=drawing.SOFT, linewidth=1, linestyle=(0, (1, 2)), label="if spread evenly")
-        axes.legend(loc="lower right", frameon=False)
-        axes.set_xlabel("Pairs, the largest first")
-        axes.set_title("Share of the total", color=drawing.MUTED)
-        for axis in (axes.xaxis, axes.yaxis):
-            percent_axis(axis)
-        return points
+        return draw_spread(figure.add_subplot(), spread)
 
     sentence = "; ".join(
         f"the top 10 % of the pairs make up {percent(at_share(curve, 0.1))} of the {words}"
-        for words, curve, _, _ in spread
+        for words, curve in spread.items()
+        if has_any(curve)
     )
     title = "How unevenly price and excess are spread over the pairs"
     return draw(
         "lorenz", title, f"{sentence[0].upper()}{sentence[1:]}.", height=300, simulated=findings.simulated, paint=paint
     )
+
+
+def draw_spread(axes: Axes, spread: dict[str, pd.DataFrame], **line: Any) -> list[Tooltip]:
+    """Draw the Lorenz curves that there are, and the diagonal; ``line`` are matplotlib's settings for the curves."""
+    colours = palette_of(axes)
+    lines = {"price": (colours.accent, "-"), "excess": (colours.warm, (0, (5, 2)))}
+    even: dict[str, Any] = {"color": colours.soft, "linewidth": 1, "linestyle": (0, (1, 2))}
+    axes.plot([0, 1], [0, 1], **even)
+    points = []
+    for words, curve in spread.items():
+        if has_any(curve):
+            reached = curve.iloc[: int((curve["total"] < 1).sum()) + 1]
+            color, dashes = lines[words]
+            style: dict[str, Any] = {"linewidth": 2, "label": words, "color": color, "linestyle": dashes}
+            axes.plot([*reached["share"], 1], [*reached["total"], 1], **style | line)
+            points += _spread_points(axes, words, curve)
+    axes.plot([], [], **even, label="if spread evenly")
+    axes.legend(loc="lower right", frameon=False)
+    axes.set_xlabel("Pairs, the largest first")
+    axes.set_title("Share of the total", color=colours.muted)
+    for axis in (axes.xaxis, axes.yaxis):
+        percent_axis(axis)
+    return points
 
 
 def has_any(curve: pd.DataFrame) -> bool:

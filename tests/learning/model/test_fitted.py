@@ -151,3 +151,10 @@ def test_a_shared_draw_is_the_same_in_any_batch_and_order(model: PairwiseFairCla
 def test_another_way_to_draw_is_refused(model: PairwiseFairClassifier, crowd: pd.DataFrame, draw: Any) -> None:
     with pytest.raises(InputError, match=r"^draw=.* is not allowed\. Allowed: 'independent', 'shared'\.$"):
         model.predict(crowd[:3], draw=draw)
+
+
+def test_numbers_are_numbers_also_in_empty_tables(town: Town) -> None:
+    plain = PairwiseFairClassifier("tree", max_depth=1).fit(town.people, town.outcome)
+    assert set(plain.group_rules_[["value", "limit", "price"]].dtypes) == {np.dtype(float)}
+    assert set(plain.trajectory_.dtypes) == {np.dtype(float)}
+    assert plain.trajectory_.index.name == "round"

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
-from fairwise.errors import InputError
+from fairwise.errors import InputError, NotKeptError
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.large.table import is_in_parts
+from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import (
     Derandomization,
     best_deterministic_rule,
@@ -117,7 +118,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         """
         prices = self._fitted("_prices")
         if prices is None:
-            raise InputError(
+            raise NotKeptError(
                 "This model was loaded from a file, and a model file holds no single judgment, so there are no prices. "
                 "Save them beside it right after the fit, save('model.skops', prices='prices.parquet'), and load both: "
                 "load('model.skops', prices='prices.parquet')."
@@ -128,7 +129,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def trajectory_(self) -> pd.DataFrame:
         """One row per round or iteration: error, max_violation, gap."""
         columns = self._fitted("_trajectory")
-        return pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(columns["error"]), name="round"))
+        index = pd.RangeIndex(1, 1 + len(columns["error"]), name="round")
+        return pd.DataFrame(columns, index=index, dtype=float)
 
     @property
     def n_iter_(self) -> int:
@@ -138,7 +140,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     @property
     def group_rules_(self) -> pd.DataFrame:
         """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit)."""
-        return pd.DataFrame(self._fitted("_group_rules"))
+        numbers = dict.fromkeys(("value", "limit", "price"), float)  # also where there is no rule
+        return pd.DataFrame(self._fitted("_group_rules")).astype({"rule": str, **numbers})
 
     def prune(self) -> Self:
         """A model with at most one classifier more than rules in force, no worse in error nor on any of the rules."""
@@ -181,6 +184,17 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
             prices=single.prices_,
         )
         return single
+
+    def card(self) -> str:
+        """A model card in Markdown: what decides, who was asked, settings, what is proved, what is followed.
+
+        It has the sections of skops' template, names no judge and no person, and works for a loaded model, too. What
+        only you can say, such as what the model is for, is marked ``[More Information Needed]``.
+        """
+        from fairwise.learning.model.card import card  # skops is slow to load
+
+        check_is_fitted(self)
+        return card(self)
 
     def save(self, path: str | PathLike[str], *, prices: str | PathLike[str] | None = None) -> None:
         """Write the model as plain arrays (a ``.skops`` file, no pickle), so that :meth:`load` can read it.
@@ -284,6 +298,15 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
                 "after fit, with a table in memory."
             )
         return self._training
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram and, once fitted, the model and what is proved about it."""
+        diagram: str = super()._html_repr()
+        return f"{diagram}{description.to_html(self)}" if self.__sklearn_is_fitted__() else diagram
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:  # noqa: ARG002
+        """Nothing in the diagram: scikit-learn would evaluate every attribute, tables of judgments among them."""
+        return {}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mixture")

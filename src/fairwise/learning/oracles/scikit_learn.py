@@ -11,6 +11,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import FixedThresholdClassifier
@@ -206,7 +207,8 @@ class ScikitLearnOracle(Oracle):
                 return _single(int(label[chosen[0]]))
         rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
         fitted = clone(self._estimator)
-        with self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas"):
+        threads = self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas")
+        with threads, config_context(enable_metadata_routing=False):  # weights go to the last step by its name
             fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
         self._transformers.share(fitted)
         plain = _single(fitted)

@@ -1,0 +1,177 @@
+"""A model card: the sections of skops' template, filled with what a fitted or loaded model knows about itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from skops.card import Card
+
+from fairwise.constraints.certificate import NOT_PROVED
+from fairwise.constraints.groups import parity_moments
+from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
+from fairwise.judgments.table import are_simulated
+from fairwise.learning.model.description import budgets, facts, is_certain
+from fairwise.numbers import counted
+
+if TYPE_CHECKING:
+    from fairwise.learning.model.fitted import FittedMixture
+
+TO_FILL_IN = "[More Information Needed]"  # skops' words
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+_LIMITS = (
+    "It is about people like those it was learned from: for others expect more errors, and judgments less often kept.",
+    "Pairs of people whom nobody was asked about are not protected, except by what the model learned from others.",
+    "Who was asked matters: other judges may ask for other things.",
+    "The outcome that it predicts is what was recorded, which may itself be unfair.",
+    "It is no verdict on justice: it says how far a model is from what some people said, and no more.",
+)
+_CHANCE = (
+    "It decides by lot: `predict_proba` gives everyone's chances, and `predict` draws once for each person, the same "
+    "for people who are the same to it."
+)
+_PAPER = """@inproceedings{jung2021elicitation,
+  title = {An Algorithmic Framework for Fairness Elicitation},
+  author = {Jung, Christopher and Kearns, Michael and Neel, Seth and Roth, Aaron and Stapleton, Logan and
+            Wu, Zhiwei Steven},
+  booktitle = {2nd Symposium on Foundations of Responsible Computing (FORC 2021)},
+  year = {2021},
+  url = {https://arxiv.org/abs/1905.10660}
+}"""
+
+
+def card(model: FittedMixture) -> str:
+    """The card as Markdown."""
+    about, results = "Model description", "Model description/Evaluation Results"
+    sections = {
+        about: _description(model),
+        f"{about}/Intended uses & limitations": _uses(model),
+        f"{about}/Who was asked": _judges(model),
+        f"{about}/Training Procedure": _training(model),
+        f"{about}/Training Procedure/Hyperparameters": _table(_settings(model), ("Setting", "Value")),
+        results: "On the people it was learned from.",
+        f"{results}/What is proved, and what is not": _certificate(model),
+        f"{results}/Judgments followed": _followed(model),
+        f"{results}/Statistical rules": _rules(model),
+        "How to Get Started with the Model": _start(model),
+        "Model Card Authors": TO_FILL_IN,
+        "Model Card Contact": TO_FILL_IN,
+        "Citation": f"The framework:\n\n```bibtex\n{_PAPER}\n```\n\nThe software: Fairwise {version('fairwise')}.",
+    }
+    written: str = Card(model, model_diagram=False, template=sections).render()
+    return written.lstrip("\n")
+
+
+def _description(model: FittedMixture) -> str:
+    words = (
+        "A classifier learned with Fairwise: as accurate as was found to be possible while it respects what judges "
+        "said about pairs of people."
+    )
+    return f"{words}\n\n{_table(facts(model), ('What', 'In words'))}"
+
+
+def _uses(model: FittedMixture) -> str:
+    limits = _LIMITS if is_certain(model) else (_CHANCE, *_LIMITS)
+    return f"Which decisions it is meant for, and who answers for them: {TO_FILL_IN}\n\n{_bullets(limits)}"
+
+
+def _judges(model: FittedMixture) -> str:
+    number = model.certificate_.n_judgments
+    if number == 0:
+        return "Nobody: the model was learned without judgments."
+    question = (
+        "About two people at a time: whether they are to be treated the same, one at least as well as the other, or "
+        f"whether nothing is asked for. The question in the words of the study: {TO_FILL_IN}"
+    )
+    if not hasattr(model, "prices_"):
+        count = "an unknown number of judgments" if number is None else counted(number, "judgment")
+        unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
+        return f"The model was learned from {count}. {unknown}: {TO_FILL_IN}\n\n{question}"
+    prices = model.prices_
+    pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
+    about = f"{counted(len(prices), 'judgment')} about {counted(len(pairs), 'pair')} of people"
+    n_judges = prices["judge"].nunique()
+    if are_simulated(prices["judge"].unique()):
+        who = f"**No real person was asked.** {counted(n_judges, 'simulated judge')} gave {about}."
+    else:
+        who = f"{counted(n_judges, 'judge')} gave {about}. Who they are, and how they were chosen: {TO_FILL_IN}"
+    answers = [(answer, counted(count)) for answer, count in prices["answer"].value_counts().items()]
+    return f"{who}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
+
+
+def _training(model: FittedMixture) -> str:
+    n_people = getattr(model, "n_people_", None)
+    people = (
+        "people, of whom a model file keeps no count" if n_people is None else counted(n_people, "person", "people")
+    )
+    calls = counted(model.certificate_.oracle_calls, "call")
+    solver = model.get_params(deep=False)["solver"]
+    source = f"Where the people and their outcomes come from: {TO_FILL_IN}"
+    return f"Learned from {people}; solver {solver}, with {calls} of its oracle. {source}"
+
+
+def _settings(model: FittedMixture) -> Iterable[tuple[str, str]]:
+    for name, value in sorted(model.get_params(deep=False).items()):
+        if name == "judge_budgets":  # their keys may be names
+            yield name, budgets(value) or "None"
+        elif name == "group_constraints" and value is not None:
+            yield name, ", ".join(type(moment).__name__ for moment in parity_moments(value))
+        else:
+            yield name, repr(value)
+
+
+def _certificate(model: FittedMixture) -> str:
+    certificate = model.certificate_
+    notes = [certificate.proved_in_words(), NOT_PROVED, *(f"Warning: {words}" for words in certificate.warnings)]
+    return "\n\n".join([_table(certificate.rows(), ("Measure", "Value", "")), *map(_plain, notes)])
+
+
+def _followed(model: FittedMixture) -> str:
+    if model.certificate_.n_judgments == 0:
+        return "There are none."
+    if not hasattr(model, "prices_"):
+        return "Not known here: a model file holds no single judgment. The violations above are what it keeps."
+    prices = model.prices_
+    asking = prices[prices["status"].isin([FOLLOWED, NOT_FOLLOWED])]
+    if asking.empty:
+        return "No judgment asks for anything."
+    followed = asking["status"] == FOLLOWED
+    by_judge = followed.groupby(asking["judge"]).mean()
+    return (
+        f"{counted(followed.sum())} of {counted(len(asking), 'judgment')} that ask for something are followed, "
+        f"{followed.mean():.1%}: for single judges between {by_judge.min():.1%} and {by_judge.max():.1%}."
+    )
+
+
+def _rules(model: FittedMixture) -> str:
+    rules = model.group_rules_
+    if rules.empty:
+        return "None were asked for."
+    lines = [(rule, f"{value:.4f}", f"{limit:.4f}") for rule, value, limit, _ in rules.itertuples(index=False)]
+    return _table(lines, ("Rule", "Value", "Limit"))
+
+
+def _start(model: FittedMixture) -> str:
+    first, second = model.classes_.tolist()
+    code = (
+        "from fairwise import PairwiseFairClassifier\n\n"
+        'model = PairwiseFairClassifier.load("model.skops")\n'
+        f"model.predict_proba(people)  # chances of {first!r} and {second!r}, a row for each person"
+    )
+    return f"`people` is a table with the columns named above.\n\n```python\n{code}\n```"
+
+
+def _table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> str:
+    lines = [head, ["---"] * len(head), *([_plain(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _plain(text: object) -> str:
+    """Anybody's text as Markdown that shows just this, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))

@@ -1,0 +1,101 @@
+"""What a fitted model is and what was asked of it, in words that name no judge and no person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fairwise import notebook
+from fairwise.constraints.violations import status_counts
+from fairwise.learning.settings import JudgeBudgets
+from fairwise.numbers import counted
+
+if TYPE_CHECKING:
+    from fairwise.learning.model.fitted import FittedMixture
+
+_MOST_COLUMNS = 12
+
+
+def to_html(model: FittedMixture) -> str:
+    """What a notebook shows below scikit-learn's diagram: the model, and what is proved about it."""
+    rules = model.group_rules_
+    sections = [notebook.section("The model", notebook.table(facts(model), numbers=()))]
+    if len(rules):
+        lines = [(rule, f"{value:.4f}", f"{limit:.4f}") for rule, value, limit, _ in rules.itertuples(index=False)]
+        head = ("On the training people", "Value", "Limit")
+        sections.append(notebook.section("Statistical rules", notebook.table(lines, head=head, numbers=(1, 2))))
+    return notebook.page(*sections, model.certificate_.to_html())
+
+
+def facts(model: FittedMixture) -> list[tuple[str, str]]:
+    """Names and words: what decides, on what, and what was asked of it."""
+    asked = model.certificate_
+    every = {
+        "Decides": deciding(model),
+        "Kind of rules": asked.hypothesis_class,
+        "Labels": _labels(model),
+        "Columns": _columns(model),
+        "Judgments": judgments(model),
+        "Tolerance (gamma)": f"{asked.gamma:g}",
+        "Allowance (eta)": "no limit for the panel as a whole" if asked.eta is None else f"{asked.eta:g}",
+        "Limits for judges": budgets(model.get_params(deep=False)["judge_budgets"]),
+    }
+    return [(name, words) for name, words in every.items() if words]
+
+
+def deciding(model: FittedMixture) -> str:
+    """Whether chance plays a part, and among how many rules."""
+    weights = model.weights_
+    if is_certain(model):
+        how = getattr(model, "derandomization_", None)
+        return "everyone for certain, by one rule" + (f": {how.rule}" if how is not None else "")
+    return f"by lot among {counted(len(weights), 'rule')}, of which one decides {weights.max():.0%} of the time"
+
+
+def is_certain(model: FittedMixture) -> bool:
+    """Whether no chance plays a part."""
+    return len(model.weights_) == 1 or model._threshold is not None
+
+
+def judgments(model: FittedMixture) -> str:
+    """How many judgments the model was learned from and, where that is known, how many are followed."""
+    number = model.certificate_.n_judgments
+    if number == 0:
+        return "none: the plain model"
+    if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
+        return "how many is not known" if number is None else counted(number)
+    counts = status_counts(model.prices_["status"])
+    asking = counts["followed"] + counts["not_followed"]
+    return (
+        f"{counted(asking + counts['asks_nothing'])}; {counted(asking)} ask for something, "
+        f"{counted(counts['followed'])} of these are followed"
+    )
+
+
+def budgets(value: JudgeBudgets | None) -> str:
+    """What is set for single judges, by number and never by name, and for the values of their attributes."""
+    if value is None:
+        return ""
+    if not isinstance(value, Mapping):
+        return f"mean excess of at most {value:g} for every judge"
+    single = sum(not isinstance(limit, Mapping) for limit in value.values())
+    attributes = [str(name) for name, limit in value.items() if isinstance(limit, Mapping)]
+    by_value = f"judges by {' and by '.join(attributes)}" if attributes else ""
+    return "mean excess limited for " + " and ".join(
+        filter(None, [counted(single, "single judge") if single else "", by_value])
+    )
+
+
+def _labels(model: FittedMixture) -> str:
+    first, second = model.classes_.tolist()
+    favorable = model.favorable_label_
+    which = "neither is said to be favourable" if favorable is None else f"{favorable!r} is the favourable one"
+    return f"{first!r} and {second!r}; {which}"
+
+
+def _columns(model: FittedMixture) -> str:
+    names = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    if not names:
+        return counted(model.n_features_in_)
+    more = len(names) - _MOST_COLUMNS
+    return ", ".join(names[:_MOST_COLUMNS]) + (f" and {counted(more)} more" if more > 0 else "")
