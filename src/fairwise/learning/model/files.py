@@ -24,7 +24,6 @@ from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from fairwise import __version__ as fairwise_version
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
 from fairwise.errors import ModelFileError, ModelVersionWarning

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.model.questions import Each, Is, IsMissing, Person, Wording
-from fairwise.learning.model.tree_rules import Line, Statement, TreeRule, encoded_columns
+from fairwise.learning.model.tree_rules import Clause, Line, TreeRule, encoded_columns
 from fairwise.learning.oracles.base import FloatArray
 
 Term = tuple[float, Each | Is | IsMissing]
@@ -83,12 +83,12 @@ class PointsRule:
         """What missing numbers count as."""
         return {term.column: term.fill for _, term in self.terms if isinstance(term, Each)}
 
-    def statements(self) -> Iterator[Statement]:
+    def clauses(self) -> Iterator[Clause]:
         """One for each term, and two for what follows from the sum."""
         for words, points in self._items():
-            yield Statement(words, points)
-        yield Statement(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
-        yield Statement("otherwise", label=0)
+            yield Clause(words, points)
+        yield Clause(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
+        yield Clause("otherwise", label=0)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.head}:", *(f"    {text}" for _, text in self.lines())])
@@ -123,8 +123,8 @@ class EstimatorRule:
     def fills(self) -> dict[str, float]:
         return {}
 
-    def statements(self) -> Iterator[Statement]:
-        yield Statement(self.head)
+    def clauses(self) -> Iterator[Clause]:
+        yield Clause(self.head)
 
     def __str__(self) -> str:
         return self.head

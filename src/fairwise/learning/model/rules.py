@@ -145,7 +145,7 @@ class Rules:
         rows = [
             (number, weight, one.when, one.points, None if one.label is None else self.classes[one.label])
             for number, (weight, rule) in enumerate(self, 1)
-            for one in rule.statements()
+            for one in rule.clauses()
         ]
         return pd.DataFrame(rows, columns=["rule", "weight", "when", "points", "label"]).astype({"label": object})
 

@@ -23,7 +23,7 @@ Line = tuple[int, str]
 """How deep it is, and what it says."""
 
 
-class Statement(NamedTuple):
+class Clause(NamedTuple):
     """A part of a rule as a row of a table: when it holds, and the points or the label (0 or 1) that it gives then."""
 
     when: str
@@ -108,10 +108,10 @@ class TreeRule:
         """What missing numbers count as."""
         return {question.column: question.fill for question in questions(self.root) if isinstance(question, AtMost)}
 
-    def statements(self) -> Iterator[Statement]:
+    def clauses(self) -> Iterator[Clause]:
         """One for each region."""
         for when, value in self.leaves():
-            yield Statement(when, label=int(value))
+            yield Clause(when, label=int(value))
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.head, *("    " * depth + text for depth, text in self.lines())]))
