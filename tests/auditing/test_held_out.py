@@ -161,6 +161,17 @@ def test_a_constrained_model_keeps_its_training_judgments_better(
     assert plain["training"]["mean_excess"] > 0.01
 
 
+def test_refits_may_be_made_to_decide_without_chance(
+    people: pd.DataFrame, outcome: pd.Series, judgments: Judgments
+) -> None:
+    """Then everyone is decided rightly or wrongly, and a pair alike or not."""
+    model = PairwiseFairClassifier("tree", gamma=0.2)
+    for certain in (True, False):
+        lines = held_out(model, people, outcome, judgments, n_repeats=2, deterministic=certain).by_split
+        wrong = lines.loc[lines["part"] == "held out", "error"] * 36  # of 120 people 30 %
+        assert (abs(wrong - wrong.round()).max() < 1e-9) == certain
+
+
 def test_ordered_answers_take_the_models_own_direction(people: pd.DataFrame, outcome: pd.Series) -> None:
     ids = people["x"].sort_values().index.tolist()
     rows = [

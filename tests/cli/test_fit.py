@@ -261,3 +261,21 @@ def test_missing_cells_are_no_obstacle(study: Study, run: Callable[..., Result])
     frame.loc[[2, 6], "town"] = None
     frame.to_csv(study.people, index=False)
     assert "Proven lower bound" in run("fit", *study.to_fit, *FAST).stdout
+
+
+def test_at_most_so_many_classifiers(study: Study, answer: Callable[..., dict[str, Any]]) -> None:
+    few = answer("fit", *study.to_fit, "--max-classifiers", "1", *FAST)
+    assert few["classifiers"] == 1
+    assert few["certificate"]["max_classifiers"] == 1
+    assert few["certificate"]["error"] == pytest.approx(in_python(study, max_classifiers=1).certificate_.error)
+
+
+def test_a_model_without_chance_says_what_that_breaks(study: Study, run: Callable[..., Result]) -> None:
+    out = study.folder / "certain.skops"
+    said = run("fit", *study.to_fit, "--deterministic", "--splits", "1", "--out", out).stdout
+    expected = in_python(study).derandomize()
+    assert str(expected.derandomization_) in said
+    assert "Held out by pair" in said
+    certain = PairwiseFairClassifier.load(out)
+    people = study.people_frame().set_index("person").drop(columns="returned")
+    np.testing.assert_array_equal(certain.predict_proba(people), expected.predict_proba(people))

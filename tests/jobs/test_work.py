@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
-STUDIES = 6
+STUDIES = 7
 JOB = Job(1, datetime.now(UTC), "Ada", {}, "running", 0.0, "", False, None, None, None)
 
 
@@ -69,6 +69,7 @@ def asked() -> list[Any]:
         {"eta": 0.01},
         {"eta": 0.0},
         {"estimator": "logistic"},
+        {"eta": 0.0, "deterministic": True},
     ]
     settings += [{"eta": round(float(rng.uniform(0, 0.05)), 3), "gamma": 0.1} for _ in range(STUDIES - len(settings))]
     return [pytest.param(seed, each, id=str(each)) for seed, each in enumerate(settings)]
@@ -91,6 +92,11 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
         assert getattr(own, name) == getattr(summary.certificate, name), name
     assert (own.followed, own.not_followed) == (summary.followed, summary.not_followed)
     assert len(own.judgments) == min(own.not_followed, 50)
+    certain = summary.without_chance
+    assert (certain is not None) == data.settings.deterministic
+    if certain is not None:
+        assert set(fitted.good.values()) <= {0.0, 1.0}
+        assert (certain.judgments_broken, certain.judgments_counted) == (summary.not_followed, summary.asked)
 
     files = job_folder(tmp_path, 1)
     model = PairwiseFairClassifier.load(files / MODEL, prices=files / PRICES)

@@ -247,7 +247,7 @@ def test_what_was_not_fitted_says_so(town: Town) -> None:
         lambda: model.trajectory_,
         lambda: model.weights_,
         lambda: model.classifiers_,
-        model.prune,
+        model.simplify,
         model.derandomize,
     ):
         with pytest.raises((ValueError, AttributeError), match="not fitted"):

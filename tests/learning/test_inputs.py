@@ -120,9 +120,9 @@ def test_a_copy_in_another_process_has_no_training_people(town: Town) -> None:
     again = pickle.loads(pickle.dumps(model))
     assert again._training is None
     with pytest.raises(InputError, match="no training people in memory"):
-        again.prune()
+        again.simplify()
     assert np.array_equal(again.predict(town.people), model.predict(town.people))
-    assert len(model.prune().weights_) >= 1  # the model itself still has them
+    assert len(model.simplify().weights_) >= 1  # the model itself still has them
 
 
 def test_the_table_given_to_fit_stays_as_it_was(town: Town) -> None:

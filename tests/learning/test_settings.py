@@ -50,6 +50,8 @@ REFUSED = [
     ("lambda_bound", float("inf"), "above 0"),
     ("tau_bound", -1.0, "above 0"),
     ("tol", 0.0, "above 0"),
+    ("max_classifiers", 0, "at least 1"),
+    ("max_classifiers", 2.5, "whole number of at least 1"),
     ("nu", 0.0, "above 0"),
 ]
 
@@ -82,6 +84,7 @@ def test_what_is_not_allowed_is_named_with_its_value(name: str, value: Any, allo
         ("max_thresholds", "auto"),
         ("verbose", 2),
         ("n_rounds", 1),
+        ("max_classifiers", 1),
         ("nu", 5),
         ("estimator", LogisticRegression()),
     ],

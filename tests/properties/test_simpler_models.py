@@ -1,4 +1,4 @@
-"""Pruned and derandomised models keep what they say they keep, measured by definitions written out anew.
+"""Small and derandomised models keep what they say they keep, measured by definitions written out anew.
 
 Random people, weights, judgments, budgets and rules about groups, also such as no single classifier keeps. None of the
 package's own rows, budgets or statuses takes part in the measuring.
@@ -7,6 +7,7 @@ package's own rows, budgets or statuses takes part in the measuring.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from fairlearn.reductions import DemographicParity, EqualizedOdds, ErrorRatePari
 from tests.support.moments import MOMENTS
 
 from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.errors import InputError
+from fairwise.learning.model.deterministic import broken_rules
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
 
@@ -131,27 +135,64 @@ def a_case(seed: int) -> Case:
     return Case(people, outcome, group, weight, said, moments, model)
 
 
-def check_pruned(case: Case) -> None:
-    model, pruned = case.model, case.model.prune()
-    before, after = case.probability(model), case.probability(pruned)
-    own, certificate = case.over(after), pruned.certificate_
-    # Every rule that the model keeps is kept, and none is broken by more.
+def kept_as_before(case: Case, smaller: PairwiseFairClassifier) -> None:
+    """Every rule and budget that the model keeps is kept, and none is broken by more."""
+    model, before, after = case.model, case.probability(case.model), case.probability(smaller)
+    own = case.over(after)
     assert all(own[name] <= max(by, 0.0) + KEPT for name, by in case.over(before).items())
-    rules = pruned.group_rules_.set_index("rule")
+    rules = smaller.group_rules_.set_index("rule")
     assert (rules["value"] - rules["limit"]).to_dict() == pytest.approx(own, abs=1e-9)
-    in_force = model.eta is not None or model.judge_budgets is not None
-    if in_force and not isinstance(model.judge_budgets, dict):
-        assert (case.violations(after) <= case.violations(before) + 1e-7).all()
-        assert certificate.mean_excess <= model.certificate_.mean_excess + 1e-7
-    assert certificate.error == pytest.approx(case.error(after), abs=1e-9)
-    assert certificate.error <= model.certificate_.error + 1e-9
-    if model.solver == "column-generation":  # which keeps its rules, so that nothing that does either is below
-        assert certificate.error >= certificate.lower_bound - 1e-7
-    assert len(pruned.weights_) <= len(model.weights_)
+    values = [instance._reached(model._after_fit()[0].problem)[1] for instance in (model, smaller)]
+    broken = [broken_rules(model._after_fit()[0].problem, reached)[1] for reached in values]
+    assert all(by <= broken[0].get(name, 0.0) + KEPT for name, by in broken[1].items())
+    if model.eta is not None:
+        allowed = max(model.eta, model.certificate_.mean_excess)
+        assert smaller.certificate_.mean_excess <= allowed + KEPT
+    if model.eta == 0.0:
+        allowed = max(model.gamma, model.certificate_.max_violation)
+        assert smaller.certificate_.max_violation <= allowed + KEPT
+
+
+def check_simplified(case: Case) -> None:
+    model, errors = case.model, []
+    slack = model.tol if model.solver == "column-generation" else 0.0
+    for most in (1, 2, 3, None):
+        try:
+            smaller = model.simplify(max_classifiers=most)
+        except InputError:
+            if most == 1 and case.moments:  # half of each constant keeps every rule
+                continue
+            raise
+        kept_as_before(case, smaller)
+        told, certificate, count = smaller.simplification_, smaller.certificate_, len(smaller.weights_)
+        assert count <= min(len(model.weights_), most or len(model.weights_))
+        assert (told.classifiers, told.classifiers_removed) == (count, len(model.weights_) - count)
+        assert told.error == certificate.error == pytest.approx(case.error(case.probability(smaller)), abs=1e-9)
+        assert told.error_added == pytest.approx(certificate.error - model.certificate_.error)
+        assert certificate.lower_bound == model.certificate_.lower_bound
+        if slack:  # it keeps its rules, so that nothing that does either is below
+            assert certificate.error >= certificate.lower_bound - 1e-7
+        errors.append(certificate.error)
+    assert all(after <= before + slack + 1e-7 for before, after in pairwise(errors))
+    assert errors[-1] <= max(model.certificate_.error, model.certificate_.lower_bound + slack) + 1e-7
+
+
+def check_fit(case: Case) -> None:
+    """As small as it can be found: no larger than the programme's own mixture, and within ``tol`` of the bound."""
+    model = case.model
+    if model.solver != "column-generation":
+        return
+    prepared, solution = model._after_fit()
+    vertex = ColumnGeneration(prepared.problem, prepared.oracle).solve(tol=model.tol)  # type: ignore[attr-defined]
+    assert len(model.weights_) <= np.count_nonzero(vertex.weights > 1e-9)
+    assert model.certificate_.gap <= model.tol + 1e-9
+    _, values = model._reached(prepared.problem)
+    assert not any(broken_rules(prepared.problem, values))
+    assert solution.weights.sum() == pytest.approx(1.0)
 
 
 def check_derandomised(case: Case, mean_violation: float | None) -> None:
-    model, single = case.model, case.model.derandomize(mean_violation)
+    model, single = case.model, case.model.derandomize(mean_violation=mean_violation)
     probability, told = case.probability(single), single.derandomization_
     assert set(probability) <= {0.0, 1.0}
 
@@ -202,6 +243,7 @@ def check_derandomised(case: Case, mean_violation: float | None) -> None:
 @pytest.mark.parametrize("seed", range(PROBLEMS))
 def test_simpler_models_keep_what_they_say(seed: int) -> None:
     case = a_case(seed)
-    check_pruned(case)
+    check_fit(case)
+    check_simplified(case)
     for mean_violation in (None, 0.1):
         check_derandomised(case, mean_violation)

@@ -215,8 +215,8 @@ def test_everyone_in_a_circle_is_treated_alike(estimator: Any) -> None:
     assert max(given[[0, 2, 3]]) - min(given[[0, 2, 3]]) <= CLOSE
 
 
-def test_pruning_and_deciding_without_chance_break_no_rule() -> None:
+def test_fewer_classifiers_and_deciding_without_chance_break_no_rule() -> None:
     model = Fit(said=(*CIRCLE, ENDS), settings={"gamma": 0.2}).model()
-    for simpler in (model.prune(), model.derandomize()):
+    for simpler in (model.simplify(), model.simplify(max_classifiers=1), model.derandomize()):
         assert simpler.certificate_.max_violation <= 0.2 + CLOSE
     assert set(model.derandomize().predict_proba(FOUR)[:, 1]) <= {0.0, 1.0}

@@ -92,6 +92,7 @@ def held_out(
     gamma: float | None = None,
     favorable_label: object = None,
     fit_params: Mapping[str, object] | None = None,
+    deterministic: bool = False,
     confidence: float = 0.95,
     seed: int = 0,
     client: object = None,
@@ -117,6 +118,8 @@ def held_out(
         As in ``audit``; by default the model's own.
     fit_params : mapping, optional
         More for ``fit``, such as sensitive_features; what has one entry per person is split along.
+    deterministic : bool
+        Whether each refit is made to decide without chance before it is measured (``derandomize``).
     confidence, seed
         For the intervals, and for the splits.
     client
@@ -155,7 +158,13 @@ def held_out(
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
     for split in every:
         _require_both_sides(split, by)
-    refits = _refit_all((model, people, outcome, complete if takes else None), every, fit_params or {}, client)
+    refits = _refit_all(
+        (model, people, outcome, complete if takes else None),
+        every,
+        fit_params or {},
+        client,
+        deterministic=deterministic,
+    )
     for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
         second = favorable_is_second(favorable_label, binary_classes(fitted), complete)
         probability = second_class_probability(fitted, judged)
@@ -210,18 +219,28 @@ def _refit_all(
     every: list[Split],
     more: Mapping[str, object],
     client: object,
+    *,
+    deterministic: bool,
 ) -> Iterator[Any]:
     """The model fitted to the training part of each split, in their order."""
+    refit = partial(_refit, *what, more=more, deterministic=deterministic)
     if client is None:
-        yield from (_refit(*what, split, more) for split in every)
+        yield from map(refit, every)
         return
     with joblib_on(client):
-        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(_refit)(*what, split, more) for split in every)
+        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(refit)(split) for split in every)
 
 
 @raise_interrupts()
 def _refit(
-    model: object, people: object, outcome: Any, judgments: Judgments | None, split: Split, more: Mapping[str, object]
+    model: object,
+    people: object,
+    outcome: Any,
+    judgments: Judgments | None,
+    split: Split,
+    *,
+    more: Mapping[str, object],
+    deterministic: bool,
 ) -> Any:
     from sklearn.base import clone  # who only audits scores does without scikit-learn
     from sklearn.utils import _safe_indexing
@@ -233,9 +252,10 @@ def _refit(
     }
     if judgments is not None:
         chosen["judgments"] = _select_answers(judgments, split.train, people)
-    return clone(model).fit(
+    fitted = clone(model).fit(
         _safe_indexing(people, split.train_people), _safe_indexing(outcome, split.train_people), **chosen
     )
+    return fitted.derandomize() if deterministic else fitted
 
 
 def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:

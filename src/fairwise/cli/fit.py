@@ -28,6 +28,7 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     from fairwise.auditing import HeldOut
     from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.large.table import LargeTable
     from fairwise.learning.solvers.progress import FitProgress
 
 HeldOutBy = Literal["pair", "person", "judge"]
@@ -44,6 +45,9 @@ def fit(
         Path | None,
         Option("--prices", help="Where to keep what each judgment costs, beside the model: prices.parquet."),
     ] = None,
+    deterministic: Annotated[
+        bool, Option("--deterministic", help="Decide without chance, and say what that breaks.")
+    ] = False,
     held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
     held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
     splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
@@ -61,7 +65,7 @@ def fit(
     _check_targets(out, prices, [people.people, judgments.judgments])
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    large = people_in_blocks(people, learning, shared=dask is not None)
+    large = _in_blocks(people, learning, dask, deterministic=deterministic)
     if large is None:
         task = TrainingData.read(people, judgments, learning)
         model, answers, account = task.model(), task.judgments, task.account
@@ -74,7 +78,7 @@ def fit(
     with dask_client(dask) as client, spinner(f"Fitting {what}") as show:
         callback = _teller(show)
         if large is None:
-            model = task.fitted(client, callback)
+            model = task.fitted(client, callback, deterministic=deterministic)
         else:
             model.fit(large, None, judgments=answers, client=client, callback=callback)
     if out is not None:
@@ -84,7 +88,7 @@ def fit(
         _print_summary(model)
     measured, reason = None, "the people are read in blocks, not held in memory."
     if large is None and held_out:
-        measured, reason = _measured(model, task, held_out_by, splits, dask)
+        measured, reason = _measured(model, task, held_out_by, splits, dask, deterministic=deterministic)
     if as_json:
         print_json(
             {
@@ -95,6 +99,8 @@ def fit(
                 "answers": len(answers.counted()),
                 "classes": model.classes_.tolist(),
                 "group_rules": model.group_rules_,
+                "classifiers": len(model.weights_),
+                "derandomization": asdict(model.derandomization_) if deterministic else None,
                 "imported": None if account is None else account.as_json(),
                 "model": out,
                 "prices": prices,
@@ -119,9 +125,21 @@ def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | No
         check_target(prices, PRICES, [*inputs, out])
 
 
+def _in_blocks(
+    people: PeopleOptions, learning: LearningOptions, dask: str | None, *, deterministic: bool
+) -> "LargeTable | None":
+    """Where they may be read so: what decides without chance is chosen on people in memory."""
+    return None if deterministic else people_in_blocks(people, learning, shared=dask is not None)
+
+
 def _print_summary(model: "PairwiseFairClassifier") -> None:
     heading("Certificate")
     echo(model.certificate_)
+    count = len(model.weights_)
+    echo(f"Classifiers                    {count}" + ("   (decides without chance)" if count == 1 else ""))
+    if hasattr(model, "derandomization_"):
+        heading("Without chance")
+        echo(model.derandomization_)
     if len(model.group_rules_):
         heading("Rules for groups")
         print_frame(model.group_rules_, {name: name for name in ("rule", "value", "limit", "price")})
@@ -132,7 +150,13 @@ def _teller(show: Callable[[str], None]) -> "Callable[[FitProgress], None]":
 
 
 def _measured(
-    model: "PairwiseFairClassifier", task: TrainingData, by: HeldOutBy, splits: int, dask: str | None
+    model: "PairwiseFairClassifier",
+    task: TrainingData,
+    by: HeldOutBy,
+    splits: int,
+    dask: str | None,
+    *,
+    deterministic: bool,
 ) -> "tuple[HeldOut | None, str]":
     """Refit on parts; with too few judgments to split, say so instead of losing the fit."""
     if model.certificate_.stopped == "interrupted":
@@ -149,6 +173,7 @@ def _measured(
                 by=by,
                 n_repeats=splits,
                 fit_params={} if task.sensitive is None else {"sensitive_features": task.sensitive},
+                deterministic=deterministic,
                 seed=task.settings["random_state"],
                 client=client,
             )

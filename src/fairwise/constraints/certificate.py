@@ -59,6 +59,12 @@ class Certificate(EqualNan):
     n_judgments: int | None = None
     stopped: Stopped = "gap"
     warnings: tuple[str, ...] = ()
+    max_classifiers: int | None = None
+    """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""
+
+    rule: str | None = None
+    """By which a model decides without chance; None of a mixture, which is what the bound is about."""
+
     below_because: str | None = None
     """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
 
@@ -84,6 +90,9 @@ class Certificate(EqualNan):
                 f"No proof of optimality: heuristic search over {self.hypothesis_class}.",
                 f"  Its search found nothing below {self.oracle_bound:.4f}; something better may exist.",
             ]
+        if self.max_classifiers is not None:
+            few = f"{self.max_classifiers} classifier{'s' if self.max_classifiers > 1 else ''}"
+            lines.append(f"  This model was allowed {few}; that holds for any number of them.")
         if self.n_judgments != 0:
             asked = "no panel budget" if self.eta is None else f"eta = {self.eta:g}"
             lines += [

@@ -52,6 +52,8 @@ def fit(data: FitData) -> Files:
     """The model and, beside it, what each answer costs."""
     with _one_thread(), tempfile.TemporaryDirectory() as folder:
         model = _model(data).fit(data.people, data.outcome, judgments=data.judgments, sensitive_features=data.groups)
+        if data.settings.deterministic:
+            model = model.derandomize()
         model.save(Path(folder, MODEL), prices=Path(folder, PRICES))
         return _contents(folder)
 
@@ -59,9 +61,10 @@ def fit(data: FitData) -> Files:
 def held_out(data: FitData) -> HeldOut | None:
     """How such a model does on people it was not made from; None where there are too few answers to split."""
     more: dict[str, Any] = {} if data.groups is None else {"fit_params": {"sensitive_features": data.groups}}
+    more |= {"n_repeats": SPLITS, "deterministic": data.settings.deterministic}
     try:
         with _one_thread():
-            return measure_held_out(_model(data), data.people, data.outcome, data.judgments, n_repeats=SPLITS, **more)
+            return measure_held_out(_model(data), data.people, data.outcome, data.judgments, **more)
     except InputError:
         return None
 
@@ -159,6 +162,7 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
         "error_of_guessing": found.guess_error,
         "held_out": None if found.held_out is None else asdict(found.held_out),
         **status_counts(model.prices_["status"]),
+        "derandomization": asdict(model.derandomization_) if data.settings.deterministic else None,
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],
         "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},

@@ -78,6 +78,9 @@ class PairwiseFairClassifier(FittedMixture):
     time_limit : float or None
         Seconds after which either solver asks for no more; a fit of an estimator under way is
         finished. It keeps the best so far, and the certificate says so.
+    max_classifiers : int or None
+        The best mixture found of at most so many classifiers; the certificate's bound is about any number of them.
+        None: as few as can be found without giving up more than ``tol`` of the error.
     verbose : {0, 1, 2}
         What :meth:`fit` prints on stderr while it runs: nothing, a line now and then, or one for each iteration. The
         same lines go to the logger ``"fairwise"``, whatever ``verbose`` is: those of 1 as INFO, the others as DEBUG.
@@ -127,6 +130,7 @@ class PairwiseFairClassifier(FittedMixture):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        max_classifiers: int | None = None,
         verbose: int = 0,
         random_state: object = None,
     ) -> None:
@@ -148,6 +152,7 @@ class PairwiseFairClassifier(FittedMixture):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.max_classifiers = max_classifiers
         self.verbose = verbose
         self.random_state = random_state
 
@@ -194,9 +199,7 @@ class PairwiseFairClassifier(FittedMixture):
 
                 prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
                 with joblib_on(client):
-                    asked = bool(self.group_constraints) or (judgments is not None and len(judgments.frame) > 0)
-                    task = prepared.problem, prepared.oracle, prepared.settings
-                    solution = solve_with_context(*task, watch, asked=asked)
+                    solution = solve_with_context(prepared, watch)
                 self.n_people_ = len(prepared.people)
                 self._set_solution(X, prepared, solution)
         watch.ended(self.certificate_.stopped)

@@ -46,6 +46,9 @@ class PreparedFit(PreparedProblem):
     people: IntArray
     """``(n,)`` at which point of the problem each training person of positive weight is."""
 
+    asked: bool
+    """Whether there is any judgment or rule; without, a fit is the plain model."""
+
 
 def prepare(
     params: Params,
@@ -54,8 +57,13 @@ def prepare(
     judgments: Judgments | None = None,
     sample_weight: object = None,
     sensitive_features: object = None,
+    *,
+    encoder: TableEncoder | None = None,
 ) -> PreparedFit:
-    """Check everything and build the problem; the first thing that cannot be used is told as an error."""
+    """Check everything and build the problem; the first thing that cannot be used is told as an error.
+
+    ``encoder`` is that of an earlier fit, where its classifiers are to be used again.
+    """
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
     moments = parity_moments(settings.group_constraints)
@@ -78,11 +86,10 @@ def prepare(
         sensitive = None if sensitive is None else sensitive[counted]
 
     estimator = settings.estimator
-    encoder = None
     rows: Rows = table
     judged_rows: Rows = judged
     if not raw:
-        encoder = TableEncoder.learn(table, weights, scaled=estimator != "tree")
+        encoder = encoder or TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
     groups = None
@@ -99,7 +106,8 @@ def prepare(
         groups=groups,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
-    return PreparedFit(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people)
+    asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
+    return PreparedFit(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people, asked)
 
 
 def seed_of(random_state: object) -> int:

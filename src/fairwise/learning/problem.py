@@ -81,6 +81,8 @@ class Problem:
     gamma: float
     budgets: tuple[Budget, ...]
     groups: GroupRows | None = None
+    allowance: FloatArray | None = None
+    """``(len(self),)`` how far above its limit each row may be besides; None for nowhere."""
 
     @classmethod
     def build(
@@ -123,8 +125,10 @@ class Problem:
     @cached_property
     def row_limits(self) -> FloatArray:
         """What each row's value may be at most, before slack: gamma for pairs, ``b`` for statistical rules."""
-        pairs = np.full(self.n_pairs, self.gamma)
-        return pairs if self.groups is None else np.concatenate([pairs, self.groups.limits])
+        limits = np.full(self.n_pairs, self.gamma)
+        if self.groups is not None:
+            limits = np.concatenate([limits, self.groups.limits])
+        return limits if self.allowance is None else limits + self.allowance
 
     @property
     def gain_range(self) -> float:
@@ -164,6 +168,12 @@ class Problem:
         panel, *others = self.budgets
         limit = NO_BUDGET if eta is None else eta
         return replace(self, gamma=gamma, budgets=(replace(panel, limit=limit), *others))
+
+    def loosened_to(self, values: FloatArray) -> Problem:
+        """The same problem with every rule loosened as far as a model with these row values breaks it."""
+        over = np.maximum(values - self.row_limits, 0.0)
+        used = [max(b.limit, float(b.shares @ over[b.rows])) if b.limit > 0 else 0.0 for b in self.budgets]
+        return replace(self.at(self.gamma, used), allowance=np.where(self.hard, over, 0.0))
 
     def differences(self, judged_labels: RowValues) -> RowValues:
         """``s (h_i - h_j)`` for every pair; labels or probabilities ``(k, m)`` give ``(k, K)``."""

@@ -82,7 +82,7 @@ def _positive(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     return AllowedNumber(f"number above 0{limit}", high=high, above_low=True, optional=optional)
 
 
-def _count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
+def count(high: float = inf, *, optional: bool = False) -> AllowedNumber:
     span = "of at least 1" if high == inf else f"from 1 to {high}"
     return AllowedNumber(f"whole number {span}", low=1, high=high, whole=True, optional=optional)
 
@@ -95,14 +95,15 @@ _ALLOWED: dict[str, AllowedWords | AllowedNumber] = {
     "weighting": AllowedWords(WEIGHTINGS),
     "gamma": share(),
     "eta": share(" or None for no panel budget", optional=True),
-    "max_depth": _count(MAX_DEPTH),
-    "max_thresholds": replace(_count(optional=True), words="whole number of at least 1, 'auto' or None", word="auto"),
-    "n_rounds": _count(),
+    "max_depth": count(MAX_DEPTH),
+    "max_thresholds": replace(count(optional=True), words="whole number of at least 1, 'auto' or None", word="auto"),
+    "n_rounds": count(),
     "lambda_bound": _positive(MAX_MULTIPLIER),
     "tau_bound": _positive(MAX_MULTIPLIER),
     "tol": _positive(),
-    "max_iter": _count(optional=True),
+    "max_iter": count(optional=True),
     "time_limit": _positive(optional=True),
+    "max_classifiers": count(optional=True),
     "verbose": AllowedNumber("whole number: 0, 1 or 2", high=2, whole=True),
     "nu": _positive(optional=True),
 }
@@ -131,6 +132,7 @@ class FitSettings:
     tol: float
     max_iter: int | None
     time_limit: float | None
+    max_classifiers: int | None
     verbose: int
     random_state: object
 
@@ -142,6 +144,11 @@ class FitSettings:
         _check_label_values(params["label_values"], params["favorable_label"])
         for name, rule in _ALLOWED.items():
             rule.check(name, params[name])
+        if params["max_classifiers"] is not None and params["solver"] == "no-regret":
+            raise InputError(
+                f"max_classifiers={params['max_classifiers']} goes with solver='column-generation'. An average of the "
+                "paper's game is made smaller after the fit: model.simplify(max_classifiers=…)."
+            )
         return cls(**{field.name: params[field.name] for field in fields(cls)})
 
     @property

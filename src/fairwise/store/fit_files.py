@@ -7,7 +7,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -109,6 +109,19 @@ class FrontierPoint:
 
 
 @dataclass(frozen=True)
+class WithoutChance:
+    """What a model that decides without chance adds and breaks, against the mixture that it was made from."""
+
+    rule: str
+    error_added: float
+    judgments_broken: int
+    judgments_counted: int
+    largest_excess: float
+    group_rules_broken: Mapping[str, float]
+    budgets_broken: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Summary:
     """A fit in numbers. Errors are shares of all people decided about."""
 
@@ -120,6 +133,8 @@ class Summary:
     judges: int
     followed: int
     not_followed: int
+    without_chance: WithoutChance | None = None
+    """What that adds and breaks, where the model decides so."""
 
     @property
     def asked(self) -> int:
@@ -222,8 +237,13 @@ def _summary(content: dict[str, Any]) -> Summary:
         Certificate.from_json(content["certificate"]),
         error_without=content["error_without_judgments"],
         held_out=(content.get("held_out") or {}).get("error"),
+        without_chance=_without_chance(content.get("derandomization")),
         **{name: content[name] for name in ("judges", "followed", "not_followed")},
     )
+
+
+def _without_chance(content: dict[str, Any] | None) -> WithoutChance | None:
+    return None if content is None else WithoutChance(**{one.name: content[one.name] for one in fields(WithoutChance)})
 
 
 def _point(content: dict[str, Any]) -> FrontierPoint:

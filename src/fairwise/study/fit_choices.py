@@ -72,6 +72,9 @@ class FitChoices(SettingsTable):
     """The good one of the two outcomes, as written in the people's table: 0 or 1, for example."""
 
     group_rules: Annotated[tuple[GroupRule, ...], Field(title="Rules about groups")] = ()
+    deterministic: Annotated[bool, Field(title="Chance")] = False
+    """Whether the model is made to decide everyone for certain, which breaks some of what was asked for."""
+
     frontier: bool = True
     """Whether to find out, too, what other values of eta would cost."""
 

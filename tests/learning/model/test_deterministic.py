@@ -1,4 +1,4 @@
-"""Fewer classifiers, or one rule without chance, and what either costs."""
+"""One rule without chance, and what it breaks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from fairlearn.reductions import ErrorRateParity
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError
-from fairwise.learning.model.deterministic import best_deterministic_rule, fewest_classifiers
+from fairwise.learning.model.deterministic import best_deterministic_rule
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.solvers.no_regret import solve_no_regret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,62 +41,24 @@ def violations(model: PairwiseFairClassifier, town: Town) -> dict[tuple[Any, Any
     return {(a, b): max(0.0, probability[a] - probability[b]) for a, b in pairs}
 
 
-@pytest.mark.parametrize("eta", [0.0, 0.05])
-@pytest.mark.parametrize("seed", range(4))
-def test_pruning_is_never_worse_and_leaves_at_most_one_more_than_rows(
-    listed: Callable[..., Listed], seed: int, eta: float
-) -> None:
-    game = listed(seed, n_points=9, n_answers=4, n_classifiers=300, eta=eta)
-    solution = solve_no_regret(game.problem, game.oracle, n_rounds=300, lambda_bound=2.0, tau_bound=2.0)
-    pruned, error = fewest_classifiers(game.problem, Mixture(solution.classifiers, solution.weights))
-    errors, differences = game.problem.evaluate(pruned.classifiers)
-    assert error == pytest.approx(pruned.weights @ errors)
-    assert error <= solution.error + 1e-9
-    reached = solution.weights @ game.problem.evaluate(solution.classifiers)[1]
-    assert (pruned.weights @ differences <= np.maximum(reached, 0.0) + 1e-7).all()
-    assert len(pruned.weights) <= min(len(game.problem) + 1, len(solution.weights))
-    assert pruned.weights.sum() == pytest.approx(1.0)
-
-
-def test_without_rows_the_best_classifier_alone_is_left(listed: Callable[..., Listed]) -> None:
-    game = listed(0, eta=None)
-    even = np.full(len(game.labels), 1 / len(game.labels))
-    pruned, error = fewest_classifiers(game.problem, Mixture(game.oracle._everyone, even))
-    assert len(pruned.weights) == 1
-    assert error == pytest.approx(game.errors.min())
-
-
-def test_a_pruned_model_is_measured_anew(model: PairwiseFairClassifier, town: Town) -> None:
-    pruned = model.prune()
-    assert pruned is not model
-    assert len(pruned.weights_) <= len(violations(model, town)) + 1
-    assert len(pruned.weights_) <= len(model.weights_)
-    before, after = violations(model, town), violations(pruned, town)
-    assert all(after[pair] <= before[pair] + 1e-7 for pair in before)
-    assert pruned.certificate_.error <= model.certificate_.error + 1e-9
-    probability = pruned.predict_proba(town.people)[:, 1]
-    error = np.mean(np.where(town.outcome == 1, 1 - probability, probability))
-    assert pruned.certificate_.error == pytest.approx(error)
-    assert pruned.certificate_.max_violation == pytest.approx(max(after.values()))
-
-
 def test_the_model_itself_stays_as_it_was(model: PairwiseFairClassifier, town: Town) -> None:
     weights, before = model.weights_.copy(), model.predict_proba(town.people)
     certificate, params = model.certificate_, model.get_params()
-    model.prune()
+    model.simplify()
     model.derandomize()
     assert np.array_equal(model.weights_, weights)
     assert np.array_equal(model.predict_proba(town.people), before)
     assert model.certificate_ is certificate
     assert model.get_params() == params
     assert not hasattr(model, "derandomization_")
+    assert not hasattr(model, "simplification_")
 
 
 @pytest.mark.parametrize("mean_violation", [None, 0.0, 0.1, 0.3, 1.0])
 def test_a_derandomised_model_decides_for_certain_and_says_what_that_adds(
     model: PairwiseFairClassifier, town: Town, mean_violation: float | None
 ) -> None:
-    single = model.derandomize(mean_violation)
+    single = model.derandomize(mean_violation=mean_violation)
     labels = single.predict(town.people)
     assert np.array_equal(single.predict_proba(town.people)[:, 1], labels)
     report, found = single.derandomization_, single.certificate_
@@ -123,11 +84,13 @@ def test_its_mean_violation_is_at_most_what_was_allowed(
 ) -> None:
     """In the one sense in which the certificate and the report use the word."""
     allowed = model.certificate_.mean_violation if mean_violation is None else mean_violation
-    assert model.derandomize(mean_violation).certificate_.mean_violation <= allowed + 1e-9
+    assert model.derandomize(mean_violation=mean_violation).certificate_.mean_violation <= allowed + 1e-9
 
 
 def test_allowing_more_never_costs_accuracy(model: PairwiseFairClassifier) -> None:
-    errors = [model.derandomize(allowed).certificate_.error for allowed in (0.0, 0.05, 0.1, 0.2, 0.4, 1.0)]
+    errors = [
+        model.derandomize(mean_violation=allowed).certificate_.error for allowed in (0.0, 0.05, 0.1, 0.2, 0.4, 1.0)
+    ]
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < errors[0]
 
@@ -148,25 +111,13 @@ def test_no_classifier_or_threshold_would_have_been_better(
         for labels in candidates
         if np.average(labels[a] != labels[b], weights=counted["weight"]) <= allowed
     ]
-    assert model.derandomize(allowed).certificate_.error == pytest.approx(min(possible))
+    assert model.derandomize(mean_violation=allowed).certificate_.error == pytest.approx(min(possible))
 
 
 @pytest.mark.parametrize("mean_violation", [-0.1, 1.5, float("nan")])
 def test_an_impossible_allowance_is_refused(model: PairwiseFairClassifier, mean_violation: float) -> None:
     with pytest.raises(InputError, match=r"mean_violation=.* must be a number from 0 to 1"):
-        model.derandomize(mean_violation)
-
-
-def test_a_derandomised_model_can_be_pruned(model: PairwiseFairClassifier, town: Town) -> None:
-    """Whatever comes out of both is no worse than the rule, and its certificate is about itself."""
-    single = model.derandomize(0.3)
-    pruned = single.prune()
-    probability = pruned.predict_proba(town.people)[:, 1]
-    error = np.mean(np.where(town.outcome == 1, 1 - probability, probability))
-    assert pruned.certificate_.error == pytest.approx(error)
-    assert pruned.certificate_.error <= single.certificate_.error + 1e-9
-    before, after = violations(single, town), violations(pruned, town)
-    assert all(after[pair] <= before[pair] + 1e-7 for pair in before)
+        model.derandomize(mean_violation=mean_violation)
 
 
 def test_its_promise_and_its_fields_are_about_all_judgments(make_town: Callable[..., Town]) -> None:
@@ -179,7 +130,7 @@ def test_its_promise_and_its_fields_are_about_all_judgments(make_town: Callable[
     weight = town.judgments.counted()["weight"].to_numpy()[asks]
     before = np.average(answered["violation"][asks], weights=weight)
     for allowed in (None, 0.0, 0.1, 0.4):
-        single = model.derandomize(allowed)
+        single = model.derandomize(mean_violation=allowed)
         told = single.derandomization_
         after = np.average(single.prices_["violation"][asks], weights=weight)
         assert told.mean_violation == pytest.approx(after)
@@ -196,16 +147,6 @@ def with_equal_errors(town: Town, bound: float) -> PairwiseFairClassifier:
     return model.fit(
         town.people, town.outcome, judgments=town.judgments, sensitive_features=town.people["city"].to_numpy()
     )
-
-
-def test_a_pruned_model_keeps_rules_with_negative_limits(make_town: Callable[..., Town]) -> None:
-    model = with_equal_errors(make_town(n=200, n_answers=4), 0.02)
-    pruned = model.prune()
-    rules = pruned.group_rules_
-    assert (rules["limit"] < 0).any()
-    assert (rules["value"] <= rules["limit"] + 1e-6).all()
-    assert pruned.certificate_.error == pytest.approx(model.certificate_.error, abs=1e-8)
-    assert pruned.certificate_.error >= pruned.certificate_.lower_bound - 1e-8
 
 
 def test_what_is_broken_is_named(make_town: Callable[..., Town]) -> None:
@@ -238,7 +179,7 @@ def test_a_threshold_below_the_bound_says_that_it_is_outside_the_class(make_town
     for seed in range(8):
         town = make_town(seed, n_answers=6)
         model = PairwiseFairClassifier("tree", max_depth=1, gamma=0.3, eta=0.1, tol=1e-9)
-        single = model.fit(town.people, town.outcome, judgments=town.judgments).derandomize(1.0)
+        single = model.fit(town.people, town.outcome, judgments=town.judgments).derandomize(mean_violation=1.0)
         told, certificate = single.derandomization_, single.certificate_
         if certificate.gap < -1e-9:
             threshold = told.rule.startswith("label 1 where")
@@ -250,7 +191,7 @@ def test_a_threshold_below_the_bound_says_that_it_is_outside_the_class(make_town
 
 
 def test_a_new_fit_forgets_the_rule(model: PairwiseFairClassifier, town: Town) -> None:
-    single = model.derandomize(0.3)
+    single = model.derandomize(mean_violation=0.3)
     single.fit(town.people, town.outcome, judgments=town.judgments)
     assert np.array_equal(single.predict_proba(town.people), model.predict_proba(town.people))
     assert not hasattr(single, "derandomization_")
@@ -261,4 +202,3 @@ def test_the_plain_model_is_deterministic_already(town: Town) -> None:
     single = model.derandomize()
     assert single.certificate_.error <= model.certificate_.error + 1e-12
     assert single.derandomization_.error_added <= 1e-12
-    assert len(model.prune().weights_) == 1

@@ -182,7 +182,10 @@ def test_classes_come_back_as_they_were(town: Town, tmp_path: Path, labels: tupl
 
 
 def test_a_derandomised_model_keeps_its_rule(town: Town, tmp_path: Path) -> None:
-    for single in (fitted(town, estimator="tree").derandomize(0.5), fitted(town, estimator="tree").derandomize(0.0)):
+    for single in (
+        fitted(town, estimator="tree").derandomize(mean_violation=0.5),
+        fitted(town, estimator="tree").derandomize(mean_violation=0.0),
+    ):
         single.save(tmp_path / "model.skops")
         again = PairwiseFairClassifier.load(tmp_path / "model.skops")
         assert np.array_equal(again.predict_proba(town.people), single.predict_proba(town.people))
@@ -191,7 +194,7 @@ def test_a_derandomised_model_keeps_its_rule(town: Town, tmp_path: Path) -> None
 
 def test_what_version_0_1_said_of_a_derandomised_model_is_left_out(town: Town, tmp_path: Path) -> None:
     """Its mean violation was about other judgments; the model itself is read."""
-    single = fitted(town, estimator="tree").derandomize(0.5)
+    single = fitted(town, estimator="tree").derandomize(mean_violation=0.5)
     single.save(tmp_path / "model.skops")
     document = skops.io.load(tmp_path / "model.skops")
     del document["derandomization"]["group_rules_broken"]
@@ -213,15 +216,23 @@ def test_the_words_of_older_files_are_translated(town: Town, tmp_path: Path) -> 
     pd.testing.assert_frame_equal(PairwiseFairClassifier.load(tmp_path / "older.skops").prices_, model.prices_)
 
 
-def test_a_loaded_model_can_be_saved_but_not_simplified(town: Town, tmp_path: Path) -> None:
+def test_a_loaded_model_can_be_saved_and_is_simplified_with_its_people_alone(town: Town, tmp_path: Path) -> None:
     fitted(town, estimator="tree").save(tmp_path / "one.skops")
     again = PairwiseFairClassifier.load(tmp_path / "one.skops")
     again.save(tmp_path / "two.skops")
     third = PairwiseFairClassifier.load(tmp_path / "two.skops")
     assert np.array_equal(third.predict_proba(town.people), again.predict_proba(town.people))
-    for simplify in (again.prune, again.derandomize):
-        with pytest.raises(InputError, match="right after fit"):
+    for simplify in (again.simplify, again.derandomize):
+        with pytest.raises(InputError, match="Give what it was fitted to again"):
             simplify()
+
+
+def test_what_a_smaller_model_cost_is_kept(town: Town, tmp_path: Path) -> None:
+    smaller = fitted(town, estimator="tree").simplify(max_classifiers=2)
+    smaller.save(tmp_path / "model.skops")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert again.simplification_ == smaller.simplification_
+    assert again.certificate_ == smaller.certificate_
 
 
 def test_no_person_is_in_the_file(town: Town, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
     answered(console)
     form = console.get("/fits/new").text
     assert "outcome-0-never" in form  # the good one is to be chosen
-    page = console.post("/fits", **GOOD_FORM, finished_only="yes", name="Two questions")
+    page = console.post("/fits", **GOOD_FORM, finished_only="yes", deterministic="yes", name="Two questions")
     assert (page.status_code, page.url.path) == (200, "/admin/fits/1")
     assert "put in the queue" in page.text
     (job,) = jobs_of(console)
@@ -113,6 +113,7 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
         judge_budget=0.05,
         group_rules=[{"rate": "fpr", "bound": 0.02, "column": "age"}],
         finished_only=True,
+        deterministic=True,
     )
     done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
     assert [tuple(row) for row in done][1:] == [("fit started", "Two questions")]
@@ -121,6 +122,33 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
         assert kept in again
     for refused in ("/fits/new?like=2", "/fits/new?like=x"):
         assert console.get(refused).status_code == 404
+
+
+def test_a_model_without_chance_says_what_that_breaks(console: Operating) -> None:
+    told = {
+        "rule": "label 1 where its probability is at least 0.5",
+        "error_added": 0.0123,
+        "judgments_broken": 4,
+        "judgments_counted": 40,
+        "largest_excess": 0.9,
+        "group_rules_broken": {"FalsePositiveRateParity + label=0 old": 0.0456},
+        "budgets_broken": {"panel": 0.0107},
+        "mean_violation": 0.1,
+    }
+    page = console.get(f"/fits/{add_done(console, derandomization=told, settings=wanted(deterministic=True))}").text
+    for words in (
+        "It decides without chance",
+        "label 1 where its probability is at least 0.5",
+        "+1.2 in 100",
+        "4 of 40, the furthest by 0.90 beyond the tolerance",
+        "FalsePositiveRateParity + label=0 old by 0.046",
+        "panel by 0.011",
+        "decides without chance",
+    ):
+        assert words in page
+    page = console.get(f"/fits/{add_done(console)}").text
+    assert "It decides without chance" not in page
+    assert "decides by chance where that is best" in page
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,9 @@ class LearningOptions:
     time_limit: Annotated[
         float | None, _model("--time-limit", help="Seconds of the search; the best found by then is kept.")
     ] = None
+    max_classifiers: Annotated[
+        int | None, _model("--max-classifiers", help="Mix at most so many; as few as possible if left out.", min=1)
+    ] = None
     random_state: Annotated[int, _model("--seed", help="Of draws and splits.", min=0, max=2**31 - 1)] = 0
 
     def __post_init__(self) -> None:
@@ -200,10 +203,14 @@ class TrainingData:
         return PairwiseFairClassifier(**self.settings)
 
     def fitted(
-        self, client: Client | None = None, callback: Callable[[FitProgress], object] | None = None
+        self,
+        client: Client | None = None,
+        callback: Callable[[FitProgress], object] | None = None,
+        *,
+        deterministic: bool = False,
     ) -> PairwiseFairClassifier:
-        """Return the model, fitted; by a dask cluster where there is a client of one."""
-        return self.model().fit(
+        """Return the model, fitted; by a dask cluster where there is a client of one; perhaps without chance."""
+        model = self.model().fit(
             self.people.features,
             self.people.outcome,
             judgments=self.judgments,
@@ -211,3 +218,4 @@ class TrainingData:
             client=client,
             callback=callback,
         )
+        return model.derandomize() if deterministic else model

@@ -1,4 +1,4 @@
-"""Simpler forms of a mixture: fewer classifiers and no worse, or one rule without chance and what it breaks."""
+"""One rule instead of a mixture: the best that decides without chance, and what it breaks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows
@@ -15,7 +14,6 @@ from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISIO
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.solution import FEASIBLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,33 +247,3 @@ def _threshold_in_words(threshold: float) -> str:
 
 def _in_words(broken: dict[str, float]) -> str:
     return ", ".join(f"{name} by {by:.4f}" for name, by in broken.items()) or "none"
-
-
-def fewest_classifiers(problem: Problem, mixture: Mixture) -> tuple[Mixture, float]:
-    """A vertex of the mixtures that are no worse, in error and on every row: at most one classifier more than rows.
-
-    ::
-
-        minimise    errors @ p                                          over p >= 0, sum p = 1
-        subject to  values_k @ p <= max(floor_k, values_k @ weights)    for every row k
-
-    where the floor of a pair is 0, no violation at all, and that of a statistical rule is its limit, which may be
-    negative. So a rule that is kept stays kept, one that is broken is broken no more than before, and no pair has a
-    larger excess, hence no budget either.
-    """
-    errors, values = problem.evaluate(mixture.classifiers)
-    floor = np.concatenate([np.zeros(problem.n_pairs), problem.row_limits[problem.n_pairs :]])
-    vertex = linprog(
-        errors,
-        A_ub=values.T if len(problem) else None,
-        b_ub=np.maximum(mixture.weights @ values, floor) if len(problem) else None,
-        A_eq=np.ones((1, len(errors))),
-        b_eq=[1.0],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": FEASIBLE, "dual_feasibility_tolerance": FEASIBLE},
-    )
-    if not vertex.success or vertex.x is None:
-        return mixture, float(mixture.weights @ errors)
-    support = np.flatnonzero(vertex.x > 1e-12)
-    weights = vertex.x[support] / vertex.x[support].sum()
-    return Mixture(mixture.classifiers.take(support), weights), float(weights @ errors[support])

@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from importlib.metadata import version
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -33,6 +34,7 @@ from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.document_checks import Document, check_document, members_of
 from fairwise.learning.model.file_checks import check_members, parts_of, trusted_types
 from fairwise.learning.model.mixture import Columns, Mixture
+from fairwise.learning.model.smaller import Simplification
 from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
@@ -178,7 +180,7 @@ def _load(
 
 
 def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
-    here = {"fairwise": fairwise_version}
+    here = {"fairwise": _VERSION}
     if document["kind"] == "scikit-learn":  # our own classifiers are nothing to it
         here["scikit-learn"] = sklearn_version
     saved = {"fairwise": document.get("fairwise_version"), "scikit-learn": document.get("sklearn_version")}
@@ -189,10 +191,11 @@ def _document(model: PairwiseFairClassifier) -> Document:
     classifiers = model.classifiers_
     state = classifiers.state()
     derandomization = getattr(model, "derandomization_", None)
+    simplification = getattr(model, "simplification_", None)
     settings = model.get_params(deep=False)
     return {
         "fairwise_model": _FORMAT,
-        "fairwise_version": fairwise_version,
+        "fairwise_version": _VERSION,
         "sklearn_version": sklearn_version,
         "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
         "classes": model.classes_.tolist(),
@@ -207,6 +210,7 @@ def _document(model: PairwiseFairClassifier) -> Document:
         "seed": model._seed,
         "certificate": asdict(model.certificate_),
         "derandomization": None if derandomization is None else asdict(derandomization),
+        "simplification": None if simplification is None else asdict(simplification),
         "prices": {},  # single judgments; version 0.1 had them here
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
@@ -284,6 +288,8 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     # Version 0.1 wrote fewer fields, with the mean violation of another average: better nothing is said than that.
     if derandomization is not None and set(derandomization) == set(Derandomization.__dataclass_fields__):
         model.derandomization_ = Derandomization(**derandomization)
+    if (simplification := document.get("simplification")) is not None:  # not in files of version 0.1
+        model.simplification_ = Simplification(**simplification)
     model._prices = document["prices"] or None
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]

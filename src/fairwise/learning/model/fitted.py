@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,26 +15,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, NotKeptError
+from fairwise.judgments import Judgments
 from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
-from fairwise.learning.model.deterministic import (
-    Derandomization,
-    best_deterministic_rule,
-    broken_rules,
-    fewest_classifiers,
-)
+from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
 from fairwise.learning.model.rules import Explanation, Rules, values_of
+from fairwise.learning.model.smaller import Simplification, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
-from fairwise.learning.preparation import PreparedProblem
+from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import DRAWS, LabelValues, share
+from fairwise.learning.settings import DRAWS, LabelValues, count, share
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+Training: TypeAlias = tuple[PreparedProblem, Solution]
+"""What a fit was made from, and what it found."""
 
 
 class FittedMixture(ClassifierMixin, BaseEstimator):
@@ -52,9 +52,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._threshold: float | None = None
-        self.__dict__.pop("derandomization_", None)
+        for told in ("derandomization_", "simplification_"):
+            self.__dict__.pop(told, None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
-        self._training: tuple[PreparedProblem, Solution] | None = (prepared, solution)
+        self._training: Training | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
         return self
 
@@ -143,37 +144,69 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         numbers = dict.fromkeys(("value", "limit", "price"), float)  # also where there is no rule
         return pd.DataFrame(self._fitted("_group_rules")).astype({"rule": str, **numbers})
 
-    def prune(self) -> Self:
-        """A model with at most one classifier more than rules in force, no worse in error nor on any of the rules."""
-        check_is_fitted(self)
-        prepared, _ = self._after_fit()
-        if self._threshold is not None:  # one rule already
-            return self._twin()
-        mixture, error = fewest_classifiers(prepared.problem, self._mixture)
-        return self._twin()._set_mixture(mixture, error)
+    def simplify(
+        self,
+        X: object = None,
+        y: object = None,
+        *,
+        judgments: Judgments | None = None,
+        sample_weight: object = None,
+        sensitive_features: object = None,
+        max_classifiers: int | None = None,
+    ) -> Self:
+        """A model of fewer classifiers: the best found of at most ``max_classifiers`` that keeps the same rules.
 
-    def derandomize(self, mean_violation: float | None = None) -> Self:
+        Without ``max_classifiers``, the fewest found that give up no more than ``tol`` of the error. Rules are kept as
+        far as this model keeps them. What it costs is told in ``simplification_`` of the model returned.
+
+        Right after a fit nothing else is needed. For a model that was loaded, give what it was fitted to again; what
+        the fit found besides is then found again, which takes as long as the fit.
+        """
+        check_is_fitted(self)
+        count(optional=True).check("max_classifiers", max_classifiers)
+        prepared, solution = self._training_with(X, y, judgments, sample_weight, sensitive_features)
+        smaller = self._twin((prepared, replace(solution, max_classifiers=max_classifiers)))
+        if self._threshold is None:  # one rule otherwise
+            smaller._set_mixture(*smaller_mixture(prepared, solution, self._mixture, max_classifiers))
+        counts = len(self.weights_), len(smaller.weights_)
+        smaller.simplification_ = Simplification.between(self.certificate_, smaller.certificate_, counts)
+        return smaller
+
+    def derandomize(
+        self,
+        X: object = None,
+        y: object = None,
+        *,
+        judgments: Judgments | None = None,
+        sample_weight: object = None,
+        sensitive_features: object = None,
+        mean_violation: float | None = None,
+    ) -> Self:
         """A model that decides everyone for certain, where chance is not acceptable.
 
         Picks one rule among all classifiers that the fit found, all thresholds on the mixture's probability and both
         constants: one that keeps every statistical rule if there is any, that violates the judgments no more on
         average than ``mean_violation`` (None: than this model does), and of these the most accurate. What this adds,
         and each rule and how many judgments it breaks, is told in ``derandomization_`` of the model returned.
+
+        The rest is as in :meth:`simplify`: needed only for a model that was loaded.
         """
         check_is_fitted(self)
         share(optional=True).check("mean_violation", mean_violation)
-        prepared, solution = self._after_fit()
-        before = self._measured().mean_answer_violation()
+        prepared, solution = self._training_with(X, y, judgments, sample_weight, sensitive_features)
+        single = self._twin((prepared, solution))
+        single.__dict__.pop("simplification_", None)
+        before = single._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
         rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
-        single = self._twin()
         single._threshold = rule.threshold
         single._set_mixture(rule.mixture, rule.error)
-        broken = broken_rules(prepared.problem, single._row_values(prepared.problem))
+        broken = broken_rules(prepared.problem, single._reached(prepared.problem)[1])
+        below = None
         if rule.outside_class and single.certificate_.gap < 0:
             below = "a threshold on a mixture is outside that class"
             below = f"it breaks the rules and {below}" if any(broken) else below
-            single.certificate_ = replace(single.certificate_, below_because=below)
+        single.certificate_ = replace(single.certificate_, rule=rule.description, below_because=below)
         single.derandomization_ = Derandomization.between(
             rule,
             self.certificate_,
@@ -254,22 +287,23 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
             return {"rule": [], "value": [], "limit": [], "price": []}
         return {
             "rule": list(problem.groups.names),
-            "value": self._row_values(problem)[problem.n_pairs :].tolist(),
+            "value": self._reached(problem)[1][problem.n_pairs :].tolist(),
             "limit": problem.groups.limits.tolist(),
             "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
         }
 
-    def _row_values(self, problem: Problem) -> FloatArray:
-        """The value of every row ``(len(problem),)``."""
+    def _reached(self, problem: Problem) -> tuple[float, FloatArray]:
+        """Error, and the value of every row ``(len(problem),)``."""
         if self._threshold is not None:  # known only of people in memory
             labels = self._probability(problem.points.rows).astype(np.uint8)
-            return np.asarray(problem.evaluate_labels(labels[None])[1][0], dtype=float)
-        _, values = problem.evaluate(self._mixture.classifiers)
-        return np.asarray(self._mixture.weights @ values)
+            errors, values = problem.evaluate_labels(labels[None])
+            return float(errors[0]), np.asarray(values[0], dtype=float)
+        errors, values = problem.evaluate(self._mixture.classifiers)
+        return float(self._mixture.weights @ errors), np.asarray(self._mixture.weights @ values)
 
-    def _twin(self) -> Self:
+    def _twin(self, training: Training) -> Self:
         twin = copy(self)
-        twin._training = self._training
+        twin._training = training
         return twin
 
     def _rows(self, X: object) -> Rows:
@@ -291,11 +325,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return getattr(self, name)
 
-    def _after_fit(self) -> tuple[PreparedProblem, Solution]:
+    def _after_fit(self) -> Training:
         if self._training is None:
             raise InputError(
-                "A model that was saved, copied or fitted in blocks has no training people in memory: do this right "
-                "after fit, with a table in memory."
+                "A model that was saved, copied or fitted in blocks has no training people in memory. Give what it was "
+                "fitted to again, as a table in memory: people, outcome, judgments=…"
             )
         return self._training
 
@@ -307,6 +341,32 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:  # noqa: ARG002
         """Nothing in the diagram: scikit-learn would evaluate every attribute, tables of judgments among them."""
         return {}
+
+    def _training_with(
+        self, X: object, y: object, judgments: Judgments | None, sample_weight: object, sensitive_features: object
+    ) -> tuple[PreparedFit, Solution]:
+        """What the fit was made from and what it found; where that is given again, found again."""
+        if X is None:
+            if any(part is not None for part in (y, judgments, sample_weight, sensitive_features)):
+                raise InputError("Give the training people, too: people, outcome, judgments=…; or nothing after a fit.")
+            prepared, solution = self._after_fit()
+            assert isinstance(prepared, PreparedFit), "of people in memory"
+            return prepared, solution
+        from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+
+        if is_in_parts(X):
+            raise InputError("The training people are needed as a table in memory, not one that is read in blocks.")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        settings = self.get_params(deep=False)
+        prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features, encoder=self._encoder)
+        if not np.array_equal(prepared.classes, self.classes_):
+            raise InputError(f"The outcomes are {prepared.classes.tolist()}, this model's {self.classes_.tolist()}.")
+        solution = solve_with_context(prepared)
+        again = self._twin((prepared, solution))
+        error, _ = again._reached(prepared.problem)
+        here = again._measured().certificate(float(self.gamma), self.eta, self.weighting, error=error)
+        refuse_other_training(self.certificate_, here)
+        return prepared, solution
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_mixture")

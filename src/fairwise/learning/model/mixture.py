@@ -65,6 +65,7 @@ def certify(
         constant_error=constant_error,
         n_judgments=len(rows.answers),
         stopped=solution.stopped,
+        max_classifiers=solution.max_classifiers,
         warnings=tuple(_warnings(solution)),
     )
 

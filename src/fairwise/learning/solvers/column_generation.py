@@ -21,10 +21,10 @@ import numpy as np
 from fairwise.constraints.certificate import Stopped
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.master import Master, MasterSolution
+from fairwise.learning.solvers.master import Master, MasterSolution, convexity_dual
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.progress import SearchEnded, Watch
-from fairwise.learning.solvers.solution import Multipliers, Solution, budget_limits, lagrangian_bound
+from fairwise.learning.solvers.solution import Multipliers, Solution, lagrangian_bound
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
 # those of a few statistical rules do not.
@@ -54,7 +54,7 @@ class ColumnGeneration:
         self._problem = problem
         self._oracle = oracle
         self.pool = Pool(problem, oracle)
-        self._n_constants = self.add(oracle.constants())
+        self.n_constants = self.add(oracle.constants())
         self.add(oracle.best_response(problem.points.error_cost))
         self.add(seeds)
         self._oracle_calls = 1
@@ -154,7 +154,7 @@ class ColumnGeneration:
     def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
         duals = search.master.multipliers
-        threshold = _convexity_dual(problem, search.master) - _IMPROVES
+        threshold = convexity_dual(problem, search.master) - _IMPROVES
         for smoothing in self._smoothing if search.best is not None else (0.0,):
             at = duals if search.best is None else duals.towards(search.best, smoothing)
             answer, cost = self._ask(problem, at)
@@ -185,7 +185,7 @@ class ColumnGeneration:
                 return master
             classifiers, labels = varied
             errors, values = problem.evaluate_labels(labels)
-            reduced = errors + values @ master.multipliers.rows - _convexity_dual(problem, master)
+            reduced = errors + values @ master.multipliers.rows - convexity_dual(problem, master)
             best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
             best = best[reduced[best] < -_WORTH_VARYING]
             if not self.pool.keep(classifiers.take(best), errors[best], values[best]):
@@ -212,7 +212,7 @@ class ColumnGeneration:
             trajectory=dict(zip(_Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
             stopped=stopped,
             plain_error=plain_error,
-            constant_weight=float(master.weights[: self._n_constants].sum()),
+            constant_weight=float(master.weights[: self.n_constants].sum()),
             pool=self.pool.classifiers,
         )
 
@@ -289,15 +289,6 @@ class _Answer:
     def cost(self, at: Multipliers) -> float:
         """``err(h) + lambda @ values(h)``."""
         return float((self.errors + self.values @ at.rows)[0])
-
-
-def _convexity_dual(problem: Problem, master: MasterSolution) -> float:
-    """The dual of ``sum p = 1``: a column improves the programme if its cost at the duals is below it.
-
-    By strong duality it is ``value + sum_k lambda_k limit_k + sum_b tau_b limit_b``.
-    """
-    at = master.multipliers
-    return float(master.value + at.rows @ problem.row_limits + at.budgets @ budget_limits(problem))
 
 
 class Pool(Master):

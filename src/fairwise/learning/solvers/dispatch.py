@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf
 from time import monotonic
 
 from fairwise.errors import InputError
@@ -13,6 +14,7 @@ from fairwise.learning.preparation import PreparedFit
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings
 from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.few_classifiers import choose_few
 from fairwise.learning.solvers.no_regret import guarantee_of, seeds, solve_games
 from fairwise.learning.solvers.progress import Watch
 from fairwise.learning.solvers.solution import Solution
@@ -27,23 +29,46 @@ def solve(problem: Problem, oracle: Oracle, settings: FitSettings, watch: Watch 
     if settings.solver == "no-regret":
         return _play([problem], oracle, settings, watch)[0]
 
-    started = monotonic()
-    search = ColumnGeneration(problem, oracle, seeds(problem, oracle))
-    left = settings.time_limit
-    if left is not None:  # the first answers count too
-        left -= monotonic() - started
-    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left, watch=watch)
+    deadline = inf if settings.time_limit is None else monotonic() + settings.time_limit
+    search = ColumnGeneration(problem, oracle, seeds(problem, oracle))  # these answers count too
+    left = deadline - monotonic()
+    solution = search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=left, watch=watch)
+    if solution.stopped == "interrupted" and settings.max_classifiers is None:
+        return solution  # whoever interrupts does not want another search
+    return _with_few(problem, oracle, search, solution, settings, deadline - monotonic())
 
 
-def solve_with_context(
-    problem: Problem, oracle: Oracle, settings: FitSettings, watch: Watch | None = None, *, asked: bool
+def _with_few(
+    problem: Problem,
+    oracle: Oracle,
+    search: ColumnGeneration,
+    solution: Solution,
+    settings: FitSettings,
+    time_limit: float,
 ) -> Solution:
-    """Solve, or where nobody was ``asked`` and no rule given take the plain model.
+    """The solution with as few classifiers as can be found in what is left of ``tol``; the bound and its proof stay."""
+    ceiling, most = max(solution.error, solution.bound + settings.tol), settings.max_classifiers
+    choice, calls = choose_few(problem, oracle, search.pool, ceiling, most=most, time_limit=time_limit)
+    return replace(
+        solution,
+        classifiers=search.pool.classifiers.take(choice.which),
+        weights=choice.weights,
+        error=choice.error,
+        oracle_calls=solution.oracle_calls + calls,
+        constant_weight=float(choice.weights[choice.which < search.n_constants].sum()),
+        pool=search.pool.classifiers,
+        max_classifiers=most,
+    )
+
+
+def solve_with_context(prepared: PreparedFit, watch: Watch | None = None) -> Solution:
+    """Solve, or where nobody was asked and no rule given take the plain model.
 
     An error inside a user's own estimator is told as such.
     """
+    problem, oracle, settings = prepared.problem, prepared.oracle, prepared.settings
     try:
-        return solve(problem, oracle, settings, watch) if asked else solve_plain(problem, oracle)
+        return solve(problem, oracle, settings, watch) if prepared.asked else solve_plain(problem, oracle)
     except InputError:
         raise
     except (ValueError, TypeError) as error:

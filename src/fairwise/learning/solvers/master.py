@@ -266,6 +266,15 @@ class Master:
         return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
 
 
+def convexity_dual(problem: Problem, master: MasterSolution) -> float:
+    """The dual of ``sum p = 1``: a column improves the programme if its cost at the duals is below it.
+
+    By strong duality it is ``value + sum_k lambda_k limit_k + sum_b tau_b limit_b``.
+    """
+    at = master.multipliers
+    return float(master.value + at.rows @ problem.row_limits + at.budgets @ budget_limits(problem))
+
+
 def _on_columns(cuts: scipy.sparse.csr_array, values: RowValues) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
     return np.asarray(combine(values, cuts.indptr, cuts.indices, cuts.data))

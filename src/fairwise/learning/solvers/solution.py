@@ -123,6 +123,9 @@ class Solution:
     pool: Classifiers | None = None
     """Every classifier found, with or without weight; None where those of the mixture are all."""
 
+    max_classifiers: int | None = None
+    """How many the mixture was allowed; the bound is about any number."""
+
     @classmethod
     def of_one(cls, problem: Problem, classifier: Classifiers, error: float, oracle: Oracle | type[Oracle]) -> Solution:
         """One classifier that an oracle gave for the costs of errors, as a mixture of one."""

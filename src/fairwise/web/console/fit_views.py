@@ -26,6 +26,7 @@ RULES = (1, 2)
 """Numbers of the rules about groups that the form has room for."""
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
+_TICKED = ("deterministic", "finished_only")
 FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0"}
 """What the form says before anything is typed."""
 
@@ -37,7 +38,7 @@ def values_of(choices: FitChoices) -> dict[str, str]:
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
         values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
-    return values | ({"finished_only": "yes"} if choices.finished_only else {})
+    return values | {name: "yes" for name in _TICKED if getattr(choices, name)}
 
 
 def choices_of(form: Form, study: StudyFolder) -> FitChoices:
@@ -52,7 +53,7 @@ def choices_of(form: Form, study: StudyFolder) -> FitChoices:
         "gamma": numbers["gamma"],
         "eta": numbers["eta"] or None,
         "judge_budget": numbers["judge_budget"] or None,
-        "finished_only": form.text("finished_only", 8) == "yes",
+        **{name: form.text(name, 8) == "yes" for name in _TICKED},
         "group_rules": [
             {"rate": rate, "bound": _number(form, f"bound{k}"), "column": form.text("column", 500)}
             for k in RULES
@@ -88,6 +89,7 @@ def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence
         "eta": _limit(choices.eta),
         "judge_budget": _limit(choices.judge_budget),
         "group_rules": "; ".join(rules) or "none",
+        "deterministic": "decides without chance" if choices.deterministic else "decides by chance where that is best",
         "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
     }
     return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}

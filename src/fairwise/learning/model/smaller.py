@@ -1,0 +1,100 @@
+"""A smaller model from a fitted one with what that costs, and what a fit found when its people are given again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isclose, isnan
+from typing import TYPE_CHECKING
+
+from fairwise.constraints.certificate import Certificate
+from fairwise.errors import InputError
+from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.preparation import PreparedFit
+
+if TYPE_CHECKING:
+    from fairwise.learning.solvers.solution import Solution
+
+_SAME = 1e-6  # the precision to which rules are kept
+_MEASURED = ("error", "max_violation", "mean_violation", "mean_excess")
+
+
+@dataclass(frozen=True)
+class Simplification:
+    """What it takes to have fewer classifiers: how many are left, and what that adds to error and violations.
+
+    Every rule that the model kept is kept, and none is broken by more: a violation that is added is within gamma, or
+    within what a budget allows.
+    """
+
+    classifiers: int
+    classifiers_removed: int
+    error: float
+    error_added: float
+    max_violation: float
+    max_violation_added: float
+    mean_violation: float
+    mean_violation_added: float
+    mean_excess: float
+    mean_excess_added: float
+
+    @classmethod
+    def between(cls, before: Certificate, after: Certificate, counts: tuple[int, int]) -> Simplification:
+        """From the certificates of both models, and how many classifiers each has."""
+        measured = {name: getattr(after, name) for name in _MEASURED}
+        added = {f"{name}_added": getattr(after, name) - getattr(before, name) for name in _MEASURED}
+        return cls(classifiers=counts[1], classifiers_removed=counts[0] - counts[1], **measured, **added)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"Classifiers                    {self.classifiers}   ({self.classifiers_removed} fewer)",
+                f"Error on the training people   {self.error:.4f}   ({self.error_added:+.4f})",
+                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+.4f})",
+                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+.4f})",
+                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+.4f})",
+            ]
+        )
+
+
+def smaller_mixture(
+    prepared: PreparedFit, solution: Solution, mixture: Mixture, max_classifiers: int | None
+) -> tuple[Mixture, float]:
+    """The fewest classifiers found that are as good as this mixture, or the best ``max_classifiers``; and their error.
+
+    As good is within what is left of ``tol``, and on the rules as far as the mixture keeps them: one that it breaks, as
+    averages of games do, is broken no more.
+    """
+    # Compiled code and a solver, slow to load: whoever only predicts needs neither.
+    from fairwise.learning.solvers.column_generation import Pool
+    from fairwise.learning.solvers.few_classifiers import choose_few
+
+    problem, oracle = prepared.problem, prepared.oracle
+    errors, values = problem.evaluate(mixture.classifiers)
+    error, enough = float(mixture.weights @ errors), len(mixture.weights)
+    if enough <= (max_classifiers or 1):
+        return mixture, error
+    loosened = problem.loosened_to(mixture.weights @ values)
+    pool = Pool(loosened, oracle)
+    for found in (oracle.constants(), mixture.classifiers, solution.pool):
+        if found is not None:
+            pool.keep(found, *loosened.evaluate(found))
+    left = prepared.settings.tol if solution.bound <= error else 0.0
+    ceiling = max(error, min(solution.bound, error) + left)
+    choice, _ = choose_few(loosened, oracle, pool, ceiling, most=max_classifiers)
+    if len(choice) >= enough:
+        return mixture, error
+    return Mixture(pool.classifiers.take(choice.which), choice.weights), choice.error
+
+
+def refuse_other_training(fitted: Certificate, here: Certificate) -> None:
+    """Refuse people, outcomes or judgments with which a model is not what its certificate says.
+
+    ``here`` is the certificate of the same model on what was given.
+    """
+    for name in _MEASURED:
+        known, now = getattr(fitted, name), getattr(here, name)
+        if not (isclose(known, now, rel_tol=0.0, abs_tol=_SAME) or (isnan(known) and isnan(now))):
+            raise InputError(
+                f"These are not the people, outcomes, judgments and weights that this model was fitted to: its {name} "
+                f"is {known:.6g} in its certificate, and {now:.6g} with them."
+            )
