@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairwise.judgments.conflicts import Conflicts
     from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.model.rules import Rules
+    from fairwise.learning.model.rules import ModelRules
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,10 +197,8 @@ class Findings:
         Of each judgment, and summed.
     lorenz_excess, lorenz_price
         How unevenly pairs are disappointed, and how unevenly they cost.
-    dearest
-        The most expensive pairs, with the two people.
-    rules
-        The model in words, by the names of columns and labels that people read.
+    dearest, rules
+        The most expensive pairs, with the two people; the model in words, with the names that people read.
     recipe
         Settings, versions and checksums.
     """
@@ -225,7 +223,7 @@ class Findings:
     lorenz_excess: pd.DataFrame
     lorenz_price: pd.DataFrame
     dearest: tuple[ExpensivePair, ...]
-    rules: Rules
+    rules: ModelRules
     recipe: Recipe
 
     @property

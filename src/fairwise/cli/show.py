@@ -12,7 +12,7 @@ from fairwise.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairwise.learning.model.rules import Explanation, Rules
+    from fairwise.learning.model.rules import Explanation, ModelRules
 
 
 @with_option_groups
@@ -44,11 +44,11 @@ def show(
             echo(fitted.rules_)
         return
     columns = [str(name) for name in getattr(fitted, "feature_names_in_", [])]
-    told = fitted.explain(_row_of(person, people, id, columns))
+    explanation = fitted.explain(_row_of(person, people, id, columns))
     if as_json:
-        print_json(_explanation(told))
+        print_json(_explanation(explanation))
     else:
-        echo(told)
+        echo(explanation)
 
 
 def _row_of(person: str, people: Path, id_column: str, columns: list[str]) -> "pd.DataFrame":
@@ -62,7 +62,7 @@ def _row_of(person: str, people: Path, id_column: str, columns: list[str]) -> "p
     return found
 
 
-def _rules(rules: "Rules") -> dict[str, object]:
+def _rules(rules: "ModelRules") -> dict[str, object]:
     statements = rules.to_frame().to_dict("records")
     regions = None if rules.regions is None else rules.regions.leaves()
     return {
@@ -87,12 +87,12 @@ def _rules(rules: "Rules") -> dict[str, object]:
     }
 
 
-def _explanation(told: "Explanation") -> dict[str, object]:
+def _explanation(explanation: "Explanation") -> dict[str, object]:
     return {
-        "person": told.person,
-        "values": dict(told.values),
-        "probability": told.probability,
-        "share": told.share,
-        "region": told.region,
-        "rules": told.to_frame().to_dict("records"),
+        "person": explanation.person,
+        "values": dict(explanation.values),
+        "probability": explanation.probability,
+        "share": explanation.share,
+        "region": explanation.region,
+        "rules": explanation.to_frame().to_dict("records"),
     }

@@ -24,7 +24,7 @@ from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import FitData
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.rules import Rules
+from fairwise.learning.model.rules import ModelRules
 from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
@@ -169,7 +169,7 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
     }
 
 
-def _rules(rules: Rules) -> dict[str, Any]:
+def _rules(rules: ModelRules) -> dict[str, Any]:
     texts = rules.heaviest(MOST_RULES)
     return {
         "lead": rules.lead,

@@ -22,7 +22,7 @@ from fairwise.errors import InputError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
 from fairwise.learning.model import tree_rules
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.model.rules import Rules
+from fairwise.learning.model.rules import ModelRules
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.simulation import simulate_panel
 
@@ -157,10 +157,10 @@ def test_any_trees_merged_decide_as_the_mixture(seed: int, monkeypatch: pytest.M
         expected = (expected >= threshold).astype(float)
 
     def read() -> RuleReader:
-        return RuleReader(str(Rules.of(mixture, ENCODER, threshold, np.array([0, 1]), named=True)))
+        return RuleReader(str(ModelRules.of(mixture, ENCODER, threshold, np.array([0, 1]), named=True)))
 
     assert np.array_equal(np.minimum(read().probability(crowd), 1.0), expected)
-    monkeypatch.setattr(Rules, "regions", None)
+    monkeypatch.setattr(ModelRules, "regions", None)
     assert np.array_equal(np.minimum(read().probability(crowd), 1.0), expected)
 
 

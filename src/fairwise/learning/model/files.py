@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 
 _FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
+_VERSION = version("fairwise")
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
 _COMPRESSION = zipfile.ZIP_DEFLATED
 _KINDS: dict[str, Callable[..., Classifiers]] = {

@@ -22,7 +22,7 @@ from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
-from fairwise.learning.model.rules import Explanation, Rules, values_of
+from fairwise.learning.model.rules import Explanation, ModelRules, values_of
 from fairwise.learning.model.smaller import Simplification, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
@@ -96,11 +96,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return self._fitted("_mixture").weights  # type: ignore[no-any-return]
 
     @property
-    def rules_(self) -> Rules:
+    def rules_(self) -> ModelRules:
         """The mixture as rules in words: ``print(model.rules_)``; in the file of a loaded model, too."""
         mixture = self._fitted("_mixture")
         named = hasattr(self, "feature_names_in_")
-        return Rules.of(mixture, self._encoder, self._threshold, self.classes_, named=named)
+        return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named)
 
     def explain(self, person: object) -> Explanation:
         """Which rules apply to this person, a table of one row such as ``people.loc[["p7"]]``, and what they say."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.model.questions import Each, Is, IsMissing, Person, Wording
-from fairwise.learning.model.tree_rules import Clause, Line, TreeRule, encoded_columns
+from fairwise.learning.model.tree_rules import Line, RuleRow, TreeRule, encoded_columns
 from fairwise.learning.oracles.base import FloatArray
 
 Term = tuple[float, Each | Is | IsMissing]
@@ -52,12 +52,12 @@ class PointsRule:
     def reason(self, person: Person) -> str:
         """The points of this person, those that count most first."""
         number = replace(self.wording, exact=False).number
-        total, given = self.start, list[tuple[float, str]]()
+        total, by_column = self.start, list[tuple[float, str]]()
         for points, term in self.terms:
             more = points * term.amount(person)
             total += more
-            given.append((more, self.wording.column(term.column)))
-        parts = [f"{number(more)} for {name}" for more, name in sorted(given, key=lambda one: -abs(one[0])) if more]
+            by_column.append((more, self.wording.column(term.column)))
+        parts = [f"{number(more)} for {name}" for more, name in sorted(by_column, key=lambda one: -abs(one[0])) if more]
         compared = "more than" if total > self.limit else "not more than"
         added = ", ".join([f"{number(self.start)} to start with", *parts])
         return f"{number(total)} points, {compared} {number(self.limit)}: {added}"
@@ -83,12 +83,12 @@ class PointsRule:
         """What missing numbers count as."""
         return {term.column: term.fill for _, term in self.terms if isinstance(term, Each)}
 
-    def clauses(self) -> Iterator[Clause]:
+    def statements(self) -> Iterator[RuleRow]:
         """One for each term, and two for what follows from the sum."""
         for words, points in self._items():
-            yield Clause(words, points)
-        yield Clause(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
-        yield Clause("otherwise", label=0)
+            yield RuleRow(words, points)
+        yield RuleRow(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
+        yield RuleRow("otherwise", label=0)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.head}:", *(f"    {text}" for _, text in self.lines())])
@@ -123,8 +123,8 @@ class EstimatorRule:
     def fills(self) -> dict[str, float]:
         return {}
 
-    def clauses(self) -> Iterator[Clause]:
-        yield Clause(self.head)
+    def statements(self) -> Iterator[RuleRow]:
+        yield RuleRow(self.head)
 
     def __str__(self) -> str:
         return self.head

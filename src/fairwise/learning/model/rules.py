@@ -34,7 +34,7 @@ class RuleText:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules:
+class ModelRules:
     """A model as rules in words: ``str()`` for people, :meth:`to_frame` for programs; iterates over (weight, rule).
 
     The text is exact: whoever follows it in double precision, adding weights in the order of the rules, gets the
@@ -65,7 +65,7 @@ class Rules:
         classes: ClassArray,
         *,
         named: bool,
-    ) -> Rules:
+    ) -> ModelRules:
         """The rules of a fitted model; columns without names of their own are called x0, x1 and so on."""
         first, second = classes.tolist()
         numbered = {} if named or encoder is None else {column.name: f"x{column.name}" for column in encoder.columns}
@@ -73,7 +73,7 @@ class Rules:
         weights = tuple(map(float, mixture.weights))
         return cls(weights, tuple(_rules(mixture, encoder, wording)), threshold, (first, second), wording)
 
-    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, str] | None = None) -> Rules:
+    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, str] | None = None) -> ModelRules:
         """The same with words for columns and labels where there are any, and long numbers rounded."""
         wording = replace(
             self.wording,
@@ -145,7 +145,7 @@ class Rules:
         rows = [
             (number, weight, one.when, one.points, None if one.label is None else self.classes[one.label])
             for number, (weight, rule) in enumerate(self, 1)
-            for one in rule.clauses()
+            for one in rule.statements()
         ]
         return pd.DataFrame(rows, columns=["rule", "weight", "when", "points", "label"]).astype({"label": object})
 
@@ -182,8 +182,8 @@ class Rules:
 
     def notes(self) -> list[str]:
         """What missing values count as, and which columns matter."""
-        shown = self.rules if self.regions is None else (self.regions,)
-        fills = {column: fill for rule in shown for column, fill in rule.fills().items()}
+        rules = self.rules if self.regions is None else (self.regions,)
+        fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
         counted = ", ".join(f"{self.wording.column(name)} {self.wording.number(fill)}" for name, fill in fills.items())
         shares = ", ".join(
             f"{self.wording.column(str(name))} {100 * share:.1f} %" for name, share in self.columns.items()
@@ -209,11 +209,11 @@ class Rules:
 
     def explained(self, name: object, person: Person, labels: LabelArray) -> Explanation:
         """What the rules say about one person, to whom they give these labels ``(k,)``."""
-        said = [float(label) for label in labels]
-        probability = self._probability(said)
+        votes = [float(label) for label in labels]
+        probability = self._probability(votes)
         rows = [
             {"rule": number, "weight": weight, "label": self.classes[int(label)], "because": rule.reason(person)}
-            for number, ((weight, rule), label) in enumerate(zip(self, said, strict=True), 1)
+            for number, ((weight, rule), label) in enumerate(zip(self, votes, strict=True), 1)
         ]
         return Explanation(
             person=name,
@@ -267,18 +267,20 @@ class Explanation:
         else:
             outcome = f"{one} with probability {words.share(self.probability)}"
         values = ", ".join(f"{words.column(name)} {_value(value, words)}" for name, value in self.values.items())
-        said = list[str]()
         lines = [
             f"Person {self.person}: {outcome}.",
             *([f"What the rules ask about: {values}."] if values else []),
             *([f"Because {self.region}."] if self.region else []),
+            "",
         ]
         for row in self.rules.to_dict("records"):
             because = f": {row['because']}" if row["because"] else ""
-            said.append(f"Rule {row['rule']}, share {words.share(row['weight'])}, says {_label(row['label'])}{because}")
+            lines.append(
+                f"Rule {row['rule']}, share {words.share(row['weight'])}, says {_label(row['label'])}{because}"
+            )
         limit = "" if self.threshold is None else f"; at least {words.number(self.threshold)} are needed for it"
         total = f"The shares of the rules that say {one} add up to {words.share(self.share)}{limit}."
-        return "\n".join([*lines, "", *said, total])
+        return "\n".join([*lines, total])
 
     __repr__ = __str__
 

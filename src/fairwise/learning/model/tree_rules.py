@@ -17,13 +17,14 @@ from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 Node = float | tuple[Question, "Node", "Node"]
 """A probability of label 1; or a question, what is below where the answer is yes, and what is below where it is no."""
 
-Answered = tuple[Question, bool]
+Condition = tuple[Question, bool]
+"""A question and its answer."""
 
 Line = tuple[int, str]
 """How deep it is, and what it says."""
 
 
-class Clause(NamedTuple):
+class RuleRow(NamedTuple):
     """A part of a rule as a row of a table: when it holds, and the points or the label (0 or 1) that it gives then."""
 
     when: str
@@ -71,7 +72,7 @@ class TreeRule:
     def leaves(self) -> Iterator[tuple[str, float]]:
         """Every region with the value it gets: the conditions that lead there."""
 
-        def below(node: Node, path: tuple[Answered, ...]) -> Iterator[tuple[str, float]]:
+        def below(node: Node, path: tuple[Condition, ...]) -> Iterator[tuple[str, float]]:
             if not isinstance(node, tuple):
                 yield self._conditions(path) or "always", node
                 return
@@ -82,16 +83,16 @@ class TreeRule:
 
     def reason(self, person: Person) -> str:
         """The conditions that lead to this person's region."""
-        node, path = self.root, list[Answered]()
+        node, path = self.root, list[Condition]()
         while isinstance(node, tuple):
             question, yes, no = node
             path.append((question, question.holds(person)))
             node = yes if path[-1][1] else no
         return self._conditions(path)
 
-    def _conditions(self, path: Iterable[Answered]) -> str:
+    def _conditions(self, path: Iterable[Condition]) -> str:
         """Without those that follow from later ones, and those about one column together."""
-        needed: dict[object, Answered] = {}
+        needed: dict[object, Condition] = {}
         for question, yes in path:
             if yes and not isinstance(question, AtMost):  # a category, or none: nothing else is to be said of it
                 needed = {key: one for key, one in needed.items() if one[0].column != question.column}
@@ -108,10 +109,10 @@ class TreeRule:
         """What missing numbers count as."""
         return {question.column: question.fill for question in questions(self.root) if isinstance(question, AtMost)}
 
-    def clauses(self) -> Iterator[Clause]:
+    def statements(self) -> Iterator[RuleRow]:
         """One for each region."""
         for when, value in self.leaves():
-            yield Clause(when, label=int(value))
+            yield RuleRow(when, label=int(value))
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.head, *("    " * depth + text for depth, text in self.lines())]))
