@@ -113,7 +113,7 @@ def test_after_loading_it_is_the_same_as_after_the_fit(town: Town, tmp_path: Pat
 
 def test_weights_and_groups_are_given_again_too(town: Town, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    fit_to = {
+    fit_to: dict[str, Any] = {
         "judgments": town.judgments,
         "sample_weight": rng.integers(0, 4, len(town.people)),
         "sensitive_features": town.people["city"].to_numpy(),

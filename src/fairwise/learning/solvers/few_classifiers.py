@@ -114,15 +114,7 @@ class FewClassifiers:
     def _of_size(self, size: int, best: Choice | None) -> Choice | None:
         for turn in range(_ROUNDS if self._oracle.cheap else 1):
             before = np.inf if best is None else best.error
-            if size > 1:
-                candidates = self._candidates(best)
-                choose = best is None or turn == 0 or len(candidates) <= _FEW
-                found = (
-                    self._selected(best, candidates, before, size)
-                    if choose
-                    else self._exchanged(best, candidates, size)
-                )
-                best = found if found is not None and found.error < before else best
+            best = best if size == 1 else self._rearranged(best, size, choose=turn == 0)
             if best is None or self._is_over():
                 break
             is_new = self._ask(best)
@@ -131,6 +123,15 @@ class FewClassifiers:
             if best.error > before - _GAIN and not is_new:
                 break
         return best
+
+    def _rearranged(self, best: Choice | None, size: int, *, choose: bool) -> Choice | None:
+        """The best of so many of the candidates: chosen at once, which takes longer, or exchanged one by one."""
+        candidates = self._candidates(best)
+        if best is None or choose or len(candidates) <= _FEW:
+            found = self._selected(best, candidates, np.inf if best is None else best.error, size)
+        else:
+            found = self._exchanged(best, candidates, size)
+        return best if found is None or (best is not None and found.error >= best.error) else found
 
     def _choice(self, which: IntArray) -> Choice | None:
         """The best mixture of these, None where none keeps the rules."""
