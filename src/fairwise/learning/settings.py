@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from numbers import Integral, Real
@@ -114,6 +114,7 @@ class FitSettings:
     eta: float | None
     favorable_label: object
     label_values: LabelValues | None
+    features: Sequence[Any] | None
     group_constraints: object
     judge_budgets: JudgeBudgets | None
     weighting: Weighting
@@ -133,6 +134,7 @@ class FitSettings:
         _check_estimator(params["estimator"])
         _check_budgets(params["judge_budgets"])
         _check_label_values(params["label_values"], params["favorable_label"])
+        _check_features(params["features"])
         for name, rule in _ALLOWED.items():
             rule.check(name, params[name])
         return cls(**{field.name: params[field.name] for field in fields(cls)})
@@ -191,6 +193,14 @@ def _check_label_values(value: LabelValues | None, favorable_label: object) -> N
         raise InputError(
             f"favorable_label={quote(favorable_label)} is not the label to which label_values gives 1: leave one out."
         )
+
+
+def _check_features(value: Sequence[Any] | None) -> None:
+    if value is None:
+        return
+    names = [] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    if not names or len(set(map(quote, names))) < len(names):
+        raise InputError(f"features={quote(value)} is not allowed: give a list of columns, each once, or None for all.")
 
 
 def _check_budgets(value: JudgeBudgets | None) -> None:

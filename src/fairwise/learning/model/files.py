@@ -165,12 +165,15 @@ def _document(model: PairwiseFairClassifier) -> Document:
     classifiers = model.classifiers_
     derandomization = getattr(model, "derandomization_", None)
     settings = model.get_params(deep=False)
+    if settings["features"] is not None:
+        settings["features"] = pd.Index(list(settings["features"])).tolist()  # whatever it was given as
     return {
         "fairwise_model": _FORMAT,
         "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
         "classes": model.classes_.tolist(),
         "n_features": model.n_features_in_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "features": model.features_,
         "encoder": None if model._encoder is None else model._encoder.state(),
         "kind": next(name for name, known in _KINDS.items() if type(classifiers) is known),
         "classifiers": classifiers.state(),
@@ -234,6 +237,8 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+    every: list[Any] = document["feature_names"] or list(range(document["n_features"]))
+    model.features_ = document.get("features", every)  # version 0.1 used all
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
     model._mixture = Mixture(_classifiers(document["kind"], document["classifiers"]), document["weights"])
     model._threshold = document["threshold"]
@@ -247,7 +252,7 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None
-    _check_document(document, model._encoder, model._mixture)
+    _check_document(document, model.features_, model._encoder, model._mixture)
     if model._prices is not None:
         model._prices["status"] = [WORDS_OF_0_1.get(status, status) for status in model._prices["status"]]
     if document["kind"] == "scikit-learn":
@@ -265,23 +270,31 @@ def _classifiers(kind: str, state: Document) -> Classifiers:
     return _KINDS[kind](**state)
 
 
-def _check_document(document: Document, encoder: TableEncoder | None, mixture: Mixture) -> None:
+def _check_document(document: Document, features: list[Any], encoder: TableEncoder | None, mixture: Mixture) -> None:
     """Raise a ValueError for the first part of a model file that does not fit the others."""
     n_columns, names, threshold = document["n_features"], document["feature_names"], document["threshold"]
     require(type(n_columns) is int and n_columns >= 1, "the number of columns is none")
     require(len(names) in {0, n_columns}, "there are more or fewer columns than names of columns")
+    require(
+        isinstance(features, list)
+        and 1 <= len(features) <= n_columns
+        and all(type(name) in (str, int) for name in features)
+        and len(set(features)) == len(features)
+        and (not names or set(features) <= set(names)),
+        "it does not say which columns are used",
+    )
     require(len(set(document["classes"])) == len(document["classes"]) == 2, "the outcomes are not two")
     require(type(document["seed"]) is int, "the seed is no whole number")
     require(threshold is None or (type(threshold) is float and not isnan(threshold)), "the threshold is no number")
     if encoder is not None:
-        _check_encoder(encoder, n_columns, names)
+        require(len(encoder.columns) == len(features), "more or fewer columns are encoded than are used")
+        _check_encoder(encoder, features if names else [])
     _check_mixture(mixture, encoder)
     for table in (document["prices"], document["trajectory"], document["group_rules"]):
         require(len({len(column) for column in table.values()}) <= 1, "a table has columns of different lengths")
 
 
-def _check_encoder(encoder: TableEncoder, n_columns: int, names: list[str]) -> None:
-    require(len(encoder.columns) == n_columns, "more or fewer columns are encoded than there are")
+def _check_encoder(encoder: TableEncoder, names: list[str]) -> None:
     require(not names or names == [column.name for column in encoder.columns], "columns are encoded by other names")
     for column in encoder.columns:
         require(type(column.marks_missing) is bool, f"column {column.name!r} does not say whether values were missing")
