@@ -17,6 +17,7 @@ EXTRAS = {
     "bots": ("httpx2",),
     "scale": ("dask", "distributed"),
     "trees": ("pystreed",),
+    "excel": ("openpyxl",),
     "onnx": ("onnx", "skl2onnx"),
 }
 """The modules that an extra brings."""

@@ -100,10 +100,18 @@ def test_the_columns_to_learn_from(study: Study, run: Callable[..., Result]) -> 
     for options, used in (
         ([], ["age", "score", "town"]),
         (["--drop", "town,score"], ["age"]),
-        (["--columns", "town,age"], ["town", "age"]),
+        (["--features", "town,age"], ["age", "town"]),
+        (["--columns", "town,age", "--drop", "score"], ["age", "town"]),  # its name in version 0.1
     ):
-        run("fit", *study.to_fit, *FAST, *options, "--out", study.folder / "m.skops")
-        assert list(PairwiseFairClassifier.load(study.folder / "m.skops").feature_names_in_) == used
+        said = run("fit", *study.to_fit, *FAST, *options, "--out", study.folder / "m.skops").stdout
+        assert PairwiseFairClassifier.load(study.folder / "m.skops").features_ == used
+        assert f" people, {len(used)} columns." in said
+    said = run("fit", *study.to_fit, "--features", "age,twon", code=1).stderr
+    assert "there is no column 'twon' (did you mean 'town'?)" in said
+    assert (
+        "there is no column 'score'; allowed: 'age', 'town'"
+        in run("fit", *study.to_fit, "--features", "score", "--drop", "score", code=1).stderr
+    )
     assert "no column 'twon' (did you mean 'town'?)" in run("fit", *study.to_fit, "--drop", "twon", code=1).stderr
     assert "no column is left" in run("fit", *study.to_fit, "--drop", "town,score,age", code=1).stderr
 

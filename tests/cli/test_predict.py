@@ -55,6 +55,37 @@ def test_the_outcome_may_be_missing_but_no_column_of_the_model(
     assert "Column 'age' was numbers in training" in said
 
 
+def test_columns_that_the_model_may_not_use_need_not_be_there(study: Study, run: Callable[..., Result]) -> None:
+    out, scores = study.folder / "m.skops", study.folder / "s.csv"
+    run(
+        "fit",
+        *study.to_fit,
+        "--estimator",
+        "tree",
+        "--max-depth",
+        1,
+        "--no-held-out",
+        "--features",
+        "age",
+        "--out",
+        out,
+    )
+    run("predict", "--model", out, *study.who, "--out", scores)
+    whole = scores.read_bytes()
+    study.people_frame()[["person", "age"]].to_csv(study.people, index=False)
+    run("predict", "--model", out, *study.who, "--out", scores)
+    assert scores.read_bytes() == whole
+
+
+def test_people_in_a_workbook(study: Study, run: Callable[..., Result], model: Path) -> None:
+    out, book = study.folder / "s.csv", study.folder / "people.xlsx"
+    run("predict", "--model", model, *study.who, "--out", out)
+    whole = out.read_bytes()
+    study.people_frame().to_excel(book, index=False)
+    run("predict", "--model", model, "--people", book, "--id", "person", "--out", out)
+    assert out.read_bytes() == whole
+
+
 def test_files_that_are_no_model(study: Study, run: Callable[..., Result]) -> None:
     out = study.folder / "s.csv"
     said = run("predict", "--model", study.people, *study.who, "--out", out, code=1).stderr

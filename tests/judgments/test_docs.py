@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fairwise.errors import JudgmentsError
@@ -24,8 +25,9 @@ def test_every_answer_is_explained() -> None:
 
 def test_the_example_of_an_error_is_a_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [f"x,1,{i},same\n" for i in range(2, 7)]
-    Path("judgments.csv").write_text("judge,a,b,answer\n" + "".join(rows) + "x,1,9,sme\n")
+    rows = {line: f"x,1,{line},same" for line in range(2, 18)}
+    rows |= {7: "x,1,9,sme", 9: "x,1, 17,same", 12: "x,1,2,", 15: "x,1,3,"}
+    Path("judgments.csv").write_text("\n".join(["judge,a,b,answer", *rows.values()]))
     with pytest.raises(JudgmentsError) as caught:
-        Judgments.read("judgments.csv")
+        Judgments.read("judgments.csv", people=pd.DataFrame({"age": 30}, index=range(1, 18)))
     assert f"`{caught.value}`" in PAGE.replace("\n", " ")

@@ -225,7 +225,7 @@ def test_only_a_header_is_a_panel_that_has_not_answered(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
-    for name, part in [("none.csv", "no such file"), ("j.xlsx", "end in .csv, .tsv or .parquet")]:
+    for name, part in [("none.csv", "no such file"), ("j.xls", "end in .csv, .tsv, .parquet or .xlsx")]:
         with pytest.raises(JudgmentsError, match=part):
             Judgments.read(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from fairwise.errors import InputError, JudgmentsError
-from fairwise.judgments import Judgments
+from fairwise.judgments import Answer, Judgments
+from fairwise.tables.ids import PeopleIds
 
 PEOPLE = pd.DataFrame({"age": [30, 40, 50]}, index=[10, 20, 30])
 GOOD = {"judge": "ann", "a": 10, "b": 20, "answer": "same"}
@@ -88,18 +89,84 @@ def test_times_are_in_utc() -> None:
         assert frame["answered_at"].notna().any()
 
 
-def test_many_bad_rows_are_counted() -> None:
-    refused([GOOD | {"judge": i, "answer": "?"} for i in range(5)], "(4 more such rows)")
+def test_every_bad_row_is_told_with_its_value() -> None:
+    frame = [
+        GOOD | {"answer": "sme"},
+        GOOD | {"b": 30, "answer": "?"},
+        GOOD | {"judge": None},
+        GOOD | {"b": 10},
+        GOOD | {"a": 99, "b": 98},
+        GOOD | {"b": ""},
+        GOOD,
+    ]
+    told = [
+        "row 0 (counting from 0), column answer: 'sme' is not an answer (did you mean 'same'?)",
+        f"allowed: {', '.join(Answer)}",
+        "also row 1, column answer: '?' is not an answer",
+        "row 2, column judge: empty is no judge",
+        "row 3, column b: 10 is also a",
+        "row 4, column a: '99' is not the id of anyone in people",
+        "row 4, column b: '98' is not the id of anyone in people",
+        "row 5, column b: empty is nobody",
+    ]
+    with pytest.raises(JudgmentsError) as caught:
+        Judgments(frame, people=PEOPLE)
+    assert str(caught.value) == "; ".join(told)
 
 
-def test_unknown_ids_are_listed_and_counted() -> None:
-    frame = [GOOD | {"b": 100 + i} for i in range(8)]
-    refused(frame, "row 0 ", "'100' is not the id", "100', '101'", "8 in all", people=PEOPLE)
+def test_the_first_twenty_bad_rows_are_told_and_the_others_counted() -> None:
+    frame = pd.DataFrame([GOOD | {"judge": i, "b": 100 + i} for i in range(50)])
+    with pytest.raises(JudgmentsError) as caught:
+        Judgments(frame, people=PEOPLE)
+    for i in range(50):
+        assert (f"column b: '{100 + i}' is not the id" in str(caught.value)) == (i < 20)
+    assert str(caught.value).endswith("; and 30 more")
+    alike = pd.DataFrame([GOOD | {"judge": i, "answer": "?"} for i in range(4)], index=["w", "x", "y", "z"])
+    refused(
+        alike, "row 0 (counting from 0, index label 'w')", "also row 1 ('x'), row 2 ('y'), row 3 ('z'), column answer:"
+    )
+
+
+def test_words_are_made_only_for_the_rows_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows are bad, and however long the values are."""
+    hints, hint = 0, PeopleIds.hint
+
+    def counted(self: PeopleIds, text: str) -> str:
+        nonlocal hints
+        hints += 1
+        return hint(self, text)
+
+    monkeypatch.setattr(PeopleIds, "hint", counted)
+    frame = pd.DataFrame({"judge": range(3000), "a": 10, "b": [f"{i}" * 1000 for i in range(3000)], "answer": "?"})
+    with pytest.raises(JudgmentsError) as caught:
+        Judgments(frame, people=PEOPLE)
+    assert hints <= 20
+    assert len(str(caught.value)) < 5000
+
+
+def test_spaces_around_an_id_are_recognised() -> None:
+    words = "Ids must match exactly: strip the spaces in the file"
+    for stray in (" 10", "10 ", "\t10"):
+        refused(
+            [GOOD | {"a": stray}],
+            f"{stray!r} is not the id of anyone in people (did you mean '10'? {words})",
+            people=PEOPLE,
+        )
+    spaced = PEOPLE.set_axis(["p", " q", "r"], axis="index")
+    refused(
+        [GOOD | {"a": "p", "b": "q"}],
+        f"'q' is not the id of anyone in people (did you mean ' q'? {words})",
+        people=spaced,
+    )
+    with pytest.raises(JudgmentsError, match=r"'x' is not the id of anyone in people$"):
+        Judgments([GOOD | {"a": "p", "b": "x"}], people=spaced)
 
 
 def test_a_row_given_twice_even_with_sides_swapped() -> None:
     swapped = GOOD | {"a": 20, "b": 10, "answer": "no_constraint"}
     refused([GOOD, GOOD | {"judge": "bea"}, swapped], "row 2 ", "'ann' already answered", "10", "20", "row 0 ")
+    twice = "judge 'ann' already answered about 10 and 20 in round 1, design uniform, at row 0"
+    refused([GOOD, GOOD, GOOD], f"row 1 (counting from 0): {twice}", f"also row 2: {twice}")
 
 
 @pytest.mark.parametrize("difference", [{"round": [1, 2]}, {"design": ["uniform", "anchor"]}, {"judge": [1, 2]}])

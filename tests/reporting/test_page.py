@@ -178,7 +178,9 @@ def test_what_happened_to_people_is_nowhere(given: str, study: dict[str, Any]) -
     assert report.dearest
     # That a rule asks about it says nothing about anyone, and shows the mistake.
     without_rules = re.sub(r'<section id="rules".*?</section>', "", render(report), flags=re.DOTALL)
-    assert "whathappened" not in without_rules
+    named = re.compile("<dt>What it looks at</dt>.*?</dd>")
+    assert ("whathappened" in named.findall(without_rules)[0]) == (given == "attribute")
+    assert "whathappened" not in named.sub("", without_rules)
 
 
 @pytest.mark.parametrize(
@@ -229,3 +231,19 @@ def test_measures_of_repeats_sides_and_checks(study: dict[str, Any]) -> None:
     assert "1 of 1 pairs of identical records were not called the same" in text
     assert "On 1 of 1 pair that several judges answered" in text
     assert "1 pair was answered differently by the same judge" in text
+
+
+def test_the_columns_used_are_named_and_protected_ones_warned_of(
+    study: dict[str, Any], found: Callable[..., Findings]
+) -> None:
+    text = Page(render(found(protected=["priors_count"]))).text
+    assert "What it looks at " in text
+    assert "The model looks at sex, race and priors_count, which are protected or divide people into the groups" in text
+    assert "The model looks at age, which by its name looks like what the law often protects" in text
+    people, outcome, judgments = (study[name] for name in ("people", "outcome", "judgments"))
+    model = PairwiseFairClassifier("tree", gamma=0.1, favorable_label=0, features=["priors_count"])
+    model.fit(people, outcome, judgments=judgments)
+    text = Page(render(findings(model, people, judgments, columns={"sex": "Sex", "age": "Age"}))).text
+    assert "What it looks at priors_count. It was not allowed to use " in text
+    assert "Sex" in text
+    assert "Please note" not in text.partition("What it looks at")[2].partition("What is proved")[0]

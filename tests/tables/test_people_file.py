@@ -126,7 +126,7 @@ def test_a_header_that_will_not_do_is_told_before_the_rows_are_read(tmp_path: Pa
 
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder.csv").mkdir()
-    for name, part in [("none.csv", "no such file"), ("x.xlsx", "end in .csv"), ("folder.csv", "a folder, not a file")]:
+    for name, part in [("none.csv", "no such file"), ("x.xls", "end in .csv"), ("folder.csv", "a folder, not a file")]:
         with pytest.raises(InputError, match=part):
             read_table(tmp_path / name)
     file = written(tmp_path, PEOPLE)

@@ -27,6 +27,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.numbers import counted
+from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,6 +122,7 @@ def audit(
     weighting: Weighting = "answers",
     groups: pd.Series | pd.DataFrame | None = None,
     outcome: pd.Series | None = None,
+    id: str | None = None,  # noqa: A002
     confidence: float = 0.95,
     client: object = None,
 ) -> Audit:
@@ -130,6 +132,7 @@ def audit(
     ----------
     scores : Series
         P(label = 1) by person id; everyone judged must be there, others may be. For judgments by position, an array.
+        Or a DataFrame (of pandas, polars, pyarrow …) with a column ``score`` and one of ids, which ``id`` names.
         Label 1 is the second of ``classes``, as in ``model.predict_proba(people)[:, 1]``.
         Scores that do not fit into memory: the path of a Parquet file with columns ``id`` and ``score``, a dask
         DataFrame or chunks with a column ``score``, or a :class:`~fairwise.LargeTable` whose outcome is the score.
@@ -148,6 +151,8 @@ def audit(
         Group of everyone in ``scores`` by person id; one column for each way of dividing people.
     outcome : Series, optional
         One of the two labels by person id, for error rates of the groups.
+    id : str, optional
+        The column of ``scores`` that holds the ids, where they are not in an index.
     confidence : float
         Of the intervals.
     client : optional
@@ -168,20 +173,22 @@ def audit(
     """
     judgments = checks.some_judgments(judgments)
     gamma = checks.fraction("gamma", gamma)
-    labels = two_classes(classes, outcome)
+    labels = two_classes(classes, to_pandas(outcome))
     unnamed = classes is None and outcome is None
     checks.direction(favorable_label, labels, judgments, ", or name the two labels: classes=" if unnamed else "")
     checks.one_of("weighting", weighting, ("answers", "panel"))
     confidence = checks.fraction("confidence", confidence, ends=False)
     judged = judgments.person_ids()
-    in_blocks = scores_in_blocks(scores)
+    in_blocks = scores_in_blocks(scores, id)
     if in_blocks is not None:
         if groups is not None or outcome is not None:
             raise InputError("groups= and outcome= need the scores in memory, not a table that is read in blocks.")
         by_person = judged_scores(in_blocks, judgments, client)
         of_label_1 = by_person.to_numpy()
     else:
-        by_person = checked_scores(scores, judgments)
+        by_person = checked_scores(scores, judgments, id)
+        # Rows of frames without an index are in the order of the scores.
+        groups, outcome = to_pandas(groups, by_person.index), to_pandas(outcome, by_person.index)
         of_label_1 = by_person.to_numpy()[positions_of(by_person.index, judged, "scores")]
     first_is_good = favorable_label is not None and favorable_label == labels[0]
     favorable = pd.Series(1.0 - of_label_1 if first_is_good else of_label_1, index=judged)

@@ -325,6 +325,7 @@ def solve_large(
     """The rows of :class:`FrontierRun` for a table that is read once before all games and once after them."""
     settings = {**settings, "gamma": 0.0, "eta": 1.0}
     checked = check_large_settings(settings, table, two_passes=True)
+    table = table.only_features(checked.features)
     summary = read_summary(table, judgments, client)
     own = [prepare_large(checked, summary, judgments if one is None else judgments.select([one])) for one in judges]
     games = [play(summary, prepared, [prepared.problem.at_point(*point) for point in points]) for prepared in own]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
+from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
-from fairwise.auditing.provenance import Provenance, refuse_other_origin
+from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin
 from fairwise.errors import InputError
 from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, HeldOut
@@ -81,37 +78,6 @@ def _affected(attributes: pd.DataFrame, affected: Sequence[str]) -> int | None:
     marks = {value.casefold() for value in affected}
     marked = attributes.astype(object).map(lambda value: str(value).casefold() in marks)
     return int(marked.any(axis="columns").sum())
-
-
-_PACKAGES = ("fairwise", "numpy", "pandas", "scipy", "scikit-learn", "highspy", "fairlearn")
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Names and values, ready to be shown; a checksum is the SHA-256 of the table as a CSV file."""
-
-    settings: tuple[tuple[str, str], ...]
-    versions: tuple[tuple[str, str], ...]
-    judgments_checksum: str
-    people_checksum: str
-
-    @classmethod
-    def of(cls, model: PairwiseFairClassifier, judgments: Judgments, people: pd.DataFrame) -> Recipe:
-        settings = model.get_params(deep=False)
-        return cls(
-            settings=tuple((name, repr(value)) for name, value in sorted(settings.items())),
-            versions=(("Python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)),
-            judgments_checksum=_checksum_as_written(judgments),
-            people_checksum=hashlib.sha256(people.to_csv(lineterminator="\n").encode()).hexdigest(),
-        )
-
-
-def _checksum_as_written(judgments: Judgments) -> str:
-    """Of the very file that ``judgments.write("judgments.csv")`` makes, so that anyone can compare it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "judgments.csv"
-        judgments.write(path)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -180,6 +146,8 @@ class Findings:
         What the two outcomes are called, and which is the good one.
     n_people
         How many people the model was applied to.
+    features
+        Which columns it uses, and which of these are protected.
     panel
         Who answered and how they agree.
     audit
@@ -210,6 +178,7 @@ class Findings:
     simulated: bool
     labels: Labels
     n_people: int
+    features: FeatureUse
     panel: Panel
     audit: Audit
     certificate: Certificate
@@ -241,6 +210,7 @@ def findings(
     *,
     frontier: pd.DataFrame | None = None,
     groups: Sequence[str] | None = None,
+    protected: Sequence[str] = (),
     question: str | None = None,
     design: str | None = None,
     title: str | None = None,
@@ -270,6 +240,8 @@ def findings(
         people, outcomes, judgments or settings is refused.
     groups : column names, optional
         Columns of ``people`` by which to compare groups; needs ``outcome``.
+    protected : column names, optional
+        Columns that a model should not use without a reason; the report warns if it does. So are ``groups``.
     question, design, title, date : str, optional
         What was asked, how the pairs were chosen, the heading, and the day, in your own words.
     simulated : bool
@@ -288,10 +260,12 @@ def findings(
         Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
     """
     _check_same_judgments(model, judgments)
+    people = to_pandas(people)
     table = pd.DataFrame(people)
     if judgments.by == "position":
         table = table.reset_index(drop=True)
     words = Labels.of(model, labels)
+    outcome = to_pandas(outcome, table.index)
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
     called = dict(columns or {})
     by_groups = _group_columns(table, groups, labelled)
@@ -322,6 +296,7 @@ def findings(
         simulated=simulated,
         labels=words,
         n_people=len(table),
+        features=FeatureUse.of(model, {*protected, *(groups or ())}, called),
         panel=Panel.of(judgments, affected),
         audit=result,
         certificate=model.certificate_,

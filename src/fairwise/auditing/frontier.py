@@ -19,6 +19,7 @@ from fairwise.learning.large.table import large_table
 from fairwise.learning.problem import NO_BUDGET
 from fairwise.learning.settings import FitSettings
 from fairwise.numbers import EqualNan
+from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.constraints.certificate import Certificate
@@ -112,6 +113,8 @@ def frontier(
         return pd.DataFrame(rows).assign(**{COLUMN: str(Provenance.of(None, None, judgments, checked))})
     if not judges:
         raise InputError("there is no judge to trace a curve for.")
+    people = to_pandas(people)
+    outcome = to_pandas(outcome, people.index if isinstance(people, pd.DataFrame) else None)
     curves = pd.DataFrame(
         trace(
             *(people, outcome, judgments, checked, points, judges),

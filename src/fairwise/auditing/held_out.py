@@ -25,6 +25,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
 from fairwise.learning.solvers.progress import raise_interrupts
+from fairwise.tables.frames import has_ids, to_pandas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,6 +141,8 @@ def held_out(
     n_repeats = checks.whole("n_repeats", n_repeats, 1)
     confidence = checks.fraction("confidence", confidence, ends=False)
     seed = checks.whole("seed", seed, 0)
+    people = to_pandas(people)
+    outcome = to_pandas(outcome, people.index if isinstance(people, pd.DataFrame) else None)
     complete = judgments if judgments.people is not None else judgments.about(people)
     labels = _labels(outcome, people)
     takes = "judgments" in signature(model.fit).parameters
@@ -283,7 +286,7 @@ def _answer_index(judgments: Judgments, rows: PairRows, people: object, n_people
     answers = rows.answers
     sides = [pd.Index(answers[side]) for side in ("a", "b")]
     if judgments.by == "id":
-        if not isinstance(people, pd.DataFrame):
+        if not isinstance(people, pd.DataFrame) or not has_ids(people):
             raise InputError("people: a DataFrame indexed by person id is needed, as the judgments name people by id")
         everyone = people.index.append(judgments.person_ids().difference(people.index, sort=False))
         sides = [pd.Index(everyone.get_indexer(side)) for side in sides]

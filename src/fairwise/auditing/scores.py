@@ -14,6 +14,8 @@ from fairwise.constraints.violations import excess
 from fairwise.errors import InputError, TableError, quote
 from fairwise.learning.large.passes import over_spans
 from fairwise.learning.large.table import LargeTable, large_table
+from fairwise.tables.files import require_column
+from fairwise.tables.frames import has_ids, indexed_by, to_pandas
 from fairwise.tables.ids import PeopleIds, encode, some
 
 if TYPE_CHECKING:
@@ -23,17 +25,26 @@ if TYPE_CHECKING:
     from fairwise.learning.large.passes import Span
 
 
-def checked_scores(scores: Any, judgments: Judgments) -> pd.Series:
+def checked_scores(given: Any, judgments: Judgments, id_column: str | None = None) -> pd.Series:
     """P(label = 1) by person id, every one a number from 0 to 1.
 
-    Judgments by position go with a plain array or a Series numbered 0, 1, …; ids are never matched to positions.
+    Judgments by position go with a plain array or a Series numbered 0, 1, …; ids are never matched to positions. A
+    frame has the scores in a column ``score`` and the ids in ``id_column``.
     """
+    scores = to_pandas(given)
+    if id_column is not None:
+        table = indexed_by(scores, id_column, "scores")
+        require_column(SCORE, [str(name) for name in table.columns], "scores")
+        scores = table[SCORE]
     if judgments.by == "position" and not isinstance(scores, pd.Series):
         scores = pd.Series(np.asarray(scores)) if np.ndim(scores) == 1 else scores
-    if not isinstance(scores, pd.Series):
+    if judgments.by == "id" and not (isinstance(scores, pd.Series) and has_ids(scores)):
         raise InputError(
-            f"scores: a Series of P(label = 1) indexed by person id is needed, not {type(scores).__name__}"
+            f"scores: a Series of P(label = 1) indexed by person id is needed, not {type(given).__name__}; or a frame "
+            f"with a column {SCORE!r} and one of ids, which id='…' names"
         )
+    if not isinstance(scores, pd.Series):
+        raise InputError(f"scores: one number for each person is needed, not {type(given).__name__}")
     if judgments.by == "position" and not scores.index.equals(pd.RangeIndex(len(scores))):
         raise InputError(
             "scores: the judgments name people by position, so the scores must be in that order: give scores.to_numpy()"
@@ -135,13 +146,14 @@ def _more(count: int) -> str:
 SCORE = "score"
 
 
-def scores_in_blocks(scores: object) -> LargeTable | None:
+def scores_in_blocks(scores: object, id_column: str | None = None) -> LargeTable | None:
     """Scores that are to be read in blocks (with a column ``score``), as such a table; None for those in memory."""
     if isinstance(scores, LargeTable):
         return scores
     table = large_table(scores, SCORE)
     if table is not None:
-        table.read_only((), id="id" if "id" in table.header else None)  # without that column, the index
+        # Without such a column, the index.
+        table.read_only((), id=id_column or ("id" if "id" in table.header else None))
     return table
 
 
@@ -283,6 +295,7 @@ def judged_rows(judgments: Judgments, ids: pd.Index, like: object) -> Any:
     if judgments.people is None:
         raise InputError("judgments: made without people=, so nobody's row is known; use judgments.about(people)")
     rows = judgments.people_rows(ids)
+    like = to_pandas(like)
     if isinstance(rows, pd.DataFrame) and isinstance(like, pd.DataFrame):
         missing = [column for column in like.columns if column not in rows.columns]
         if missing:

@@ -69,11 +69,11 @@ def fit(
     if large is None:
         task = TrainingData.read(people, judgments, learning)
         model, answers, account = task.model(), task.judgments, task.account
-        what, columns = f"{len(task.people.features)} people", f"{task.people.features.shape[1]} columns"
+        what, how = f"{len(task.people.features)} people", ""
     else:  # read twice, and never held
         model = PairwiseFairClassifier(**learning.settings(block_label(learning.favorable_label, large)))
         answers, account = judgments.read()
-        what, columns = f"{large.name} in blocks", f"read in blocks, {len(large.features)} columns"
+        what, how = f"{large.name} in blocks", "read in blocks, "
     print_import(account, as_json=as_json)
     with dask_client(dask) as client, spinner(f"Fitting {what}") as show:
         callback = _teller(show)
@@ -84,7 +84,7 @@ def fit(
     if out is not None:
         model.save(out, prices=prices)
     if not as_json:
-        echo(f"{model.n_people_} people, {columns}. {answers}")
+        echo(f"{model.n_people_} people, {how}{len(model.features_)} columns. {answers}")
         _print_summary(model)
     measured, reason = None, "the people are read in blocks, not held in memory."
     if large is None and held_out:
@@ -98,6 +98,7 @@ def fit(
                 "judges": answers.n_judges,
                 "answers": len(answers.counted()),
                 "classes": model.classes_.tolist(),
+                "features": model.features_,
                 "group_rules": model.group_rules_,
                 "classifiers": len(model.weights_),
                 "derandomization": asdict(model.derandomization_) if deterministic else None,

@@ -39,8 +39,8 @@ def predict(
 
     fitted = PairwiseFairClassifier.load(model)
     file = PeopleFile.read(people, id)
-    columns = [str(name) for name in getattr(fitted, "feature_names_in_", file.table.columns)]
-    rows = file.features(only=columns)
+    named = hasattr(fitted, "feature_names_in_")
+    rows = file.features(only=fitted.features_ if named else list(file.table.columns))
     scores = pd.DataFrame(
         {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows, draw=draw)},
     )

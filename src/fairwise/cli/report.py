@@ -99,6 +99,7 @@ def report(
             outcome=task.people.outcome,
             frontier=curves,
             groups=compared or None,
+            protected=[] if task.sensitive is None else [str(name) for name in task.sensitive.columns],
             question=question_text,
             design=design_text,
             title=title,

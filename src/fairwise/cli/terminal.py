@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.progress import Progress, ProgressColumn, TaskID
 
-    from fairwise.cli.options.judgments import Account
+    from fairwise.judgments.translation import Account
 
 
 _WIDE = 200

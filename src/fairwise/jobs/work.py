@@ -187,6 +187,7 @@ def _model(data: FitData) -> PairwiseFairClassifier:
         gamma=asked.gamma,
         eta=asked.eta,
         favorable_label=data.favorable_label,
+        features=None if asked.features is None else list(asked.features),
         group_constraints=[parity(rule.rate, rule.bound) for rule in asked.group_rules] or None,
         judge_budgets=asked.judge_budget,
         random_state=0,

@@ -1,4 +1,4 @@
-"""One function per column: its values in one type, or an error about the first bad one."""
+"""One function per column: its values in one type; those that are not allowed are noted as errors."""
 
 import re
 
@@ -8,67 +8,69 @@ from numpy.typing import NDArray
 
 from fairwise.judgments.answer import Answer
 from fairwise.tables.ids import encode, is_integer
-from fairwise.tables.row_errors import Source, did_you_mean
+from fairwise.tables.row_errors import RowErrors, did_you_mean
 
 _ZONE = re.compile(r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$")
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100  # so that sums, products and squares of weights stay numbers
 _LEAVE_OUT = "fill every row or leave the column out"
 
 
-def answers(column: pd.Series, source: Source) -> pd.Series:
+def answers(column: pd.Series, errors: RowErrors) -> pd.Series:
     """Return the answers as plain text."""
     codes, texts = encode(column)
     known = np.append(np.isin(texts, [str(answer) for answer in Answer]), False)
-    bad = ~known[codes]
-    if bad.any():
-        first = codes[np.flatnonzero(bad)[0]]
-        wanted = str(texts[first]).strip().lower().replace(" ", "_") if first >= 0 else ""
-        hint = did_you_mean(wanted, [str(answer) for answer in Answer])
-        source.refuse(bad, "answer", column, f"is not an answer{hint}; allowed: {', '.join(Answer)}")
-    return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
+
+    def rule(row: int) -> str:
+        wanted = str(texts[codes[row]]).strip().lower().replace(" ", "_") if codes[row] >= 0 else ""
+        return (
+            f"is not an answer{did_you_mean(wanted, [str(answer) for answer in Answer])}; allowed: {', '.join(Answer)}"
+        )
+
+    errors.refuse(~known[codes], "answer", column, rule)
+    return _texts(codes, texts)
 
 
-def weights(column: pd.Series, source: Source) -> NDArray[np.float64]:
+def weights(column: pd.Series, errors: RowErrors) -> NDArray[np.float64]:
     """Return the weights: 0, or within a range in which they can be added and multiplied; none missing."""
     values, bad = _floats(column)
-    source.refuse(
+    errors.refuse(
         bad | ~(values >= 0), "weight", column, f"is not a weight; allowed: a number, 0 or more; {_LEAVE_OUT}"
     )
     extreme = (values > _HEAVIEST) | ((values > 0) & (values < _LIGHTEST))
     allowed = f"allowed: 0, or from {_LIGHTEST:g} to {_HEAVIEST:g}"
-    source.refuse(extreme, "weight", column, f"is too extreme a weight to be added up; {allowed}")
+    errors.refuse(extreme, "weight", column, f"is too extreme a weight to be added up; {allowed}")
     return values
 
 
-def rounds(column: pd.Series, source: Source) -> NDArray[np.int64]:
+def rounds(column: pd.Series, errors: RowErrors) -> NDArray[np.int64]:
     """Return the rounds: whole numbers from 1."""
     codes, texts = encode(column)
     numbers = np.array(
         [int(text) if good else 0 for text, good in zip(texts, is_integer(texts), strict=True)] + [0],
         dtype=np.int64,
     )[codes]
-    source.refuse(numbers < 1, "round", column, f"is not a round; allowed: whole numbers from 1; {_LEAVE_OUT}")
+    errors.refuse(numbers < 1, "round", column, f"is not a round; allowed: whole numbers from 1; {_LEAVE_OUT}")
     return numbers
 
 
-def designs(column: pd.Series, source: Source) -> pd.Series:
+def designs(column: pd.Series, errors: RowErrors) -> pd.Series:
     """Return the names of the designs; any name is allowed, but not none."""
     codes, texts = encode(column)
-    source.refuse(codes < 0, "design", column, f"is not a design; allowed: a name such as uniform; {_LEAVE_OUT}")
-    return pd.Series(texts, dtype=str).take(codes).reset_index(drop=True)
+    errors.refuse(codes < 0, "design", column, f"is not a design; allowed: a name such as uniform; {_LEAVE_OUT}")
+    return _texts(codes, texts)
 
 
-def seconds(column: pd.Series, source: Source) -> NDArray[np.float64]:
+def seconds(column: pd.Series, errors: RowErrors) -> NDArray[np.float64]:
     """Return how long each answer took, NaN where nobody knows."""
     values, bad = _floats(column)
-    source.refuse(bad | (values < 0), "seconds", column, "is not a duration; allowed: 0 or more seconds, or nothing")
+    errors.refuse(bad | (values < 0), "seconds", column, "is not a duration; allowed: 0 or more seconds, or nothing")
     return values
 
 
-def selection_probabilities(column: pd.Series, source: Source) -> NDArray[np.float64]:
+def selection_probabilities(column: pd.Series, errors: RowErrors) -> NDArray[np.float64]:
     """Return each pair's chance of having been chosen, NaN where nobody knows."""
     values, bad = _floats(column)
-    source.refuse(
+    errors.refuse(
         bad | (values <= 0) | (values > 1),
         "selection_probability",
         column,
@@ -77,27 +79,32 @@ def selection_probabilities(column: pd.Series, source: Source) -> NDArray[np.flo
     return values
 
 
-def times(column: pd.Series, source: Source) -> pd.Series:
+def times(column: pd.Series, errors: RowErrors) -> pd.Series:
     """Return when each answer was given in UTC (a time without a zone is taken as UTC), NaT where unknown."""
     if isinstance(column.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):
         given = column.reset_index(drop=True)
         parsed = _in_range(pd.to_datetime(given, utc=True))
     else:
         codes, texts = encode(column)
-        given = pd.Series([*texts, None], dtype=str).take(codes).reset_index(drop=True)  # None for the code -1
+        given = _texts(codes, texts)
         # Apart, because pandas 2 takes a time without a zone for one in the zone of the row above.
         zoned = given.str.contains(_ZONE, na=False).to_numpy(dtype=bool)
         parts = (given[zoned], given[~zoned])
         parsed = pd.concat(
             [_in_range(pd.to_datetime(part, utc=True, errors="coerce", format="ISO8601")) for part in parts]
         ).sort_index()
-    source.refuse(
+    errors.refuse(
         (parsed.isna() & given.notna()).to_numpy(),
         "answered_at",
         column,
         "is not a time; allowed: ISO 8601 from 1678 to 2261, such as 2025-01-31T12:00:00Z, or nothing",
     )
     return parsed
+
+
+def _texts(codes: NDArray[np.intp], texts: NDArray[np.object_]) -> pd.Series:
+    """Return the text of each code, None for the code -1."""
+    return pd.Series([*texts, None], dtype=str).take(codes).reset_index(drop=True)
 
 
 def _in_range(moments: pd.Series) -> pd.Series:

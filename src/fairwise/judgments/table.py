@@ -10,10 +10,12 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from fairwise import notebook
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import JudgmentsError
 from fairwise.judgments.answer import Answer, PairDesign
+from fairwise.judgments.translation import check_answer_map, check_column_map, translate_answers
 from fairwise.judgments.validation import (
     REQUIRED,
     By,
@@ -22,17 +24,20 @@ from fairwise.judgments.validation import (
     People,
     Reading,
     Rounds,
+    as_judgments_error,
+    as_people,
     check,
     rows_of,
     sides,
 )
 from fairwise.numbers import counted
 from fairwise.tables.files import read_table
+from fairwise.tables.frames import has_ids, to_pandas
 from fairwise.tables.ids import encode, some, text_of
 from fairwise.tables.output import write_whole
 from fairwise.tables.row_errors import Source
 
-Records: TypeAlias = pd.DataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+Records: TypeAlias = pd.DataFrame | IntoDataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
 MEASURED_ONLY = (PairDesign.REPEAT.value, PairDesign.CHECK.value)
 
@@ -42,13 +47,16 @@ class Judgments:
 
     Parameters
     ----------
-    answers : DataFrame, records or columns
+    answers : DataFrame (of pandas, polars, pyarrow …), records or columns
         Columns judge, a, b and answer; optionally weight (default 1), round (default 1), design (default
         ``"uniform"``), seconds, answered_at and selection_probability. Any further column is kept and written
         again, but not interpreted.
     people : DataFrame or array, optional
         Whom the judgments are about; the judged rows travel along. With ``by="id"`` a DataFrame whose index
         holds the ids; ids that are not there are refused.
+    id : str, optional
+        The column of ``people`` that holds the ids, where they are not in an index. Frames of polars and pyarrow
+        have none, so these need it, unless ``by="position"``.
     by : {"id", "position"}
         Whether a and b are ids or row positions.
     measured_only : designs, default ("repeat", "check")
@@ -76,16 +84,23 @@ class Judgments:
         self,
         answers: Records | CheckedTable,
         *,
-        people: People | None = None,
+        people: People | IntoDataFrame | None = None,
+        id: str | None = None,  # noqa: A002
         by: By = "id",
         measured_only: Iterable[str] = MEASURED_ONLY,
         rounds: Rounds = "last",
         judge_attributes: JudgeAttributes | None = None,
     ) -> None:
         if not isinstance(answers, CheckedTable):
-            frame = _as_frame(answers)
             how = Reading(by, measured_only, rounds)
-            answers = check(frame, Source(labels=frame.index), people, how, judge_attributes)
+            frame = _as_frame(answers)
+            answers = check(
+                frame,
+                Source(labels=frame.index if has_ids(frame) else None),
+                as_people(people, id, by),
+                how,
+                judge_attributes,
+            )
         self._checked = answers
 
     @classmethod
@@ -93,15 +108,31 @@ class Judgments:
         cls,
         path: str | PathLike[str],
         *,
-        people: People | None = None,
+        people: People | IntoDataFrame | None = None,
+        id: str | None = None,  # noqa: A002
         by: By = "id",
         measured_only: Iterable[str] = MEASURED_ONLY,
         rounds: Rounds = "last",
         judge_attributes: JudgeAttributes | None = None,
+        columns: Mapping[str, str] | None = None,
+        answers: Mapping[Any, str] | None = None,
+        sep: str | None = None,
     ) -> Self:
-        """Read a ``.csv``, ``.tsv`` (UTF-8) or ``.parquet`` file; errors name the file and the line."""
-        frame, source = read_judgments(Path(path))
-        return cls(check(frame, source, people, Reading(by, measured_only, rounds), judge_attributes))
+        """Read a ``.csv``, ``.tsv`` (UTF-8), ``.parquet`` or ``.xlsx`` file; errors name the file and the line.
+
+        Files of other tools: ``columns={"judge": "rater", "a": "left"}`` says what the file calls our columns,
+        ``answers={"L": "a_at_least_b", 0: "same", "": "skip"}`` what its words mean, ``"skip"`` leaving a row out.
+        ``sep`` separates the cells of a CSV file; without it a comma, semicolon or tab is recognised. Of a workbook
+        (``.xlsx``, needs the extra ``excel``) the first sheet is read.
+        """
+        how = Reading(by, measured_only, rounds)
+        check_column_map(columns or {})
+        words = check_answer_map(answers or {})
+        frame, source = read_judgments(Path(path), sep)
+        if columns or words:
+            with as_judgments_error():
+                frame, source, _ = translate_answers(frame, source, columns or {}, words, {})
+        return cls(check(frame, source, as_people(people, id, by), how, judge_attributes))
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the answers to a ``.csv`` or ``.parquet`` file; reading it gives the same judgments again."""
@@ -181,10 +212,11 @@ class Judgments:
         frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
         return type(self)(replace(self._checked, frame=frame))
 
-    def about(self, people: People) -> Self:
+    def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
         known = self._checked
-        return type(self)(check(known.frame, Source(), people, known.how, known.judge_attributes))
+        table = as_people(people, id, known.how.by)
+        return type(self)(check(known.frame, Source(), table, known.how, known.judge_attributes))
 
     def counts(self) -> pd.DataFrame:
         """Return how often each judge (rows) gave each answer (columns), among the rows that count."""
@@ -236,7 +268,8 @@ def are_simulated(judges: Iterable[object]) -> bool:
     return bool(names) and all(name.startswith("simulated") for name in names)
 
 
-def _as_frame(answers: Records) -> pd.DataFrame:
+def _as_frame(given: Records) -> pd.DataFrame:
+    answers = to_pandas(given)
     if isinstance(answers, pd.DataFrame):
         return answers
     if isinstance(answers, str | PathLike):
@@ -253,12 +286,10 @@ def _number(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def read_judgments(path: Path) -> tuple[pd.DataFrame, Source]:
+def read_judgments(path: Path, sep: str | None = None) -> tuple[pd.DataFrame, Source]:
     """Return the table in the file, every cell of a CSV as text, and where its rows are."""
-    try:
-        return read_table(path, may_be_empty=True)  # a panel that has not answered yet
-    except InputError as error:
-        raise JudgmentsError(str(error)) from None
+    with as_judgments_error():
+        return read_table(path, may_be_empty=True, separator=sep)  # a panel that has not answered yet
 
 
 def write_judgments(frame: pd.DataFrame, path: Path) -> None:

@@ -1,22 +1,25 @@
 """From any table to one that means what the format says, or an error that names the row."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 
-from fairwise.errors import JudgmentsError, TableError, quote
+from fairwise.errors import InputError, JudgmentsError, quote
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
+from fairwise.tables.frames import has_ids, indexed_by, make_of, to_pandas
 from fairwise.tables.ids import PeopleIds, encode, integers_or_texts, is_integer, some
-from fairwise.tables.row_errors import Source
+from fairwise.tables.row_errors import RowErrors, Source, cut
 
 REQUIRED = ("judge", "a", "b", "answer")
 DEFAULTS = {"weight": 1.0, "round": 1, "design": PairDesign.UNIFORM.value}
-_OPTIONAL: dict[str, Callable[[pd.Series, Source], object]] = {
+_OPTIONAL: dict[str, Callable[[pd.Series, RowErrors], object]] = {
     "weight": columns.weights,
     "round": columns.rounds,
     "design": columns.designs,
@@ -24,6 +27,8 @@ _OPTIONAL: dict[str, Callable[[pd.Series, Source], object]] = {
     "answered_at": columns.times,
     "selection_probability": columns.selection_probabilities,
 }
+COLUMNS = (*REQUIRED, *_OPTIONAL)
+"""All that are interpreted."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +48,25 @@ class NormalTable:
 
 
 def normalise(frame: pd.DataFrame, source: Source, people: PeopleIds | None, by: str) -> NormalTable:
-    """Check every column that the format interprets and bring it to one type."""
+    """Check every column that the format interprets and bring it to one type; all bad rows make one error."""
     _check_columns(frame, source)
+    errors = RowErrors(source)
     judge, judges = encode(frame["judge"])
-    source.refuse(judge < 0, "judge", frame["judge"], "is no judge; every answer needs one")
-    sides, ids = _people(frame, source, people, by)
-    a, b = sides
-    source.refuse(a == b, "b", frame["b"], "is also a; a pair needs two different people")
+    errors.refuse(judge < 0, "judge", frame["judge"], "is no judge; every answer needs one")
+    sides, ids = _people(frame, errors, people, by)
+    answers = columns.answers(frame["answer"], errors)
+    optional = {name: check(frame[name], errors) for name, check in _OPTIONAL.items() if name in frame}
+    errors.raise_any()
 
+    a, b = sides
     table: dict[str, object] = {
         "judge": integers_or_texts(judges).take(judge),
         "a": ids.take(a),
         "b": ids.take(b),
-        "answer": columns.answers(frame["answer"], source),
+        "answer": answers,
     }
-    for name, check in _OPTIONAL.items():
-        if name in frame:
-            table[name] = check(frame[name], source)
-        elif name in DEFAULTS:
-            table[name] = DEFAULTS[name]
-    table |= {name: frame[name].array for name in frame.columns if name not in (*REQUIRED, *_OPTIONAL)}
+    table |= {name: optional.get(name, DEFAULTS.get(name)) for name in _OPTIONAL if name in {*optional, *DEFAULTS}}
+    table |= {name: frame[name].array for name in frame.columns if name not in COLUMNS}
     good = pd.DataFrame(table, index=pd.RangeIndex(len(frame)))
 
     pair = np.minimum(a, b) * np.int64(len(ids)) + np.maximum(a, b)
@@ -85,41 +89,48 @@ def _check_columns(frame: pd.DataFrame, source: Source) -> None:
 
 
 def _people(
-    frame: pd.DataFrame, source: Source, people: PeopleIds | None, by: str
+    frame: pd.DataFrame, errors: RowErrors, people: PeopleIds | None, by: str
 ) -> tuple[NDArray[np.int64], pd.Index]:
     """Return a (2, rows) array of codes for a and b, and the ids that the codes stand for."""
     codes, texts = encode(pd.concat([frame["a"], frame["b"]], ignore_index=True))
     sides = codes.reshape(2, -1).astype(np.int64)
     for side, part in zip("ab", sides, strict=True):
-        source.refuse(part < 0, side, frame[side], "is nobody; every pair needs two people")
+        errors.refuse(part < 0, side, frame[side], "is nobody; every pair needs two people")
+    same = (sides[0] == sides[1]) & (sides[0] >= 0)
+    errors.refuse(same, "b", frame["b"], "is also a; a pair needs two different people")
+    good = np.ones(len(texts), dtype=bool)
     if by == "position":
         good = is_integer(texts) & np.array([not text.startswith("-") for text in texts], dtype=bool)
-        _refuse_people(sides, texts, good, source, "is not a row position; allowed: 0, 1, 2, …")
+        _note_people(errors, sides, texts, ~good, lambda _: "is not a row position; allowed: 0, 1, 2, …")
     if people is None:
         return sides, integers_or_texts(texts)
     positions = people.positions(texts)
-    rule = "is not the id of anyone in people"
-    if by == "position":
-        rule = f"is not a row of people; allowed: 0 to {len(people.labels) - 1}"
-    _refuse_people(sides, texts, positions >= 0, source, rule)
-    return positions[sides].astype(np.int64), people.labels
+
+    def rule(text: str) -> str:
+        if by == "position":
+            return f"is not a row of people; allowed: 0 to {len(people.labels) - 1}"
+        return f"is not the id of anyone in people{people.hint(text)}"
+
+    _note_people(errors, sides, texts, good & (positions < 0), rule)
+    return np.append(positions, -1)[sides].astype(np.int64), people.labels
 
 
-def _refuse_people(
+def _note_people(
+    errors: RowErrors,
     sides: NDArray[np.int64],
     texts: NDArray[np.object_],
-    good: NDArray[np.bool_],
-    source: Source,
-    rule: str,
+    bad: NDArray[np.bool_],
+    rule: Callable[[str], str],
 ) -> None:
-    bad = ~good[sides]
-    if not bad.any():
-        return
-    row = int(bad.any(axis=0).argmax())
-    side = int(bad[:, row].argmax())
-    bad_texts = texts[pd.unique(sides.T[bad.T])]
-    others = f"; {len(bad_texts)} such: {some(bad_texts)}" if len(bad_texts) > 1 else ""
-    raise JudgmentsError(f"{source.where(row, 'ab'[side])}: {texts[sides[side, row]]!r} {rule}{others}")
+    """Note the rows in which one of the bad texts stands for a person."""
+    by_code = np.append(bad, False)
+    for side, codes in zip("ab", sides, strict=True):
+
+        def complaint(row: int, codes: NDArray[np.int64] = codes) -> tuple[str, str]:
+            text = texts[codes[row]]
+            return cut(quote(text)), rule(text)
+
+        errors.note(by_code[codes], side, complaint)
 
 
 def _check_unique(
@@ -130,21 +141,22 @@ def _check_unique(
     source: Source,
 ) -> None:
     key = pd.DataFrame({"judge": judge, "pair": pair, "round": table["round"], "design": table["design"]})
-    again = key.duplicated().to_numpy()
-    if not again.any():
-        return
-    second = int(again.argmax())
-    first = int((key == key.iloc[second]).all(axis=1).to_numpy().argmax())
-    more = f" ({int(again.sum()) - 1} more such rows)" if again.sum() > 1 else ""
-    row = table.iloc[second]
-    raise JudgmentsError(
-        f"{source.where(second)}: judge {quote(given['judge'].iloc[second])} already answered about "
-        f"{quote(row['a'])} and {quote(row['b'])} in round {row['round']}, design {row['design']}, at "
-        f"{source.place(first)}; allowed: one row per judge, pair (in either order), round and design{more}"
-    )
+
+    def complaint(second: int) -> tuple[str, str]:
+        first = int((key == key.iloc[second]).all(axis=1).to_numpy().argmax())
+        row = table.iloc[second]
+        return f"judge {cut(quote(given['judge'].iloc[second]))}", (
+            f"already answered about {cut(quote(row['a']))} and {cut(quote(row['b']))} in round "
+            f"{row['round']}, design {row['design']}, at {source.place(first)}; "
+            "allowed: one row per judge, pair (in either order), round and design"
+        )
+
+    errors = RowErrors(source)
+    errors.note(key.duplicated().to_numpy(), None, complaint)
+    errors.raise_any()
 
 
-JudgeAttributes: TypeAlias = pd.DataFrame | Mapping[Any, Mapping[str, Any]]
+JudgeAttributes: TypeAlias = pd.DataFrame | IntoDataFrame | Mapping[Any, Mapping[str, Any]]
 
 _WHAT = "judge_attributes"
 _ALLOWED = "allowed: a DataFrame indexed by judge, or a mapping such as {'ann': {'relation': 'expert'}}"
@@ -175,8 +187,9 @@ def match(given: JudgeAttributes | None, answered: pd.Series) -> pd.DataFrame:
 
 
 def _as_table(given: JudgeAttributes) -> pd.DataFrame:
-    if isinstance(given, pd.DataFrame):
-        table = given
+    frame = to_pandas(given)
+    if isinstance(frame, pd.DataFrame):
+        table = frame if has_ids(frame) or "judge" not in frame else frame.set_index("judge")
     elif isinstance(given, Mapping):
         odd = [judge for judge, row in given.items() if not isinstance(row, Mapping)]
         if odd:
@@ -242,6 +255,15 @@ class CheckedTable:
         return replace(part, people=rows_of(self.people, judged), people_ids=self.people_ids.take(judged))
 
 
+@contextmanager
+def as_judgments_error() -> Iterator[None]:
+    """Files, rows and ids of any table are checked alike; where these are of judgments, so are the errors."""
+    try:
+        yield
+    except InputError as error:
+        raise JudgmentsError(str(error)) from None
+
+
 def check(
     frame: pd.DataFrame,
     source: Source,
@@ -250,11 +272,9 @@ def check(
     judge_attributes: JudgeAttributes | None = None,
 ) -> CheckedTable:
     """Check the table against its format, the people and what is said about the judges."""
-    try:
+    with as_judgments_error():
         ids = None if people is None else _ids_of(people, how.by)
         good = normalise(frame, source, ids, how.by)
-    except TableError as error:  # rows and ids of any table are checked alike; here they are those of judgments
-        raise JudgmentsError(str(error)) from None
     return CheckedTable(
         frame=good.frame,
         counted=_which_count(good, how),
@@ -274,6 +294,25 @@ def sides(rows: pd.DataFrame) -> pd.Series:
 def rows_of(people: People, positions: NDArray[np.int64]) -> People:
     """Return a copy of these rows in the type they came in."""
     return people.iloc[positions] if isinstance(people, pd.DataFrame) else people[positions]
+
+
+def as_people(people: People | IntoDataFrame | None, id_column: str | None, by: By) -> People | None:
+    """Return people of any make as a table of pandas by id, or as an array; None as it is."""
+    if people is None or by == "position":
+        if id_column is not None:
+            needed = "people=, whose column it is" if people is None else "by='id'; with by='position' rows are counted"
+            raise JudgmentsError(f"id={id_column!r} goes with {needed}")
+        return None if people is None else to_pandas(people)
+    with as_judgments_error():
+        table = to_pandas(people)
+        if id_column is not None:
+            return indexed_by(table, id_column, "people")
+    if isinstance(table, pd.DataFrame) and not has_ids(table):
+        raise JudgmentsError(
+            f"people: a {make_of(people)} has no index to look ids up in; say which column holds them, id='…', or that "
+            "a and b are row positions, by='position'"
+        )
+    return table  # type: ignore[no-any-return]
 
 
 def _ids_of(people: People, by: By) -> PeopleIds:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +22,7 @@ from fairwise.learning.model.fitted import FittedMixture
 from fairwise.learning.preparation import prepare
 from fairwise.learning.settings import JudgeBudgets, LabelValues, MaxThresholds, Params
 from fairwise.learning.solvers.progress import FitProgress, Watch
+from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -59,6 +60,9 @@ class PairwiseFairClassifier(FittedMixture):
         How good each of the two labels is: ``{"deny": 0, "release": 1}``. Needed instead of ``favorable_label`` where
         scikit-learn numbers the labels 0 and 1 before it fits, as ``cross_val_predict`` of probabilities,
         ``VotingClassifier``, ``StackingClassifier``, ``BaggingClassifier`` and ``OneVsRestClassifier`` do.
+    features : list of columns or None
+        The columns that the model may use, of those of the people's table (of an array: their positions); None: all.
+        Whatever else is in the table, such as what judges were shown, plays no part in the model.
     group_constraints : list of fairlearn moments or None
         Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
         ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable.
@@ -90,6 +94,7 @@ class PairwiseFairClassifier(FittedMixture):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
+    features_ : the columns that the model uses; ``n_features_in_`` and ``feature_names_in_`` are those of the table
     favorable_label_ : the good one of them, None where nothing says so
     classifiers_, weights_ : the mixture
     rules_ : the mixture as rules in words; ``str()`` for people, ``to_frame()`` for programs
@@ -119,6 +124,7 @@ class PairwiseFairClassifier(FittedMixture):
         eta: float | None = 0.0,
         favorable_label: object = None,
         label_values: LabelValues | None = None,
+        features: Sequence[Any] | None = None,
         group_constraints: object = None,
         judge_budgets: JudgeBudgets | None = None,
         weighting: Weighting = "answers",
@@ -141,6 +147,7 @@ class PairwiseFairClassifier(FittedMixture):
         self.eta = eta
         self.favorable_label = favorable_label
         self.label_values = label_values
+        self.features = features
         self.group_constraints = group_constraints
         self.judge_budgets = judge_budgets
         self.weighting = weighting
@@ -168,6 +175,9 @@ class PairwiseFairClassifier(FittedMixture):
         callback: Callable[[FitProgress], object] | None = None,
     ) -> Self:
         """Learn from people, their outcomes, and judgments; without judgments and rules, the plain model.
+
+        Tables may be of pandas, polars, pyarrow or any other make that narwhals or Arrow knows. Frames without an index
+        have no ids: with judgments by id these must carry the people (``Judgments(…, people=people, id="column")``).
 
         With judgments or rules the *training* error is what is least, among mixtures that keep them; its difference to
         another model's says little about other people. The plain model of ``"linear"``, unless read in blocks, is
@@ -197,6 +207,7 @@ class PairwiseFairClassifier(FittedMixture):
             else:
                 from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
+                X = to_pandas(X)
                 prepared = prepare(params, X, y, judgments, sample_weight, sensitive_features)
                 with joblib_on(client):
                     solution = solve_with_context(prepared, watch)

@@ -14,6 +14,7 @@ from fairwise.judgments import Judgments
 from fairwise.learning.encoding import LARGEST_EXACT, TOO_FINE
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.settings import FitSettings, LabelValues, favorable_of
+from fairwise.tables.frames import has_ids, to_pandas
 
 _HUGE = 100  # weights from 2**100 on, or below 2**-100
 
@@ -22,6 +23,12 @@ _INSIDE = (
     "Preprocessing belongs inside: give the whole Pipeline as estimator=, and the people's own table to fit, so that "
     "judged people are transformed like everyone else. Behind an outer Pipeline, let its steps return DataFrames, "
     'set_output(transform="pandas"), and give Judgments without people=.'
+)
+
+_WITHOUT_IDS = (
+    "The judgments name people by id, but X is {}, whose rows have none. Give the people as a DataFrame indexed by id, "
+    'or make Judgments(…, people=people, id="column") of a frame that has the ids in a column, or Judgments(…, '
+    f'by="position"). {_INSIDE}'
 )
 
 _NUMBERED = (
@@ -88,6 +95,7 @@ def binary_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]
         raise InputError(
             "This estimator requires y to be passed, but the target y is None: give each person's outcome."
         )
+    y = to_pandas(y, table.index)
     if isinstance(y, pd.Series):
         if y.isna().any():
             raise InputError(
@@ -138,6 +146,7 @@ def person_weights(sample_weight: object, table: pd.DataFrame) -> FloatArray:
     Only their ratios matter, so huge and tiny ones come in units of a power of two near the largest, which rounds
     nothing and keeps their sums within the range of a float.
     """
+    sample_weight = to_pandas(sample_weight, table.index)
     if isinstance(sample_weight, pd.Series) and _is_reordered(sample_weight.index, table.index):
         raise InputError("sample_weight lists the same people in another order: use sample_weight.loc[people.index].")
     _refuse_endless(sample_weight)
@@ -169,6 +178,7 @@ def group_labels(labels: Any, people: pd.Index, what: str) -> pd.Series:
     """One group label per person; several columns become one label for their combination."""
     if labels is None:
         raise InputError(f"group_constraints need to know the groups: give {what}= to fit.")
+    labels = to_pandas(labels, people)
     frame = pd.DataFrame(labels)
     if len(frame) != len(people):
         raise InputError(f"There are {len(people)} people but {len(frame)} {what}.")
@@ -222,34 +232,32 @@ def _listed(classes: ClassArray, word: str) -> str:
 
 
 def judged_table(
-    judgments: Judgments, X: object, table: pd.DataFrame, ids: pd.Index, *, finite: bool = True
+    judgments: Judgments, X: object, table: pd.DataFrame, ids: pd.Index, used: list[Any], *, finite: bool = True
 ) -> pd.DataFrame:
-    """The rows of these judged people, with the columns of the training table."""
-    if isinstance(X, pd.DataFrame):
-        judgments_of_people = judgments if judgments.people is not None else judgments.about(X)
-    else:
-        if judgments.by == "id":
-            raise JudgmentsError(
-                "The judgments name people by id, but X is a plain array, whose rows have none. Give the people as a "
-                f'DataFrame indexed by id, or make Judgments(…, by="position"). {_INSIDE}'
-            )
-        judgments_of_people = judgments if judgments.people is not None else judgments.about(table.to_numpy())
-    rows = judgments_of_people.people_rows(ids)
+    """The rows of these judged people, with those columns of the training table that are used."""
+    is_frame = isinstance(X, pd.DataFrame)
+    if judgments.by == "id" and not (is_frame and (has_ids(table) or judgments.people is not None)):
+        raise JudgmentsError(_WITHOUT_IDS.format("a frame without an index" if is_frame else "a plain array"))
+    if judgments.people is None:
+        judgments = judgments.about(table if is_frame else table.to_numpy())
+    rows = judgments.people_rows(ids)
     if not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(rows, index=ids)
         if rows.shape[1] != table.shape[1]:
             raise JudgmentsError(f"The judged people have {rows.shape[1]} columns, X has {table.shape[1]}. {_INSIDE}")
         rows.columns = table.columns
-    missing = [column for column in table.columns if column not in rows.columns]
+    missing = [column for column in used if column not in rows.columns]
+    if missing and missing[0] == rows.index.name:
+        raise JudgmentsError(f"Column {missing[0]!r} of X holds the ids of the judged people: leave it out of X.")
     if missing:
         raise JudgmentsError(f"The judged people's table has no column {missing[0]!r}, which X has. {_INSIDE}")
-    if not isinstance(X, pd.DataFrame) and finite:
+    if not is_frame and finite:
         broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
         if len(broken):
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
-    rows = rows[list(table.columns)]
-    if isinstance(X, pd.DataFrame) and judgments_of_people.by == "id":
-        refuse_changed(rows, table)
+    rows = rows[used]
+    if is_frame and has_ids(table) and judgments.by == "id":
+        refuse_changed(rows, table[used])
     return rows
 
 
@@ -271,7 +279,7 @@ def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
 def require_judgments(judgments: object) -> Judgments | None:
     if judgments is None or isinstance(judgments, Judgments):
         return judgments
-    if isinstance(judgments, pd.DataFrame):
+    if isinstance(to_pandas(judgments), pd.DataFrame):
         raise JudgmentsError(
             "judgments= is a bare DataFrame: wrap it in Judgments(frame, people=people), which checks it and keeps the "
             "judged people together with it."

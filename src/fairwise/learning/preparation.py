@@ -21,6 +21,7 @@ from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings, Params
+from fairwise.tables.frames import used_columns
 
 NOBODY = pd.DataFrame({"judge": [], "a": [], "b": [], "answer": []}, dtype=object)
 
@@ -77,9 +78,11 @@ def prepare(
 
     answered = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(answered)
-    judged = table.iloc[:0]
+    used = used_columns(table.columns, settings.features)
+    judged = table.iloc[:0][used]
     if judgments is not None:
-        judged = inputs.judged_table(judgments, X, table, pairs.people, finite=not raw)
+        judged = inputs.judged_table(judgments, X, table, pairs.people, used, finite=not raw)
+    table = table if settings.features is None else table[used]
     counted = weights > 0
     if not counted.all():
         table, labels, weights = table[counted], labels[counted], weights[counted]

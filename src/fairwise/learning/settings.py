@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral, Real
@@ -121,6 +121,7 @@ class FitSettings:
     eta: float | None
     favorable_label: object
     label_values: LabelValues | None
+    features: Sequence[Any] | None
     group_constraints: object
     judge_budgets: JudgeBudgets | None
     weighting: Weighting
@@ -142,6 +143,7 @@ class FitSettings:
         _check_estimator(params["estimator"])
         _check_budgets(params["judge_budgets"])
         _check_label_values(params["label_values"], params["favorable_label"])
+        _check_features(params["features"])
         for name, rule in _ALLOWED.items():
             rule.check(name, params[name])
         if params["max_classifiers"] is not None and params["solver"] == "no-regret":
@@ -205,6 +207,14 @@ def _check_label_values(value: LabelValues | None, favorable_label: object) -> N
         raise InputError(
             f"favorable_label={quote(favorable_label)} is not the label to which label_values gives 1: leave one out."
         )
+
+
+def _check_features(value: Sequence[Any] | None) -> None:
+    if value is None:
+        return
+    names = [] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    if not names or len(set(map(quote, names))) < len(names):
+        raise InputError(f"features={quote(value)} is not allowed: give a list of columns, each once, or None for all.")
 
 
 def _check_budgets(value: JudgeBudgets | None) -> None:

@@ -37,6 +37,7 @@ _NEEDED = {
     "eta": f"What the panel may be disappointed by on average (eta) {_FROM_0_TO_1}, or empty for no limit.",
     "judge_budget": f"What each participant may be disappointed by on average {_FROM_0_TO_1}, or empty for no limit.",
     "favorable_label": "Say which of the two outcomes is the good one.",
+    "features": "A model must look at something: leave it at least one of the columns.",
     "group_rules": (
         f"A rule for groups needs a rate ({', '.join(get_args(Rate))}), a bound from 0 to 1 and a column of the people."
     ),
@@ -70,6 +71,9 @@ class FitChoices(SettingsTable):
 
     favorable_label: Annotated[Line, Field(title="The good outcome")]
     """The good one of the two outcomes, as written in the people's table: 0 or 1, for example."""
+
+    features: Annotated[tuple[Line, ...] | None, Field(title="What the model may look at", min_length=1)] = None
+    """Columns of the people's table; None for all that participants see."""
 
     group_rules: Annotated[tuple[GroupRule, ...], Field(title="Rules about groups")] = ()
     deterministic: Annotated[bool, Field(title="Chance")] = False
@@ -106,6 +110,11 @@ class FitChoices(SettingsTable):
                 f"{self.favorable_label!r} is not one of the outcomes. Say which one is good: {' or '.join(labels)}."
             )
         columns = [column.name for column in study.settings.columns]
+        for name in self.features or ():
+            if name not in columns:
+                raise InputError(
+                    f"The model is to look at {name!r}, which is no column; there are {', '.join(columns)}."
+                )
         for rule in self.group_rules:
             if rule.column not in columns:
                 raise InputError(f"A rule for groups names the column {rule.column!r}; there are {', '.join(columns)}.")

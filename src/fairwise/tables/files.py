@@ -1,4 +1,4 @@
-"""Tables in users' files: CSV line by line as text, so that a bad file is refused at its first bad line; Parquet."""
+"""Tables in users' files: CSV as text, of which the first bad line is refused; Parquet; Excel."""
 
 import csv
 import itertools
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fairwise.errors import InputError
+from fairwise.tables.excel import excel_rows
 from fairwise.tables.ids import some
 from fairwise.tables.row_errors import Source, cut, did_you_mean
 
@@ -77,23 +78,28 @@ def read_table(
     most_cells: int = MOST_CELLS,
     *,
     may_be_empty: bool = False,
+    separator: str | None = None,
 ) -> tuple[pd.DataFrame, Source]:
-    """Return the table in a ``.csv``, ``.tsv`` (every cell as text) or ``.parquet`` file, and where its rows are.
+    """Return the table in a ``.csv``, ``.tsv``, ``.xlsx`` (all cells as text) or ``.parquet`` file, and where rows are.
 
     `check_header` may refuse the columns' names before the rows are read; `most_cells` is for Parquet, of which a few
-    bytes may be any number of rows. A header without rows is refused unless it `may_be_empty`.
+    bytes may be any number of rows. A header without rows is refused unless it `may_be_empty`. The `separator` of cells
+    in a CSV file is seen from its header, unless it is given.
     """
     kind = path.suffix.lower()
-    if kind not in {".csv", ".tsv", ".parquet"}:
-        raise InputError(f"{path}: tables are read from files that end in .csv, .tsv or .parquet")
+    if kind not in {".csv", ".tsv", ".parquet", ".xlsx"}:
+        raise InputError(f"{path}: tables are read from files that end in .csv, .tsv, .parquet or .xlsx")
+    _check_separator(path, separator)
     try:
         if path.is_dir():
             raise InputError(f"{path}: a folder, not a file")
         with path.open("rb") as file:
             if kind == ".parquet":
                 frame, source = _read_parquet(path, file, check_header, most_cells)
+            elif kind == ".xlsx":
+                frame, source = _read_excel(path, file, check_header)
             else:
-                frame, source = _read_csv(path, file, check_header)
+                frame, source = _read_csv(path, file, check_header, separator)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except OSError as error:
@@ -121,7 +127,20 @@ def _read_parquet(
     return frame.set_axis(header, axis="columns"), Source(file=str(path))
 
 
-def _read_csv(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd.DataFrame, Source]:
+def _read_excel(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd.DataFrame, Source]:
+    rows = iter(excel_rows(str(path), file))
+    _, header = next(rows, (0, []))
+    if not header:
+        raise InputError(f"{path}: the first sheet is empty; needed: a header and one row per person or answer")
+    _refuse_twice(path, header)
+    check_header(header)
+    frame, lines = _text_table(rows, header)
+    return frame, Source(file=str(path), lines=lines, unit="row")
+
+
+def _read_csv(
+    path: Path, file: BinaryIO, check_header: HeaderCheck, separator: str | None
+) -> tuple[pd.DataFrame, Source]:
     _refuse_other_formats(path, file.read(8))
     file.seek(0)
     lines = _text_lines(path, file)
@@ -132,7 +151,7 @@ def _read_csv(path: Path, file: BinaryIO, check_header: HeaderCheck) -> tuple[pd
             break
     else:
         raise InputError(f"{path}: the file is empty; needed: a header and one row per line")
-    separator = _separator(start[-1])
+    separator = separator or _separator(start[-1])
     rows = _rows(path, itertools.chain(start, lines), separator)
     first, header = next(rows)
     _refuse_twice(path, header)
@@ -184,20 +203,30 @@ def _plain_lines(file: BinaryIO) -> int | None:
 def _carefully_read(
     path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str], separator: str
 ) -> tuple[pd.DataFrame, Source]:
+    def whole(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+        for number, row in rows:
+            if len(row) != len(header):
+                marks = _SEPARATORS.get(separator, repr(separator))
+                raise InputError(
+                    f"{path}, line {number}: {_cells(len(row))} where the header has {len(header)} "
+                    f"(cells are separated by {marks}): {some(cell[:40] for cell in row)}"
+                )
+            yield number, row
+
+    frame, lines = _text_table(whole(rows), header)
+    return frame, Source(file=str(path), lines=lines)
+
+
+def _text_table(rows: Iterator[tuple[int, list[str]]], header: list[str]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Return rows of cells as a table of text, and their numbers."""
     numbers: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
     batches: list[pa.RecordBatch] = []
     while batch := list(itertools.islice(rows, _BATCH)):
-        for number, row in batch:
-            if len(row) != len(header):
-                raise InputError(
-                    f"{path}, line {number}: {_cells(len(row))} where the header has {len(header)} "
-                    f"(cells are separated by {_SEPARATORS[separator]}): {some(cell[:40] for cell in row)}"
-                )
         numbers.append(np.array([number for number, _ in batch], dtype=np.int64))
         cells = zip(*(row for _, row in batch), strict=True)
         batches.append(pa.record_batch([pa.array(column, pa.large_string()) for column in cells], header))
     frame = pa.Table.from_batches(batches, pa.schema([(name, pa.large_string()) for name in header])).to_pandas()
-    return frame, Source(file=str(path), lines=np.concatenate(numbers))
+    return frame, np.concatenate(numbers)
 
 
 def _rows(path: Path, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -247,6 +276,17 @@ def _separator(header: str) -> str:
     """Return the separator that occurs most often outside quotes in the header; in doubt a comma."""
     outside = re.sub(r'"[^"]*"', "", header)
     return max(_SEPARATORS, key=outside.count)
+
+
+def _check_separator(path: Path, separator: str | None) -> None:
+    if separator is None:
+        return
+    if path.suffix.lower() not in {".csv", ".tsv"}:
+        raise InputError(
+            f"{path}: sep={separator!r} is for text; cells of such a file are not separated by a character"
+        )
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise InputError(f"{path}: sep={separator!r} is not allowed: give one character, such as ';' or '|'")
 
 
 def _refuse_other_formats(path: Path, start: bytes) -> None:

@@ -6,6 +6,7 @@ texts are the same: ``12`` and ``"12"`` and ``12.0`` are, ``"00012"`` is somebod
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,21 @@ class PeopleIds:
         numbers = pd.Index([int(text) for text in texts[integers]], dtype=np.int64)
         result[integers] = self._texts.get_indexer(numbers)
         return result
+
+    def hint(self, text: str) -> str:
+        """Return what to say of a text that is nobody's id but for blanks around it, or ""."""
+        stripped = text.strip()
+        near = stripped if self.positions(np.array([stripped], dtype=object))[0] >= 0 else self._stripped.get(stripped)
+        if near is None:
+            return ""
+        return f" (did you mean {cut(quote(near))}? Ids must match exactly: strip the spaces in the file)"
+
+    @cached_property
+    def _stripped(self) -> dict[str, str]:
+        """The ids with blanks around them, by what is between."""
+        if self._numbers:
+            return {}
+        return {text.strip(): text for text in self._texts if text != text.strip()}
 
 
 def _all_short(integers: pd.Index) -> bool:

@@ -151,6 +151,28 @@ def test_a_model_without_chance_says_what_that_breaks(console: Operating) -> Non
     assert "decides by chance where that is best" in page
 
 
+def test_columns_are_kept_from_the_model(console: Operating) -> None:
+    answered(console)
+    assert "without-0" in console.get("/fits/new").text
+    study = console.site.host.study
+    assert study is not None
+    names = [column.name for column in study.settings.columns]
+    page = console.post("/fits", **GOOD_FORM, **{"without-0": "yes"})
+    assert jobs_of(console)[0].settings == wanted(
+        name="Decision tree",
+        eta=None,
+        judge_budget=0.05,
+        group_rules=[{"rate": "fpr", "bound": 0.02, "column": "age"}],
+        features=names[1:],
+    )
+    assert "What the model may look at" in page.text
+    again = console.get("/fits/new?like=1").text
+    assert re.findall(r'name="without-(\d+)" value="yes" checked', again) == ["0"]
+    assert "<details open>" in again
+    refused = console.post("/fits", **GOOD_FORM, **{f"without-{k}": "yes" for k in range(len(names))})
+    assert (refused.status_code, "leave it at least one" in refused.text) == (422, True)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -43,6 +43,7 @@ def test_parquet_is_taken_too(plain_console: Operating) -> None:
         (b"id,age\n1,2,3\n", "people.csv", "people.csv, line 2: 3 cells where the header has 2"),
         (b"id,id\n1,2\n", "people.csv", "columns given twice"),
         (b"PAR1 and so on", "people.parquet", "people.parquet: a damaged Parquet file"),
+        (b"PK\x03\x04" + b"x" * 100, "people.xlsx", "people.xlsx: tables are taken from files that end in .csv"),
         (b"id,age\n1,2\n", "people.exe", "people.exe: tables are taken from files that end in .csv"),
         (b"id,age\n1,2\n", "../../../etc/passwd", "passwd: tables are taken from"),
         (("k" * 5 + "\n").encode() + b"x" * (1 << 21), "people.csv", "longer than"),

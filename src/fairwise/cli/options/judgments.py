@@ -1,10 +1,9 @@
-"""Options about the file of judgments, and what they read; answers of other tools in our own words."""
+"""Options about the file of judgments, and what they read."""
 
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +14,10 @@ import typer
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
     from fairwise.judgments import Judgments
-    from fairwise.tables.row_errors import Source
+    from fairwise.judgments.translation import Account
 
 
 SKIP = "skip"
@@ -82,97 +79,10 @@ def _parts(texts: Sequence[str], option: str) -> list[str]:
         raise typer.BadParameter(f"{option}: {error}.") from None
 
 
-@dataclass(frozen=True)
-class Account:
-    """What became what: columns taken, columns replaced, and how often each word became which answer."""
-
-    columns: Mapping[str, str]
-    fixed: Mapping[str, str]
-    unused: tuple[str, ...]
-    answers: tuple[tuple[str, str, int], ...]
-    rows: int
-
-    @property
-    def skipped(self) -> int:
-        """How many rows were left out, because their answer is to be skipped."""
-        return sum(count for _, became, count in self.answers if became == SKIP)
-
-    def lines(self) -> list[str]:
-        """Return the account for reading."""
-        taken = [f"{ours} from column {theirs!r}" for ours, theirs in self.columns.items()]
-        taken += [f"{ours} is {value!r} in every row" for ours, value in self.fixed.items()]
-        lines = [
-            f"Imported {self.rows - self.skipped} of {self.rows} rows: {', '.join(taken) or 'columns as they are'}."
-        ]
-        lines += [f"The file's own column {name!r} is not used." for name in self.unused]
-        width = max((len(repr(word)) for word, _, _ in self.answers), default=0)
-        for word, became, count in self.answers:
-            what = "left out (skip)" if became == SKIP else became
-            lines.append(f"  {repr(word) if word else '(empty)':<{width}} -> {what:<16} {count:>7} rows")
-        return lines
-
-    def as_json(self) -> dict[str, object]:
-        """Return the account for programs."""
-        return {
-            "rows": self.rows,
-            "skipped": self.skipped,
-            "columns": dict(self.columns),
-            "fixed": dict(self.fixed),
-            "unused_columns": list(self.unused),
-            "answers": [{"value": word, "became": became, "rows": count} for word, became, count in self.answers],
-        }
-
-
-def translate_answers(
-    frame: pd.DataFrame,
-    source: Source,
-    columns: Mapping[str, str],
-    words: Mapping[str, str],
-    fixed: Mapping[str, str],
-) -> tuple[pd.DataFrame, Source, Account]:
-    """Return the table in our own words and the rows that are left, or refuse the first unknown word by row."""
-    from fairwise.tables.people_file import column_of
-
-    taken = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
-    unused = tuple(name for name in taken if name in frame.columns and columns[name] != name)
-    others = {name: frame[name] for name in frame.columns if name not in {*columns.values(), *taken, *fixed}}
-    table = frame[[]].assign(**taken, **others, **fixed)
-    if "answer" not in table.columns:
-        return table, source, Account(columns, fixed, unused, (), len(frame))
-    cells = _as_text(table["answer"])
-    became = cells.map(lambda word: words.get(word, word))
-    hint = f"is not an answer; allowed: {', '.join(ANSWERS)}; or say what it means: --map-answer VALUE=same"
-    source.refuse(~became.isin([*ANSWERS, SKIP]).to_numpy(dtype=bool), columns.get("answer", "answer"), cells, hint)
-    counts = Counter(zip(cells, became, strict=True))
-    answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
-    kept = (became != SKIP).to_numpy(dtype=bool)
-    rows = table.assign(answer=became)[kept].reset_index(drop=True)
-    return rows, _only(source, kept), Account(columns, fixed, unused, answers, len(frame))
-
-
-def _as_text(column: pd.Series) -> pd.Series:
-    """Return the cells as they are written; 1.0 from a Parquet file is 1, and nothing is the empty text."""
-    from fairwise.tables.ids import text_of
-
-    return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
-
-
-def _only(source: Source, kept: NDArray[np.bool_]) -> Source:
-    """Return where the kept rows were, so that a later error still names the right one."""
-    import numpy as np
-    import pandas as pd
-
-    from fairwise.tables.row_errors import Source
-
-    if source.lines is not None:
-        return Source(file=source.file, lines=source.lines[kept])
-    return Source(file=source.file, labels=pd.Index([f"row {i} of the file" for i in np.flatnonzero(kept)]))
-
-
 _option = partial(typer.Option, rich_help_panel="Judgments")
 _COLUMNS = "Columns under other names, ours=theirs: judge=rater,a=left,b=right,answer=choice."
 _WORDS = "Answers in other words, theirs=ours: 0=same,1=no_constraint,9=skip."
-_Table = Annotated[Path, _option("--judgments", help="What people said: .csv or .parquet.")]
+_Table = Annotated[Path, _option("--judgments", help="What people said: .csv, .parquet or .xlsx.")]
 _KINDS = "Who the judges are: a table with the column judge and any others, such as relation."
 
 
@@ -198,6 +108,7 @@ class JudgmentsOptions:
         """Return the judgments, and an account of what became what if anything was translated."""
         from fairwise.judgments import Judgments
         from fairwise.judgments.table import MEASURED_ONLY
+        from fairwise.judgments.translation import translate_answers
         from fairwise.judgments.validation import Reading, check
         from fairwise.tables.files import read_table
 
@@ -205,7 +116,8 @@ class JudgmentsOptions:
         columns, fixed = column_map(self.map or ()), self._fixed()
         account = None
         if columns or self.map_answer or fixed:
-            frame, source, account = translate_answers(frame, source, columns, answer_map(self.map_answer or ()), fixed)
+            words = answer_map(self.map_answer or ())
+            frame, source, account = translate_answers(frame, source, columns, words, fixed, "--map-answer VALUE=same")
         judgments = Judgments(check(frame, source, people, Reading("id", MEASURED_ONLY, "last"), self._attributes()))
         if not len(judgments.counted()):
             raise InputError(f"{self.judgments}: there is not a single answer that counts")

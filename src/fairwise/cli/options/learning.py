@@ -18,6 +18,7 @@ from fairwise.cli.options.parsing import (
     budget,
     fraction,
     group_rule,
+    names,
     thresholds,
 )
 from fairwise.cli.terminal import note
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-    from fairwise.cli.options.judgments import Account, JudgmentsOptions
+    from fairwise.cli.options.judgments import JudgmentsOptions
     from fairwise.cli.options.people import PeopleOptions, TrainingPeople
     from fairwise.judgments import Judgments
+    from fairwise.judgments.translation import Account
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.solvers.progress import FitProgress
 
@@ -74,6 +76,9 @@ class LearningOptions:
         _asked("--group-constraint", help=_RATES, parser=group_rule, metavar="RATE:BOUND:COLUMN"),
     ] = None
     weighting: WeightingOption = "answers"
+    features: Annotated[
+        str, _model("--features", "--columns", help="Use these columns only: age,priors.", metavar="COLUMNS")
+    ] = ""
     estimator: Annotated[Estimator, _model("--estimator", help="What is mixed; trees are proven.")] = "linear"
     max_depth: Annotated[int, _model("--max-depth", help="Of trees.", min=1, max=5)] = 2
     max_thresholds: Annotated[
@@ -115,6 +120,7 @@ class LearningOptions:
         settings = vars(self) | {
             "eta": self.eta.limit,
             "max_thresholds": self.max_thresholds.most,
+            "features": names(self.features) or None,
             "favorable_label": favorable_label,
             "group_constraints": [parity(rule.moment, rule.bound) for rule in self.group_constraints or ()] or None,
         }
@@ -185,7 +191,7 @@ class TrainingData:
         cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions, *, to_fit: bool = True
     ) -> TrainingData:
         """Read both files and check every setting, before any long work."""
-        table = people.read()
+        table = people.read(names(learning.features))
         settings = learning.settings(table.label(learning.favorable_label))
         answers, account = judgments.read(table.features)
         if to_fit and answers.has_ordered and learning.favorable_label is None:

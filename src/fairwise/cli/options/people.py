@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _option = partial(typer.Option, rich_help_panel="People")
-PeoplePath = Annotated[Path, _option("--people", help="Table of people, one row each: .csv or .parquet.")]
+PeoplePath = Annotated[Path, _option("--people", help="Table of people, one row each: .csv, .parquet or .xlsx.")]
 IdColumn = Annotated[str, _option("--id", help="Column with each person's id.")]
 
 
@@ -33,16 +33,16 @@ class PeopleOptions:
     id: IdColumn
     outcome: Annotated[str, _option("--outcome", help="Column to predict: two values.")]
     drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
-    columns: Annotated[str, _option("--columns", help="Learn from these only: age,priors.", metavar="COLUMNS")] = ""
 
-    def read(self) -> TrainingPeople:
-        """Read the table; the outcome is never among the columns to learn from."""
+    def read(self, used: tuple[str, ...] = ()) -> TrainingPeople:
+        """Read the table; the outcome is never among the columns to learn from. Those to be `used` must be there."""
         from fairwise.tables.people_file import PeopleFile
 
-        drop, only = names(self.drop), names(self.columns)
-        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *only)
+        drop = names(self.drop)
+        file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used)
         outcome = file.outcome(self.outcome)
-        features = file.features(outcome=self.outcome, drop=drop, only=only)
+        unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
+        features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
         return TrainingPeople(file, features, outcome)
 
 
@@ -80,8 +80,7 @@ def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared
         return None
     from fairwise.learning.large.table import LargeTable
 
-    columns = names(people.columns) or None
-    return LargeTable(people.people, outcome=people.outcome, id=people.id, columns=columns, drop=names(people.drop))
+    return LargeTable(people.people, outcome=people.outcome, id=people.id, drop=names(people.drop))
 
 
 def scores_in_blocks(path: Path, id_column: str, score_column: str, *, shared: bool) -> LargeTable | None:

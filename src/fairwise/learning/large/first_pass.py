@@ -16,6 +16,7 @@ from fairwise.learning.large.passes import Block, Span, compute, over_spans
 from fairwise.learning.large.sums import CATEGORY, MISSING, NUMBER, Key, NumberSums, Sums, block_sums, centres_of
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray
 from fairwise.learning.oracles.linear import RegressionTerms, pseudo_inverse
+from fairwise.tables.frames import has_ids
 from fairwise.tables.ids import encode, some, text_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class JudgedIds:
         """Which of the ids are in this block, and in which of its rows."""
         if not len(self.ids):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        if not (self.by_position or has_ids(block.table)):
+            raise InputError("People come in frames without an index: LargeTable(…, id='column') says who they are.")
         if self.by_position:
             place = self.ids.get_indexer(pd.RangeIndex(block.start, block.start + len(block.table)))
         elif self._numbers and pd.api.types.is_integer_dtype(block.table.index.dtype):

@@ -46,6 +46,7 @@ def fit_in_blocks(
 ) -> tuple[PreparedProblem, Solution, int]:
     """One model: what it is measured on, the mixture, and to how many people it was fitted."""
     settings = check_large_settings(params, table)
+    table = table.only_features(settings.features)
     judgments = inputs.require_judgments(judgments)
     summary = read_summary(table, judgments, client)
     prepared = prepare_large(settings, summary, judgments)

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
+from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -161,9 +162,10 @@ def single_blocks(tables: Iterable[pd.DataFrame]) -> Iterator[FrameSpan]:
 
 
 def checked(chunk: object) -> pd.DataFrame:
-    if not isinstance(chunk, pd.DataFrame):
+    table = to_pandas(chunk)
+    if not isinstance(table, pd.DataFrame):
         raise InputError(f"Chunks of people must be DataFrames, not {type(chunk).__name__}.")
-    return chunk
+    return table
 
 
 def over_spans(spans: Iterable[Span], work: Callable[[Span], Result], client: Client | None = None) -> Iterator[Result]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -21,6 +22,7 @@ from fairwise.errors import InputError, quote
 from fairwise.learning.large import passes
 from fairwise.learning.large.passes import FrameSpan, ParquetSpan, RowGroup, Span, default_client
 from fairwise.tables.files import require_column
+from fairwise.tables.frames import to_pandas, used_columns
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -35,9 +37,9 @@ class LargeTable:
     Parameters
     ----------
     source : path, dask DataFrame, or DataFrames one after another
-        A Parquet file or a folder of them (in the order of their names); a dask DataFrame; a list of DataFrames or a
-        function that returns an iterator over them. An iterator that can be used only once is kept in a temporary
-        folder, because the rows are read twice.
+        A Parquet file or a folder of them (in the order of their names); a dask DataFrame; a list of DataFrames (of
+        pandas, polars, pyarrow …) or a function that returns an iterator over them. An iterator that can be used only
+        once is kept in a temporary folder, because the rows are read twice.
     outcome : str
         The column to predict.
     id : str, optional
@@ -69,6 +71,7 @@ class LargeTable:
         self.source, self.outcome, self.id, self.groups = source, outcome, id, groups
         self._only, self._drop = None if columns is None else tuple(columns), tuple(drop)
         self._lengths: list[int] | None = None
+        self._whole: LargeTable | None = None  # of which this is a part: a temporary folder lives as long as that
         self._kept: Path | None = None
         if isinstance(source, Iterator):
             self._kept = Path(mkdtemp(prefix="fairwise-"))
@@ -87,6 +90,15 @@ class LargeTable:
     def read_only(self, columns: Sequence[str], *, id: str | None) -> None:  # noqa: A002
         """Read these columns and the outcome; to be said before anything is read."""
         self._only, self.id = tuple(columns), id
+
+    def only_features(self, features: Sequence[str] | None) -> LargeTable:
+        """The same table, of which only these columns are learned from; None: all that are."""
+        if features is None:
+            return self
+        used = tuple(used_columns(self.features, features))
+        part = copy(self)
+        vars(part).update(_only=used, _whole=self, features=used)
+        return part
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -161,7 +173,7 @@ class LargeTable:
                 spans.append(FrameSpan([partitions[i] for i in within], starts[within[0]], low, high))
         return spans
 
-    def _chunks(self) -> Iterator[pd.DataFrame]:
+    def _chunks(self) -> Iterator[object]:
         if self._kept is not None:
             paths = sorted(self._kept.iterdir())
             return (pd.read_pickle(path) for path in paths)  # noqa: S301  (written by us a moment ago)
@@ -245,7 +257,7 @@ def large_table(people: object, outcome: Any) -> LargeTable | None:
 
 def is_in_parts(people: object) -> bool:
     """Whether this is a form in which people are read in blocks."""
-    in_chunks = isinstance(people, list | tuple) and bool(people) and isinstance(people[0], pd.DataFrame)
+    in_chunks = isinstance(people, list | tuple) and bool(people) and isinstance(to_pandas(people[0]), pd.DataFrame)
     return in_chunks or is_dask(people) or isinstance(people, str | PathLike | Iterator | Callable)
 
 
@@ -274,9 +286,10 @@ def _open(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
-def _tidy(chunk: pd.DataFrame, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
+def _tidy(chunk: object, columns: Sequence[str], id_column: str | None, name: str) -> pd.DataFrame:
     """Its columns as asked for, indexed by id."""
+    table = passes.checked(chunk)
     for column in columns if id_column is None else (*columns, id_column):
-        require_column(column, [str(known) for known in passes.checked(chunk).columns], name)
-    tidy: pd.DataFrame = (chunk if id_column is None else chunk.set_index(id_column))[list(columns)]
+        require_column(column, [str(known) for known in table.columns], name)
+    tidy: pd.DataFrame = (table if id_column is None else table.set_index(id_column))[list(columns)]
     return tidy

@@ -21,25 +21,33 @@ Document = dict[str, Any]
 _ROUNDING = 1e-6  # by how much the weights of a mixture may miss 1
 
 
-def check_document(document: Document, encoder: TableEncoder | None, mixture: Mixture) -> None:
+def check_document(document: Document, features: list[Any], encoder: TableEncoder | None, mixture: Mixture) -> None:
     """Raise a ValueError for the first part of a model file that does not fit the others."""
     n_columns, names, threshold = document["n_features"], document["feature_names"], document["threshold"]
     require(type(n_columns) is int and n_columns >= 1, "the number of columns is none")
     require(len(names) in {0, n_columns}, "there are more or fewer columns than names of columns")
+    require(
+        isinstance(features, list)
+        and 1 <= len(features) <= n_columns
+        and all(type(name) in (str, int) for name in features)
+        and len(set(features)) == len(features)
+        and (not names or set(features) <= set(names)),
+        "it does not say which columns are used",
+    )
     kinds = document.get("column_kinds")
     require(kinds is None or set(kinds.values()) <= {"number", "text"}, "a column is neither numbers nor text")
     require(len(set(document["classes"])) == len(document["classes"]) == 2, "the outcomes are not two")
     require(type(document["seed"]) is int, "the seed is no whole number")
     require(threshold is None or (type(threshold) is float and not isnan(threshold)), "the threshold is no number")
     if encoder is not None:
-        _check_encoder(encoder, n_columns, names)
+        require(len(encoder.columns) == len(features), "more or fewer columns are encoded than are used")
+        _check_encoder(encoder, features if names else [])
     _check_mixture(mixture, encoder)
     for table in (document["prices"], document["trajectory"], document["group_rules"]):
         require(len({len(column) for column in table.values()}) <= 1, "a table has columns of different lengths")
 
 
-def _check_encoder(encoder: TableEncoder, n_columns: int, names: list[str]) -> None:
-    require(len(encoder.columns) == n_columns, "more or fewer columns are encoded than there are")
+def _check_encoder(encoder: TableEncoder, names: list[str]) -> None:
     require(not names or names == [column.name for column in encoder.columns], "columns are encoded by other names")
     for column in encoder.columns:
         require(type(column.marks_missing) is bool, f"column {column.name!r} does not say whether values were missing")

@@ -194,6 +194,8 @@ def _document(model: PairwiseFairClassifier) -> Document:
     derandomization = getattr(model, "derandomization_", None)
     simplification = getattr(model, "simplification_", None)
     settings = model.get_params(deep=False)
+    if settings["features"] is not None:
+        settings["features"] = pd.Index(list(settings["features"])).tolist()  # whatever it was given as
     return {
         "fairwise_model": _FORMAT,
         "fairwise_version": _VERSION,
@@ -202,6 +204,7 @@ def _document(model: PairwiseFairClassifier) -> Document:
         "classes": model.classes_.tolist(),
         "n_features": model.n_features_in_,
         "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "features": model.features_,
         "encoder": None if model._encoder is None else model._encoder.state(),
         "column_kinds": model._column_kinds,
         "kind": next(name for name, known in _KINDS.items() if type(classifiers) is known),
@@ -279,6 +282,8 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
         model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+    every: list[Any] = document["feature_names"] or list(range(document["n_features"]))
+    model.features_ = document.get("features", every)  # version 0.1 used all
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
     model._column_kinds = document.get("column_kinds")
     model._mixture = Mixture(_classifiers(document["kind"], document["classifiers"]), document["weights"])
@@ -295,7 +300,7 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model._trajectory = document["trajectory"]
     model._group_rules = document["group_rules"]
     model._training = None
-    check_document(document, model._encoder, model._mixture)
+    check_document(document, model.features_, model._encoder, model._mixture)
     if model._prices is not None:
         model._prices["status"] = [WORDS_OF_0_1.get(status, status) for status in model._prices["status"]]
     if document["kind"] == "scikit-learn":

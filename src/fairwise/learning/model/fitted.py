@@ -29,6 +29,7 @@ from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import DRAWS, LabelValues, count, share
 from fairwise.learning.solvers.solution import Solution
+from fairwise.tables.frames import to_pandas, used_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -49,6 +50,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def _set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
+        columns = X.columns.tolist() if isinstance(X, pd.DataFrame) else range(self.n_features_in_)
+        self.features_ = used_columns(columns, prepared.settings.features)
         self._encoder, self._seed = prepared.encoder, prepared.seed
         self._column_kinds = None if self._encoder is not None else inputs.column_kinds(prepared.problem.points.rows)
         self._threshold: float | None = None
@@ -313,8 +316,14 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
                 "People are predicted for as a table in memory; a larger one part by part, such as "
                 "people.map_partitions(model.predict_proba) with dask."
             )
+        X = to_pandas(X)
         table = inputs.as_table(X, finite=self._encoder is not None)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        only_some = len(self.features_) < self.n_features_in_
+        if not (only_some and isinstance(X, pd.DataFrame)):  # columns that are not used need not be there
+            validate_data(self, X, reset=False, skip_check_array=True)
+        if only_some:
+            used_columns(table.columns, self.features_)  # refuses a table without one of them
+            table = table[self.features_]
         return table if self._encoder is None else self._encoder.encode(table)
 
     def _probability(self, rows: Rows) -> FloatArray:

@@ -25,19 +25,24 @@ _RATES = {
 RULES = (1, 2)
 """Numbers of the rules about groups that the form has room for."""
 
+WITHOUT = "without-{}"
+"""The field of the form that keeps a column from the model, by the column's number."""
+
 _NUMBERS = ("gamma", "eta", "judge_budget")
 _TICKED = ("deterministic", "finished_only")
 FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0"}
 """What the form says before anything is typed."""
 
 
-def values_of(choices: FitChoices) -> dict[str, str]:
+def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     """What the form says for a fit like one that was asked for before; it has no name yet."""
     texts = ("estimator", "max_depth", "favorable_label")
     values = {name: str(getattr(choices, name)) for name in texts}
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
         values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
+    if choices.features is not None:
+        values |= {WITHOUT.format(k): "yes" for k, name in enumerate(columns) if name not in choices.features}
     return values | {name: "yes" for name in _TICKED if getattr(choices, name)}
 
 
@@ -54,6 +59,7 @@ def choices_of(form: Form, study: StudyFolder) -> FitChoices:
         "eta": numbers["eta"] or None,
         "judge_budget": numbers["judge_budget"] or None,
         **{name: form.text(name, 8) == "yes" for name in _TICKED},
+        "features": _features(form, [column.name for column in study.settings.columns]),
         "group_rules": [
             {"rate": rate, "bound": _number(form, f"bound{k}"), "column": form.text("column", 500)}
             for k in RULES
@@ -61,6 +67,12 @@ def choices_of(form: Form, study: StudyFolder) -> FitChoices:
         ],
     }
     return FitChoices.checked(content, study)
+
+
+def _features(form: Form, columns: Sequence[str]) -> list[str] | None:
+    """The columns that were not kept from the model; None where none was."""
+    kept = [name for k, name in enumerate(columns) if not form.text(WITHOUT.format(k), 8)]
+    return None if len(kept) == len(columns) else kept
 
 
 def _number(form: Form, name: str) -> str:
@@ -88,11 +100,16 @@ def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence
         "gamma": f"{choices.gamma:g}",
         "eta": _limit(choices.eta),
         "judge_budget": _limit(choices.judge_budget),
+        "features": "everything" if choices.features is None else _listed(choices.features, columns),
         "group_rules": "; ".join(rules) or "none",
         "deterministic": "decides without chance" if choices.deterministic else "decides by chance where that is best",
         "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
     }
     return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
+
+
+def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:
+    return ", ".join(labels.get(name, name) for name in names)
 
 
 def _limit(allowance: float | None) -> str:

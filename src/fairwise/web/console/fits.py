@@ -24,7 +24,17 @@ from fairwise.store.study_state import Standing, choose, standing
 from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
-from fairwise.web.console.fit_views import FIRST_VALUES, RULES, choices_of, compared, drawn, in_words, rates, values_of
+from fairwise.web.console.fit_views import (
+    FIRST_VALUES,
+    RULES,
+    WITHOUT,
+    choices_of,
+    compared,
+    drawn,
+    in_words,
+    rates,
+    values_of,
+)
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.pages import Pages, pages_of
 from fairwise.web.shared.views import Result, result_of
@@ -89,8 +99,11 @@ class FitPages(ConsolePages):
         return None
 
     async def ask(self, request: Request) -> Response:
-        like = request.query_params.get("like", "")
-        return await self._ask(request, values_of(asked(await self._job(whole_number(like)))) if like else FIRST_VALUES)
+        like, study = request.query_params.get("like", ""), self._host.study
+        if not like or study is None:
+            return await self._ask(request, FIRST_VALUES)
+        columns = [column.name for column in study.settings.columns]
+        return await self._ask(request, values_of(asked(await self._job(whole_number(like))), columns))
 
     async def _ask(self, request: Request, values: Mapping[str, str], problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
@@ -110,6 +123,7 @@ class FitPages(ConsolePages):
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
+            keeps_some=any(WITHOUT.format(k) in values for k in range(len(study.settings.columns))),
             people=await self._read(participant_counts),
         )
 

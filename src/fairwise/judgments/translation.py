@@ -1,0 +1,124 @@
+"""Judgments of other tools: columns under other names and answers in other words, brought to our own."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairwise.errors import JudgmentsError, quote
+from fairwise.judgments.answer import Answer
+from fairwise.judgments.validation import COLUMNS
+from fairwise.tables.ids import text_of
+from fairwise.tables.people_file import column_of
+from fairwise.tables.row_errors import Source
+
+SKIP = "skip"
+"""What an answer means whose row is to be left out."""
+
+_MEANINGS = (*(str(answer) for answer in Answer), SKIP)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became what: columns taken, columns replaced, and how often each word became which answer."""
+
+    columns: Mapping[str, str]
+    fixed: Mapping[str, str]
+    unused: tuple[str, ...]
+    answers: tuple[tuple[str, str, int], ...]
+    rows: int
+
+    @property
+    def skipped(self) -> int:
+        """How many rows were left out, because their answer is to be skipped."""
+        return sum(count for _, became, count in self.answers if became == SKIP)
+
+    def lines(self) -> list[str]:
+        """Return the account for reading."""
+        taken = [f"{ours} from column {theirs!r}" for ours, theirs in self.columns.items()]
+        taken += [f"{ours} is {value!r} in every row" for ours, value in self.fixed.items()]
+        lines = [
+            f"Imported {self.rows - self.skipped} of {self.rows} rows: {', '.join(taken) or 'columns as they are'}."
+        ]
+        lines += [f"The file's own column {name!r} is not used." for name in self.unused]
+        width = max((len(repr(word)) for word, _, _ in self.answers), default=0)
+        for word, became, count in self.answers:
+            what = "left out (skip)" if became == SKIP else became
+            lines.append(f"  {repr(word) if word else '(empty)':<{width}} -> {what:<16} {count:>7} rows")
+        return lines
+
+    def as_json(self) -> dict[str, object]:
+        """Return the account for programs."""
+        return {
+            "rows": self.rows,
+            "skipped": self.skipped,
+            "columns": dict(self.columns),
+            "fixed": dict(self.fixed),
+            "unused_columns": list(self.unused),
+            "answers": [{"value": word, "became": became, "rows": count} for word, became, count in self.answers],
+        }
+
+
+def check_column_map(columns: Mapping[str, str]) -> None:
+    """Refuse names of ours that there are not."""
+    for ours, theirs in columns.items():
+        if ours not in COLUMNS:
+            turned = f" Did you mean {{{theirs!r}: {ours!r}}}?" if theirs in COLUMNS else ""
+            raise JudgmentsError(f"columns: {ours!r} is not one of {', '.join(COLUMNS)}.{turned}")
+
+
+def check_answer_map(answers: Mapping[Any, str]) -> dict[str, str]:
+    """Return what each word means, the words as they are written in a file; refuse other meanings than ours."""
+    for theirs, ours in answers.items():
+        if ours not in _MEANINGS:
+            turned = f" Did you mean {{{ours!r}: {theirs!r}}}?" if theirs in _MEANINGS else ""
+            raise JudgmentsError(
+                f"answers: {quote(theirs)} means {quote(ours)}; allowed: {', '.join(_MEANINGS)}.{turned}"
+            )
+    return {("" if theirs is None else text_of(theirs).strip()): str(ours) for theirs, ours in answers.items()}
+
+
+def translate_answers(
+    frame: pd.DataFrame,
+    source: Source,
+    columns: Mapping[str, str],
+    words: Mapping[str, str],
+    fixed: Mapping[str, str],
+    how_to_map: str = "answers={VALUE: 'same'}",
+) -> tuple[pd.DataFrame, Source, Account]:
+    """Return the table in our own words and the rows that are left, or refuse unknown words by row.
+
+    ``columns`` are ours and what the file calls them, ``words`` the file's and what they mean, ``fixed`` columns that
+    are the same in every row. An error about a word says ``how_to_map`` it.
+    """
+    taken = {ours: column_of(frame, theirs, source) for ours, theirs in columns.items()}
+    unused = tuple(name for name in taken if name in frame.columns and columns[name] != name)
+    others = {name: frame[name] for name in frame.columns if name not in {*columns.values(), *taken, *fixed}}
+    table = frame[[]].assign(**taken, **others, **fixed)
+    if "answer" not in table.columns:
+        return table, source, Account(columns, fixed, unused, (), len(frame))
+    cells = _as_text(table["answer"])
+    became = cells.map(lambda word: words.get(word, word))
+    hint = f"is not an answer; allowed: {', '.join(Answer)}; or say what it means: {how_to_map}"
+    source.refuse(~became.isin(_MEANINGS).to_numpy(dtype=bool), columns.get("answer", "answer"), cells, hint)
+    counts = Counter(zip(cells, became, strict=True))
+    answers = tuple((word, meant, counts[word, meant]) for word, meant in sorted(counts))
+    kept = (became != SKIP).to_numpy(dtype=bool)
+    rows = table.assign(answer=became)[kept].reset_index(drop=True)
+    return rows, _only(source, kept), Account(columns, fixed, unused, answers, len(frame))
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    """Return the cells as they are written; 1.0 from a Parquet file is 1, and nothing is the empty text."""
+    return column.astype(object).where(column.notna(), "").map(lambda value: text_of(value).strip())
+
+
+def _only(source: Source, kept: NDArray[np.bool_]) -> Source:
+    """Return where the kept rows were, so that a later error still names the right one."""
+    if source.lines is not None:
+        return replace(source, lines=source.lines[kept])
+    return replace(source, labels=pd.Index([f"row {i} of the file" for i in np.flatnonzero(kept)]))

@@ -1,0 +1,103 @@
+"""Frames and series of any make (polars, pyarrow, modin …) as those of pandas, with every value as it was; columns."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pandas as pd
+import pyarrow as pa
+
+from fairwise.errors import InputError, TableError, quote
+from fairwise.tables.files import require_column
+from fairwise.tables.ids import some
+from fairwise.tables.row_errors import did_you_mean
+
+_COUNTED = "row, not an id"
+"""The name of an index that only counts the rows of a frame without one: it stays when rows are selected."""
+
+# With a missing value, integers would become floats and truth values objects.
+_WITH_MISSING = {
+    pa.bool_(): pd.BooleanDtype(),
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
+
+
+def to_pandas(table: Any, index: pd.Index | None = None) -> Any:
+    """Return a frame or series of any make as one of pandas; whatever else it is, as it is.
+
+    What has no index gets ``index`` where that is given and as long. Otherwise its rows are counted, and `has_ids`
+    knows that the numbers name nobody.
+    """
+    if isinstance(table, pd.DataFrame | pd.Series):
+        return table
+    try:
+        known = nw.from_native(table, pass_through=True, allow_series=True)
+        if isinstance(known, nw.LazyFrame):
+            raise InputError(f"{make_of(table)}: a lazy frame, whose rows are not there yet; collect it first")
+        if isinstance(known, nw.DataFrame | nw.Series):
+            if known.implementation.is_pandas_like():  # it has an index
+                return known.to_pandas()
+            columns = known.to_arrow()
+        elif hasattr(table, "__arrow_c_stream__"):  # a table of a make that narwhals does not know
+            columns = pa.table(table)
+        else:
+            return table
+        values = _of_arrow(columns, getattr(known, "name", None))
+    except (nw.exceptions.NarwhalsError, pa.ArrowException, TypeError, NotImplementedError) as error:
+        raise InputError(f"{make_of(table)}: cannot be read as a table: {' '.join(str(error).split())}") from None
+    counted = pd.RangeIndex(len(values), name=_COUNTED)
+    return values.set_axis(counted if index is None or len(index) != len(values) else index, axis="index")
+
+
+def _of_arrow(columns: pa.Table | pa.ChunkedArray, name: str | None) -> pd.DataFrame | pd.Series:
+    if isinstance(columns, pa.Table):
+        frame = pd.DataFrame({k: _series(column) for k, column in enumerate(columns.columns)})
+        return frame.set_axis(columns.column_names, axis="columns")
+    series = _series(columns)
+    series.name = name or None
+    return series
+
+
+def _series(column: pa.ChunkedArray) -> pd.Series:
+    if pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type):
+        raise TypeError("a column holds bytes, or objects that only its own library knows")
+    kinds = _WITH_MISSING.get if column.null_count else None
+    series: pd.Series = column.to_pandas(types_mapper=kinds, date_as_object=False)
+    return series
+
+
+def has_ids(table: object) -> bool:
+    """Whether rows are named: by the index of a frame or series of pandas, unless `to_pandas` counted them."""
+    return isinstance(table, pd.DataFrame | pd.Series) and table.index.name != _COUNTED
+
+
+def make_of(table: object) -> str:
+    """Return what a table is, for messages: "polars DataFrame"."""
+    kind = type(table)
+    return f"{kind.__module__.partition('.')[0]} {kind.__name__}"
+
+
+def indexed_by(table: object, id_column: str, what: str) -> pd.DataFrame:
+    """Return a table with this column as its index; `what` is what the table is called where it cannot be."""
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"{what}: id={id_column!r} names a column of a frame, not of {type(table).__name__}")
+    require_column(id_column, [str(name) for name in table.columns], what)
+    return table.set_index(id_column)
+
+
+def used_columns(columns: Iterable[Any], features: Iterable[Any] | None) -> list[Any]:
+    """The columns that a model may use, in the order of the table; all of them where it is not said which."""
+    known = list(columns)
+    chosen = known if features is None else list(features)
+    for name in chosen:
+        if name not in known:
+            hint = did_you_mean(str(name), [str(column) for column in known])
+            raise InputError(f"features: there is no column {quote(name)}{hint}; allowed: {some(known)}.")
+    return [name for name in known if name in chosen]
