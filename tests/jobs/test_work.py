@@ -14,8 +14,10 @@ from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
+from fairwise.jobs.work import fit
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
 from fairwise.store.jobs import Job
 from fairwise.study.fit_choices import FitChoices
@@ -118,3 +120,17 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
     errors = [point.error for point in fitted.frontier if not point.own]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
+
+
+def test_an_interrupted_fit_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is ended takes its workers along: what they were at must not pass for done."""
+    answer, calls = TreeOracle.best_response, iter(range(100))
+
+    def interrupted(oracle: TreeOracle, *given: Any) -> Any:
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return answer(oracle, *given)
+
+    monkeypatch.setattr(TreeOracle, "best_response", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fit(data_of(0))
