@@ -14,6 +14,7 @@ from dataclasses import asdict
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,6 @@ from sklearn import __version__ as sklearn_version
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from fairwise import __version__ as fairwise_version
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
 from fairwise.errors import ModelFileError, ModelVersionWarning
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=PairwiseFairClassifier)
 
 
+_VERSION: str = resolve_name(
+    "fairwise:__version__"
+)  # not imported: that is the door to all that learning must not know
 _FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
 _MOST_BYTES = 1 << 30  # unpacked; a model of thousands of trees has a hundredth of it
 _COMPRESSION = zipfile.ZIP_DEFLATED
@@ -179,7 +182,7 @@ def _load(
 
 
 def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
-    here = {"fairwise": fairwise_version}
+    here = {"fairwise": _VERSION}
     if document["kind"] == "scikit-learn":  # our own classifiers are nothing to it
         here["scikit-learn"] = sklearn_version
     saved = {"fairwise": document.get("fairwise_version"), "scikit-learn": document.get("sklearn_version")}
@@ -193,7 +196,7 @@ def _document(model: PairwiseFairClassifier) -> Document:
     settings = model.get_params(deep=False)
     return {
         "fairwise_model": _FORMAT,
-        "fairwise_version": fairwise_version,
+        "fairwise_version": _VERSION,
         "sklearn_version": sklearn_version,
         "settings": settings | {name: _as_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings},
         "classes": model.classes_.tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, compose, helper, numpy_helper
 
-from fairwise import __version__
 from fairwise.learning.oracles.base import FloatArray
 
 OUTPUT = "probabilities"
@@ -72,7 +72,7 @@ class Graph:
             opset_imports=opsets,
             ir_version=helper.find_min_ir_version_for(opsets),
             producer_name="fairwise",
-            producer_version=__version__,
+            producer_version=resolve_name("fairwise:__version__"),
         )
         helper.set_model_props(whole, properties)
         onnx.checker.check_model(whole, full_check=True)

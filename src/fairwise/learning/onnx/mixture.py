@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from fairwise import __version__
 from fairwise.errors import InputError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
 from fairwise.learning.onnx.estimators import estimator_labels
@@ -39,7 +38,7 @@ def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
         case other:
             raise InputError(f"{type(other).__name__} cannot be written as ONNX.")
     graph.end(_mixed(graph, labels, model.weights_, model._threshold))
-    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str), "fairwise_version": __version__})
+    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str)})
 
 
 def _columns(model: FittedMixture) -> list[Values]:
