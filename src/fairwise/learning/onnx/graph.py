@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ class Graph:
             opset_imports=opsets,
             ir_version=helper.find_min_ir_version_for(opsets),
             producer_name="fairwise",
-            producer_version=version("fairwise"),
+            producer_version=metadata.version("fairwise"),
         )
         helper.set_model_props(whole, properties)
         onnx.checker.check_model(whole, full_check=True)

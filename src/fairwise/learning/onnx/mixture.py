@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,9 +38,7 @@ def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
         case other:
             raise InputError(f"{type(other).__name__} cannot be written as ONNX.")
     graph.end(_mixed(graph, labels, model.weights_, model._threshold))
-    return graph.model(
-        {"classes": json.dumps(model.classes_.tolist(), default=str), "fairwise_version": version("fairwise")}
-    )
+    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str)})
 
 
 def _columns(model: FittedMixture) -> list[Values]:
