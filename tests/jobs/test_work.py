@@ -12,11 +12,12 @@ import pytest
 
 from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
+from fairwise.jobs import work
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
+from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, job_folder
 from fairwise.store.jobs import Job
 from fairwise.study.fit_choices import FitChoices
 
@@ -112,3 +113,11 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
     errors = [point.error for point in fitted.frontier if not point.own]
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
+
+
+def test_columns_are_kept_from_the_model_and_the_report_says_which() -> None:
+    data = data_of(0, features=["age"])
+    files = work.fit(data)
+    files |= work.artefacts(data, files, None)
+    assert work._load_model(files).features_ == ["age"]
+    assert "<dd>age. It was not allowed to use Visits so far.</dd>" in files[REPORT].decode()
