@@ -12,13 +12,14 @@ import pytest
 
 from fairwise import Judgments
 from fairwise.constraints.violations import Treatment, TreatmentStatus, status_counts
+from fairwise.jobs import work
 from fairwise.jobs.fit_data import FitData
 from fairwise.jobs.steps import JobFolder, perform
 from fairwise.jobs.work import fit
 from fairwise.judgments import Answer
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.oracles.tree import TreeOracle
-from fairwise.store.fit_files import MODEL, PRICES, Fitted, job_folder
+from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, job_folder
 from fairwise.store.jobs import Job
 from fairwise.study.fit_choices import FitChoices
 
@@ -134,3 +135,11 @@ def test_an_interrupted_fit_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(TreeOracle, "best_response", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(data_of(0))
+
+
+def test_columns_are_kept_from_the_model_and_the_report_says_which() -> None:
+    data = data_of(0, features=["age"])
+    files = work.fit(data)
+    files |= work.artefacts(data, files, None)
+    assert work._load_model(files).features_ == ["age"]
+    assert "<dd>age. It was not allowed to use Visits so far.</dd>" in files[REPORT].decode()

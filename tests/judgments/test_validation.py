@@ -144,6 +144,13 @@ def test_words_are_made_only_for_the_rows_that_are_told(monkeypatch: pytest.Monk
     assert len(str(caught.value)) < 5000
 
 
+def test_two_people_who_are_missing_are_not_called_the_same() -> None:
+    with pytest.raises(JudgmentsError) as caught:
+        Judgments([GOOD | {"a": "", "b": None}], people=PEOPLE)
+    assert str(caught.value).count("is nobody") == 2
+    assert "is also a" not in str(caught.value)
+
+
 def test_spaces_around_an_id_are_recognised() -> None:
     words = "Ids must match exactly: strip the spaces in the file"
     for stray in (" 10", "10 ", "\t10"):
