@@ -121,6 +121,17 @@ def test_strangers_and_missing_values_are_met_as_the_model_meets_them(estimator:
     np.testing.assert_allclose(marked, expected, rtol=0, atol=1e-6)
 
 
+def test_who_is_exactly_at_a_threshold_goes_the_same_way() -> None:
+    """Thresholds of counts lie at halves."""
+    model, (people, _) = fitted("compas", "tree"), compas()
+    between = people.copy()
+    for name in NUMBERS(people):
+        between[name] = people[name] + 0.5
+    features, thresholds = model.classifiers_.state()["feature"], model.classifiers_.state()["threshold"]
+    assert any((model._rows(between)[:, features] == thresholds).any(axis=(1, 2)))
+    np.testing.assert_array_equal(computed(model.to_onnx(), between), model.predict_proba(between))
+
+
 @pytest.mark.parametrize("estimator", ["tree", "linear"])
 def test_a_model_without_chance_decides_the_same(estimator: str) -> None:
     people, _ = compas()
