@@ -1,9 +1,10 @@
 """Models as small as they can be: the fewest classifiers for an error, and the least error with so many at most.
 
 A vertex of the linear programme has up to as many classifiers as tight rows, but there are most often much smaller
-mixtures of the classifiers found that are as good. A ``Selection`` chooses among them. Where fewer are wanted than that
-takes, others are needed than those the programme asked for, and new ones are searched for in two ways: at the
-multipliers of the small mixture alone, and the best one for each place in it.
+mixtures of the classifiers found that are as good. What the others can do without is left out, and where that leaves
+few a ``Selection`` chooses among all that were found. Where fewer are wanted than that takes, others are needed than
+those the programme asked for, and new ones are searched for in two ways: at the multipliers of the small mixture alone,
+and the best one for each place in it.
 """
 
 from __future__ import annotations
