@@ -75,7 +75,7 @@ def test_a_callback_sees_every_iteration(crowd: Town, search: str) -> None:
     assert seen[-1].gamma == GAMMA
     asked = [one for one in seen if one.gamma == GAMMA]
     assert [one.error for one in asked][-model.n_iter_ :] == model.trajectory_["error"].tolist()
-    assert seen[-1].n_classifiers <= len(model.weights_) + 1
+    assert seen[-1].n_classifiers >= len(model.weights_) - 1  # fewer may do as well
     assert np.isnan([one.bound for one in seen]).all() == (search == "linear")
 
 
@@ -87,8 +87,9 @@ def test_the_error_falls_and_the_bound_rises_until_they_meet(crowd: Town) -> Non
     assert np.diff([one.bound for one in seen]).min() >= 0.0
     for one in seen:
         assert one.gap == pytest.approx(one.error - one.bound)
-        assert one.bound <= certificate.error + 1e-9 <= one.error + 2e-9
-    assert seen[-1].error == pytest.approx(certificate.error)
+        assert one.bound <= certificate.error + 1e-9
+    # A mixture of fewer classifiers may give up what is left of the tolerance.
+    assert seen[-1].error - 1e-9 <= certificate.error <= seen[-1].error + PairwiseFairClassifier().tol
 
 
 class StopAt:

@@ -137,14 +137,14 @@ def test_a_model_without_chance_decides_the_same(estimator: str) -> None:
     people, _ = compas()
     model = fitted("compas", estimator)
     for violation in (0.0, 0.02, 0.1, 1.0):
-        single = model.derandomize(violation)
+        single = model.derandomize(mean_violation=violation)
         np.testing.assert_array_equal(computed(single.to_onnx(), people), single.predict_proba(people))
 
 
 def test_a_threshold_on_a_mixture_is_met_exactly() -> None:
     """Label 1 from one of the mixture's own probabilities on: adding them in another order would miss it."""
     people, _ = compas()
-    model = fitted("compas", "tree").derandomize(1.0)
+    model = fitted("compas", "tree").derandomize(mean_violation=1.0)
     model._mixture = fitted("compas", "tree")._mixture
     for threshold in np.unique(model._mixture.probabilities(model._rows(people)))[::3]:
         model._threshold = float(threshold)

@@ -94,8 +94,8 @@ def _labels(model: FittedMixture) -> str:
 
 
 def _columns(model: FittedMixture) -> str:
-    names = [str(name) for name in getattr(model, "feature_names_in_", [])]
-    if not names:
-        return counted(model.n_features_in_)
+    names = [str(name) for name in model.features_]
+    if not hasattr(model, "feature_names_in_"):
+        return counted(len(names))
     more = len(names) - _MOST_COLUMNS
     return ", ".join(names[:_MOST_COLUMNS]) + (f" and {counted(more)} more" if more > 0 else "")

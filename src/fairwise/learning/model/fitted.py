@@ -107,11 +107,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
     def explain(self, person: object) -> Explanation:
         """Which rules apply to this person, a table of one row such as ``people.loc[["p7"]]``, and what they say."""
-        rows = self._rows(person)
-        if len(rows) != 1:
-            raise InputError(f"explain takes one person, a table of one row; this one has {len(rows)}.")
-        table = inputs.as_table(person, finite=False)
-        labels = self.classifiers_.labels(rows)[:, 0]
+        table = self._table(person)
+        if len(table) != 1:
+            raise InputError(f"explain takes one person, a table of one row; this one has {len(table)}.")
+        labels = self.classifiers_.labels(self._rows(person))[:, 0]
         return self.rules_.explained(table.index[0], values_of(table, self._encoder), labels)
 
     @property
@@ -310,6 +309,12 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         return twin
 
     def _rows(self, X: object) -> Rows:
+        """People as the classifiers see them."""
+        table = self._table(X)
+        return table if self._encoder is None else self._encoder.encode(table)
+
+    def _table(self, X: object) -> pd.DataFrame:
+        """People with the columns that the model uses."""
         check_is_fitted(self)
         if is_in_parts(X):
             raise InputError(
@@ -324,7 +329,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         if only_some:
             used_columns(table.columns, self.features_)  # refuses a table without one of them
             table = table[self.features_]
-        return table if self._encoder is None else self._encoder.encode(table)
+        return table
 
     def _probability(self, rows: Rows) -> FloatArray:
         probability = self._mixture.probabilities(rows)
@@ -365,6 +370,10 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
         if is_in_parts(X):
             raise InputError("The training people are needed as a table in memory, not one that is read in blocks.")
+        if np.ndim(X := to_pandas(X)) != 2:  # type: ignore[arg-type]
+            raise InputError(
+                "First come the training people, as a table; numbers are given by name: mean_violation=0.1."
+            )
         validate_data(self, X, reset=False, skip_check_array=True)
         settings = self.get_params(deep=False)
         prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features, encoder=self._encoder)
