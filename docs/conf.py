@@ -41,7 +41,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_\w+\.py$",
     "ignore_pattern": r"make_\w+\.py$",
-    "copyfile_regex": r".*\.csv|paper_study\.ipynb",
+    "copyfile_regex": r".*\.csv|(paper_study|polars_to_onnx)\.ipynb",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

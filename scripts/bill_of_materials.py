@@ -32,6 +32,7 @@ _NAMES = {
     "bsd-3": "BSD-3-Clause",
     "new bsd": "BSD-3-Clause",
     "3-clause bsd": "BSD-3-Clause",
+    "3-clause bsd license": "BSD-3-Clause",
     "bsd 3-clause": "BSD-3-Clause",
     "bsd 3-clause license": "BSD-3-Clause",
     "bsd-2": "BSD-2-Clause",

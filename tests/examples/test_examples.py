@@ -1,4 +1,4 @@
-"""Every example runs as a script with warnings as errors, and what it prints is so; the notebook runs to its end."""
+"""Every example runs as a script with warnings as errors, and what it prints is so; notebooks run to their end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 from fairwise import PairwiseFairClassifier
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-NOTEBOOK = EXAMPLES / "paper_study.ipynb"
+STUDY, TO_ONNX = EXAMPLES / "paper_study.ipynb", EXAMPLES / "polars_to_onnx.ipynb"
 MAKERS = ("make_hiring", "make_hiring_judgments")
 
 
@@ -155,16 +155,17 @@ def test_the_made_up_files_are_those_that_the_scripts_make(tmp_path: Path) -> No
         assert (tmp_path / name).read_bytes() == (EXAMPLES / name).read_bytes()
 
 
-def read_notebook() -> Any:
-    return nbformat.reads(NOTEBOOK.read_text(encoding="utf-8"), as_version=4)
+def read_notebook(file: Path) -> Any:
+    return nbformat.reads(file.read_text(encoding="utf-8"), as_version=4)
 
 
 def code_cell(source: str) -> Any:
     return nbformat.v4.new_code_cell(source)
 
 
-def test_the_notebook_was_saved_whole() -> None:
-    notebook = read_notebook()
+@pytest.mark.parametrize("file", [STUDY, TO_ONNX], ids=lambda file: file.stem)
+def test_a_notebook_was_saved_whole(file: Path) -> None:
+    notebook = read_notebook(file)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     assert notebook.metadata.kernelspec.name == "python3"
@@ -172,14 +173,27 @@ def test_the_notebook_was_saved_whole() -> None:
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
     assert "simulated" in notebook.cells[0].source
-    assert NOTEBOOK.stat().st_size < 200_000
+    assert file.stat().st_size < 200_000
+
+
+def pictures(notebook: Any) -> int:
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return sum("image/png" in output.get("data", {}) for output in outputs)
+
+
+def run_to_end(file: Path, folder: Path, found: str) -> Any:
+    """The notebook with its outputs, warnings being errors and what was ``found`` being so."""
+    notebook = read_notebook(file)
+    strict = code_cell("import warnings\nwarnings.simplefilter('error')")
+    notebook.cells = [strict, *notebook.cells, code_cell(f"{found}print('all of it is so')")]
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    assert notebook.cells[-1].outputs[0].text == "all of it is so\n"
+    return notebook
 
 
 @pytest.mark.slow
-def test_the_notebook_runs_from_top_to_end(tmp_path: Path) -> None:
-    notebook = read_notebook()
-    strict = code_cell("import warnings\nwarnings.simplefilter('error')")
-    found = code_cell(
+def test_the_study_runs_from_top_to_end(tmp_path: Path) -> None:
+    found = (
         "assert (curves.diff().dropna() <= 1e-9).all(axis=None)\n"
         "assert (each['error'] - each['lower_bound']).between(-1e-9, 1.1e-4).all()\n"
         "assert panel['error'].is_monotonic_decreasing and panel['error'].iloc[0] > panel['error'].iloc[-1]\n"
@@ -187,12 +201,17 @@ def test_the_notebook_runs_from_top_to_end(tmp_path: Path) -> None:
         "assert (panel['mean_excess'] <= panel['eta'] + 1e-6).all()\n"
         "held = by_judge.overall.loc['mean_violation']\n"
         "assert held['training'] < held['held_out'] and held['independent_units'] <= 5\n"
-        "print('all of it is so')"
     )
-    notebook.cells = [strict, *notebook.cells, found]
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
-    assert notebook.cells[-1].outputs[0].text == "all of it is so\n"
-    figures = [
-        output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
-    ]
-    assert len(figures) == 4
+    assert pictures(run_to_end(STUDY, tmp_path, found)) == 4
+
+
+@pytest.mark.slow
+def test_the_way_from_polars_to_onnx_runs_to_its_end(tmp_path: Path) -> None:
+    found = (
+        "assert difference <= 1e-6\n"
+        "assert np.array_equal(loaded.predict_proba(some), model.predict_proba(people.drop('id')))\n"
+        "assert len(smaller.weights_) <= 2 and smaller.certificate_.gap >= -1e-9\n"
+        "assert set(np.unique(certain.predict_proba(some))) <= {0.0, 1.0}\n"
+        "assert model.features_ == [name for name in some.columns if name in USED]\n"
+    )
+    assert pictures(run_to_end(TO_ONNX, tmp_path, found)) == 3
