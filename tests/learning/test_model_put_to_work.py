@@ -26,9 +26,9 @@ def study() -> dict[str, Any]:
     table, outcome = load_german_credit()
     answers = simulate_panel(table, n_judges=3, n_pairs=20, seed=3).frame
     people = pl.from_pandas(table.reset_index())
-    judgments = Judgments(pl.from_pandas(answers), people=people, id=table.index.name)
+    judgments = Judgments(pl.from_pandas(answers), people=people, id="id")
     paid = pl.Series("paid", outcome.to_numpy())
-    table_only = people.drop(table.index.name)
+    table_only = people.drop("id")
     model = PairwiseFairClassifier("tree", features=FEATURES, gamma=0.2, favorable_label=1)
     model.fit(table_only, paid, judgments=judgments)
     return {"table": table, "people": table_only, "outcome": paid, "judgments": judgments, "model": model}

@@ -370,7 +370,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
 
         if is_in_parts(X):
             raise InputError("The training people are needed as a table in memory, not one that is read in blocks.")
-        if np.ndim(X := to_pandas(X)) != 2:  # type: ignore[arg-type]
+        if np.ndim(X := to_pandas(X)) != 2:
             raise InputError(
                 "First come the training people, as a table; numbers are given by name: mean_violation=0.1."
             )
