@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -157,6 +158,32 @@ def test_a_bomb_is_refused_before_it_is_unpacked(bundle: Path, monkeypatch: pyte
     with pytest.raises(InputError, match="when unpacked") as caught:
         verify_bundle(bundle)
     assert str(caught.value).count("not a bundle") == str(caught.value).count(str(bundle)) == 1
+
+
+@pytest.mark.parametrize("way", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_what_is_packed_without_a_bound_is_refused(bundle: Path, tmp_path: Path, way: int) -> None:
+    other = tmp_path / "other.zip"
+    with zipfile.ZipFile(bundle) as source, zipfile.ZipFile(other, "w", way) as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    with pytest.raises(InputError, match="packed in another way than by deflate; not a bundle"):
+        verify_bundle(other)
+
+
+def test_a_list_is_unpacked_no_further_than_it_says(bundle: Path, tmp_path: Path) -> None:
+    """An entry that says it is small and swells: what comes after its stated size is never read."""
+    swelling = tmp_path / "swelling.zip"
+    with zipfile.ZipFile(bundle) as source, zipfile.ZipFile(swelling, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            padding = b" " * (64 << 20) if name == bundles.BUNDLE.manifest else b""
+            target.writestr(name, source.read(name) + padding)
+        target.getinfo(bundles.BUNDLE.manifest).file_size = 1000  # in the directory at the end, which is what is read
+    tracemalloc.start()
+    with pytest.raises(InputError, match="checksums|damaged|readable"):
+        verify_bundle(swelling)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 48 << 20
 
 
 def test_other_files_are_no_bundles(tmp_path: Path) -> None:

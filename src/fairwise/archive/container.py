@@ -150,6 +150,9 @@ def _check_entries(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) ->
     entries = archive.infolist()
     if sum(entry.file_size for entry in entries) > kind.most_bytes:
         raise InputError(f"{path}: more than {kind.most_bytes >> 30} GiB when unpacked; not a {kind.name}")
+    # Of what is packed otherwise, Python unpacks as much as there is, whatever the size that is stated.
+    if any(entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} for entry in entries):
+        raise InputError(f"{path}: packed in another way than by deflate; not a {kind.name}")
     seen: set[str] = set()
     for name in (entry.filename for entry in entries):
         if name in seen or "\\" in name or not {"", ".", ".."}.isdisjoint(name.split("/")):
@@ -163,7 +166,8 @@ def _manifest(archive: zipfile.ZipFile, path: Path, kind: ContainerKind) -> Mani
         if archive.getinfo(kind.manifest).file_size > _LONGEST_LIST:
             raise InputError(f"{path}: {kind.manifest} is larger than any that Fairwise writes; not a {kind.name}")
         try:
-            data = archive.read(kind.manifest)
+            with archive.open(kind.manifest) as file:
+                data = file.read(_LONGEST_LIST)  # a bound, so that no more is unpacked than it says of itself
         except _DAMAGES as error:
             raise _fault(path, kind.damaged, kind.manifest, error) from None
         try:

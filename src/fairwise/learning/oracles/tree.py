@@ -30,6 +30,7 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.oracles.tree_classifiers import Grown, Splits, TreeClassifiers, midpoints
 from fairwise.learning.settings import MaxThresholds
+from fairwise.numbers import counted
 
 MEMORY = 2 << 30
 """Bytes that the tables of shared costs may take."""
@@ -191,7 +192,7 @@ class TreeOracle(Oracle):
         available = used if most is None else sum(midpoints(column).size for column in self.features.T)
         self.hypothesis_class = (
             f"decision trees of depth {max_depth} over {'all' if used == available else f'{used} of'} {available} "
-            f"thresholds of {len(cuts)} columns"
+            f"thresholds of {counted(len(cuts), 'column')}"
         )
         _check_memory([cut.size for cut in cuts], self.max_depth)
         self.splits = Splits.at(self.features, cuts).deduplicated(self.features)
