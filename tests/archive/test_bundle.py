@@ -179,7 +179,7 @@ def test_a_list_is_unpacked_no_further_than_it_says(bundle: Path, tmp_path: Path
             target.writestr(name, source.read(name) + padding)
         target.getinfo(bundles.BUNDLE.manifest).file_size = 1000  # in the directory at the end, which is what is read
     tracemalloc.start()
-    with pytest.raises(InputError, match="checksums|damaged|readable"):
+    with pytest.raises(InputError, match=r"checksums|damaged|readable"):
         verify_bundle(swelling)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
