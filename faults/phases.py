@@ -126,6 +126,8 @@ async def bad_network(scene: Scene) -> int:
     async with proxy.listening():
         scene.crowd.ports = [proxy.port]
         await scene.a_while(15)
+        while not proxy.cut:  # which is left to chance
+            await scene.crowd.answers(1)
         scene.crowd.ports = [scene.server.port]
         await scene.crowd.rest()
     return proxy.cut

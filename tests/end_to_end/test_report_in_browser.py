@@ -137,7 +137,7 @@ def test_the_skip_link_leads_to_the_report(browser: Browser, report: Path) -> No
 
 def test_all_is_there_without_javascript(browser: Browser, report: Path) -> None:
     with opened(browser, report, java_script_enabled=False) as page:
-        assert page.locator("section").count() == 11
+        assert page.locator("section").count() == 12
         assert page.locator("svg").count() == 5
         assert not page.locator(".readout").first.is_visible()
         assert page.locator("#figure-lorenz circle title").count() == 10
