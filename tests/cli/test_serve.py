@@ -113,7 +113,7 @@ def test_any_port_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_database_that_cannot_be_used_is_told_without_a_traceback(home: Path, run: Callable[..., Result]) -> None:
     (home / "study.sqlite").write_bytes(b"not a database" * 100)
-    told = run("serve", home, code=1).stderr
+    told = run("serve", home, "--port", 0, code=1).stderr
     assert "the database cannot be used" in told
     assert "Traceback" not in told
 
@@ -132,7 +132,7 @@ def test_a_database_in_the_environment_is_nobodys_wish(
 
 
 def test_an_address_with_a_port_that_is_no_number_is_no_bug(home: Path, run: Callable[..., Result]) -> None:
-    told = run("serve", home, "--database", "postgresql://u:secret@127.0.0.1:x/x", code=1).stderr
+    told = run("serve", home, "--port", 0, "--database", "postgresql://u:secret@127.0.0.1:x/x", code=1).stderr
     assert "the port in it is not a number" in told
     assert "bug" not in told
     assert "secret" not in told
