@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.errors import FairwiseError, InputError, JudgmentsError, SolverError
-from fairwise.learning.solvers import master
+from fairwise.learning.solvers import highs, master
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,7 +224,7 @@ def test_answers_that_ask_for_nothing_are_no_trouble(town: Town) -> None:
 
 
 def test_a_programme_that_highs_reports_as_failed(monkeypatch: pytest.MonkeyPatch, town: Town) -> None:
-    quiet = master.quiet_highs
+    quiet = highs.quiet_highs
 
     def impatient() -> Any:
         lp = quiet()

@@ -59,6 +59,12 @@ class Certificate(EqualNan):
     n_judgments: int | None = None
     stopped: Stopped = "gap"
     warnings: tuple[str, ...] = ()
+    n_predicted: int = 0
+    """How many of the judgments nobody gave: a model of answers predicted them."""
+
+    predicted_error: float = math.nan
+    """What share of those is wrong, at most (95 %)."""
+
     max_classifiers: int | None = None
     """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""
 
@@ -100,6 +106,8 @@ class Certificate(EqualNan):
                 f"Mean violation of 'same'       {self.mean_violation:.4f}",
                 f"Mean excess over gamma         {self.mean_excess:.4f}   (asked: {asked})",
             ]
+        if self.n_predicted:
+            lines.append(f"  {self.predicted_in_words()}")
         lines.append(f"Oracle calls                   {self.oracle_calls}")
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
@@ -132,6 +140,11 @@ class Certificate(EqualNan):
             rows.append(("Largest violation of a pair", f"{self.max_violation:.4f}", f"asked: gamma = {self.gamma:g}"))
             rows.append(("Mean violation of 'same'", f"{self.mean_violation:.4f}", ""))
             rows.append(("Mean excess over gamma", f"{self.mean_excess:.4f}", eta))
+        if self.n_predicted:
+            bound = (
+                "" if math.isnan(self.predicted_error) else f"at most {self.predicted_error:.1%} of them wrong (95 %)"
+            )
+            rows.append(("Predicted judgments among them", f"{self.n_predicted:,} of {self.n_judgments:,}", bound))
         return [*rows, ("Oracle calls", f"{self.oracle_calls:,}", "")]
 
     def proved_in_words(self) -> str:
@@ -141,7 +154,19 @@ class Certificate(EqualNan):
             return f"Proved: {none} has an error below {self.lower_bound:.4f} on these people."
         return f"Not proved that nothing is better: this was a heuristic search over {self.hypothesis_class}."
 
+    def predicted_in_words(self) -> str:
+        """How many judgments were predicted rather than asked for, in a sentence; empty where none was."""
+        return predicted_in_words(self.n_predicted, self.n_judgments or 0, self.predicted_error)
+
     def _gap_in_words(self) -> str:
         if self.gap < -_ROUNDING:
             return f"this model is below it because {self.below_because or 'it breaks the rules'}"
         return f"gap {max(self.gap, 0.0):.1e}"
+
+
+def predicted_in_words(n_predicted: int, n_judgments: int, error: float) -> str:
+    """Say how many judgments are predicted, and how many of them are wrong at most; empty where none is."""
+    if not n_predicted:
+        return ""
+    bound = "" if math.isnan(error) else f", at most {error:.1%} of them wrongly (95 %)"
+    return f"{n_predicted:,} of {n_judgments:,} judgments were predicted, not asked for{bound}."

@@ -86,6 +86,19 @@ class PairRows:
             answer_pair=np.minimum(a, b) * n_shown + np.maximum(a, b),
         )
 
+    @property
+    def predicted(self) -> NDArray[np.bool_]:
+        """``(N,)``: which answers nobody gave, but a model of answers predicted."""
+        if "predicted" not in self.answers:
+            return np.zeros(len(self.answers), dtype=bool)
+        return self.answers["predicted"].to_numpy(dtype=bool)
+
+    @property
+    def predicted_error(self) -> float:
+        """What share of the predicted answers is wrong, at most; NaN where there is none."""
+        bounds = self.answers["error_bound"][self.predicted] if self.predicted.any() else pd.Series(dtype=float)
+        return float(bounds.mean()) if len(bounds) else float("nan")
+
     def differences(self, favorable: FloatArray) -> FloatArray:
         """``r[reference] - r[owed]`` for every row; ``favorable`` is ``(m,)`` or ``(k, m)``, the result has ``K``."""
         return favorable[..., self.reference] - favorable[..., self.owed]
@@ -155,7 +168,7 @@ def adjoint_differences(multipliers: FloatArray, reference: IntArray, owed: IntA
 
 
 def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, gamma: float) -> pd.DataFrame:
-    """One line per answer that counts: judge, a, b, answer, price, violation, excess, status.
+    """One line per answer that counts: judge, a, b, answer, price, violation, excess, status; predicted, if any is.
 
     The price is error per unit of gamma on that pair. Where both directions of a pair carry a multiplier only their
     difference is identified, so the smaller one is taken off both.
@@ -168,6 +181,8 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     violation = rows.answer_violations(favorable)
     table = rows.answers[["judge", "a", "b", "answer"]].copy()
     table["answer"] = table["answer"].astype(str)
+    if rows.predicted.any():
+        table["predicted"] = rows.predicted
     table["price"] = np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n)
     table["violation"] = violation
     table["excess"] = excess(violation, gamma)

@@ -70,6 +70,21 @@ def as_table(X: object, *, finite: bool = True) -> pd.DataFrame:
     return pd.DataFrame(matrix, copy=False)
 
 
+def with_nan(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with NaN wherever text is missing: scikit-learn takes None and pandas' NA for something else."""
+    texts = [
+        name
+        for name, column in table.items()
+        if (column.dtype == object or getattr(column.dtype, "na_value", None) is pd.NA)
+        and not pd.api.types.is_numeric_dtype(column)
+        and column.hasnans
+    ]
+    alike = table.copy(deep=False) if texts else table
+    for name in texts:
+        alike[name] = table[name].astype(object).where(table[name].notna(), np.nan)
+    return alike
+
+
 def column_kinds(table: pd.DataFrame) -> dict[str, str]:
     """What each column holds: "number" or "text"."""
     numbers = pd.api.types.is_numeric_dtype

@@ -89,9 +89,11 @@ def prepare(
         sensitive = None if sensitive is None else sensitive[counted]
 
     estimator = settings.estimator
-    rows: Rows = table
-    judged_rows: Rows = judged
-    if not raw:
+    rows: Rows
+    judged_rows: Rows
+    if raw:
+        rows, judged_rows = inputs.with_nan(table), inputs.with_nan(judged)
+    else:
         encoder = encoder or TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)

@@ -42,6 +42,15 @@ def combine(values, starts, rows, coefficients):
 
 
 @numba.njit(cache=True, nogil=True)
+def total_excess(values, limits, rows, shares):
+    """``sum_e shares[e] max(0, values[rows[e]] - limits[rows[e]])``."""
+    total = 0.0
+    for e in range(len(rows)):
+        total += shares[e] * max(values[rows[e]] - limits[rows[e]], 0.0)
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
 def scaled(values, fill, shift, scale, out):
     """Write ``(value - shift) / scale``, missing ones as ``fill``, and whether they are missing if ``out`` has room."""
     marks = out.shape[1] > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from copy import copy
 from itertools import product
@@ -10,10 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from tests.support.rule_reader import RuleReader
 
 from fairwise import Judgments, PairwiseFairClassifier
@@ -23,6 +38,7 @@ from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncode
 from fairwise.learning.model import tree_rules
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.model.rules import ModelRules
+from fairwise.learning.oracles.scikit_learn import FittedClassifiers, linear_scores
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.simulation import simulate_panel
 
@@ -54,8 +70,7 @@ def model_and_people(request: pytest.FixtureRequest) -> tuple[PairwiseFairClassi
 def strangers(people: pd.DataFrame, model: PairwiseFairClassifier, n: int = 1000) -> pd.DataFrame:
     """People whom nobody trained on: far off, at the very thresholds and beside them, of unknown kinds, with gaps."""
     rng = np.random.default_rng(0)
-    limits = getattr(model.classifiers_, "threshold", np.zeros((1, 1)))
-    near = limits[np.isfinite(limits)]
+    near = np.array([float(limit) for limit in re.findall(r"is at most (\S+?):", str(model.rules_))])
     near = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf), [-1e9, 1e9, 0.1]])
     columns = {}
     for name, column in people.items():
@@ -262,17 +277,179 @@ def test_only_one_person_is_explained() -> None:
     model = PairwiseFairClassifier("tree", max_depth=1).fit(people, outcome)
     with pytest.raises(InputError, match="one person, a table of one row; this one has 2"):
         model.explain(people.iloc[:2])
+    for nobody in (people.index[0], {"age": 30}, "p7"):
+        with pytest.raises(InputError, match=r"a table of one row such as people\.loc\["):
+            model.explain(nobody)
+    assert str(model.explain(people.iloc[2])) == str(model.explain(people.iloc[[2]]))
 
 
-def test_estimators_of_ones_own_go_by_their_name() -> None:
+def test_what_all_rules_say_is_certain_although_shares_are_rounded() -> None:
+    people = pd.DataFrame({"age": [1.0, 2.0, 3.0]})
+    encoder = TableEncoder((NumberColumn("age", 0.0, 1.0, 0.0, False),))
+    trees = TreeClassifiers(
+        np.zeros((3, 1), np.intp), np.array([[0.5], [1.5], [2.5]]), np.array([[0, 1]] * 3, np.uint8)
+    )
+    mixture = Mixture(trees, np.array([0.7, 0.2, 0.1 - 1e-16]))
+    rules = ModelRules.of(mixture, encoder, None, np.array([0, 1]), named=True)
+    assert rules.explained(1, {"age": 3.0}, trees.labels(people.to_numpy())[:, 2]).probability < 1.0
+    assert "label 1, for certain" in str(rules.explained(1, {"age": 3.0}, trees.labels(people.to_numpy())[:, 2]))
+
+
+def columns_apart(numbers: Any, texts: Any, **settings: Any) -> ColumnTransformer:
+    by_kind = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
+    return make_column_transformer((numbers, by_kind[0]), (texts, by_kind[1]), **settings)
+
+
+ONE_HOT = OneHotEncoder(handle_unknown="ignore")
+DENSE = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+FILLED = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first", handle_unknown="ignore"))
+IN_WORDS: dict[str, Any] = {
+    "ridge": RidgeClassifier(),
+    "svc": LinearSVC(),
+    "tree": DecisionTreeClassifier(max_depth=4),
+    "scaled-logistic": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), FILLED), LogisticRegression()
+    ),
+    "sparse-logistic": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(), RobustScaler()), ONE_HOT, sparse_threshold=1.0),
+        LogisticRegression(),
+    ),
+    "gaps-marked": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(add_indicator=True)), DENSE), LogisticRegression(max_iter=1000)
+    ),
+    "centred-only": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(), StandardScaler(with_std=False)), "drop"), SGDClassifier()
+    ),
+    "selected": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(), MaxAbsScaler()), DENSE), SelectKBest(k=4), LogisticRegression()
+    ),
+    "scaled-tree": make_pipeline(columns_apart(StandardScaler(), DENSE), DecisionTreeClassifier(max_depth=4)),
+    "filled-tree": make_pipeline(
+        columns_apart(make_pipeline(SimpleImputer(), StandardScaler(with_mean=False)), FILLED),
+        DecisionTreeClassifier(max_depth=5),
+    ),
+    "sparse-tree": make_pipeline(
+        columns_apart(SimpleImputer(strategy="constant", fill_value=-1), ONE_HOT, sparse_threshold=1.0),
+        ExtraTreeClassifier(max_depth=5),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def gappy() -> tuple[pd.DataFrame, pd.Series]:
+    rng = np.random.default_rng(5)
+    n = 240
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(18, 70, n).astype(float),
+            "debt, total": rng.normal(size=n) * 1e4,
+            "job": rng.choice(["clerk", "cook at sea", "missing", "3"], n),
+            "home": rng.choice(["own", "rent"], n),
+        }
+    )
+    for name in ("age", "debt, total", "job"):
+        people.loc[rng.random(n) < 0.15, name] = None
+    score = people["age"].fillna(60) / 20 + (people["job"] == "clerk") + people["debt, total"].fillna(0) / 1e4
+    return people, pd.Series(score + rng.normal(size=n) > 2.5).astype(int)
+
+
+@pytest.mark.parametrize("kind", IN_WORDS)
+def test_trees_and_linear_models_of_scikit_learn_are_in_words(
+    kind: str, gappy: tuple[pd.DataFrame, pd.Series], tmp_path: Path
+) -> None:
+    people, outcome = gappy
+    model = fitted(people, outcome, estimator=IN_WORDS[kind], max_iter=4)
+    assert len(model.weights_) > 1
+    assert_same(model, people)
+    crowd = strangers(people, model)
+    assert_same(model, crowd)
+    for place in (0, 7, 50):
+        told = model.explain(crowd.iloc[[place]])
+        assert told.probability == model.predict_proba(crowd.iloc[[place]])[0, 1]
+        assert set(told.values) == set(model.rules_.asked)
+    model.save(tmp_path / "model.skops")
+    assert str(PairwiseFairClassifier.load(tmp_path / "model.skops").rules_) == str(model.rules_)
+
+
+def test_sums_at_the_limit_fall_on_the_side_that_the_text_says() -> None:
+    """A matrix product adds in another order with other numbers of rows, and would round to either side."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100, 40))
+    member = LogisticRegression().fit(rows, rows[:, 0] > 0)
+    member.classes_ = np.array([0, 1])
+    thresholds = linear_scores([member], rows)[0]
+    classifiers = FittedClassifiers([member] * len(rows), thresholds)
+    encoder = TableEncoder(tuple(NumberColumn(f"c{at}", 0.0, 1.0, 0.0, False) for at in range(40)))
+    people = pd.DataFrame(rows, columns=[f"c{at}" for at in range(40)])
+    rules = ModelRules.of(Mixture(classifiers, np.full(100, 0.01)), encoder, None, np.array([0, 1]), named=True)
+    labels = classifiers.labels(rows)
+    assert np.array_equal(np.concatenate([classifiers.labels(rows[[at]]) for at in range(50)], axis=1), labels[:, :50])
+    read = RuleReader(str(rules))
+    assert np.array_equal(np.stack([rule(people) for rule in read._rules]), labels)
+
+
+BY_NAME: dict[str, Any] = {
+    "other": GaussianNB(),
+    "forest": RandomForestClassifier(3),
+    "large-tree": DecisionTreeClassifier(),
+    "multiplied": make_pipeline(MinMaxScaler(), LogisticRegression(C=0.5)),
+    "twice": make_pipeline(StandardScaler(), StandardScaler(), LogisticRegression(C=0.5)),
+    "mixed": make_pipeline(StandardScaler(), PCA(2), LogisticRegression(C=0.5)),
+    "own": make_pipeline(FunctionTransformer(np.log1p), LogisticRegression(C=0.5)),
+    "numbers-as-categories": make_pipeline(ONE_HOT, LogisticRegression(C=0.5)),
+    "gaps-as-two-things": make_pipeline(
+        make_column_transformer((SimpleImputer(), ["age"]), (SimpleImputer(strategy="median"), ["age"])),
+        LogisticRegression(C=0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BY_NAME)
+def test_what_has_no_exact_words_goes_by_its_name(kind: str) -> None:
     people, outcome = load_compas()
     numbers = people.select_dtypes("number")
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression(C=0.5))
-    for estimator, name in ((pipeline, "LogisticRegression(C=0.5"), (GaussianNB(), "GaussianNB()")):
-        model = fitted(numbers, outcome, estimator=estimator, max_iter=3)
-        assert name in str(model.rules_)
-        assert model.rules_.columns.empty
-        assert model.explain(numbers.iloc[[3]]).probability == model.predict_proba(numbers.iloc[[3]])[0, 1]
+    numbers, outcome = (numbers[:1000], outcome[:1000]) if kind != "large-tree" else (numbers, outcome)
+    model = fitted(numbers, outcome, estimator=BY_NAME[kind], max_iter=3)
+    last = BY_NAME[kind].steps[-1][1] if isinstance(BY_NAME[kind], Pipeline) else BY_NAME[kind]
+    assert type(last).__name__ in str(model.rules_)
+    assert model.rules_.columns.empty
+    assert model.explain(numbers.iloc[[3]]).probability == model.predict_proba(numbers.iloc[[3]])[0, 1]
+
+
+def test_a_number_that_nobody_knows_is_not_said_to_be_above_a_limit(gappy: tuple[pd.DataFrame, pd.Series]) -> None:
+    people, outcome = gappy
+    pipeline = make_pipeline(columns_apart("passthrough", "drop"), DecisionTreeClassifier(max_depth=3))
+    model = fitted(people, outcome, estimator=pipeline, max_iter=3)
+    table = model.rules_.to_frame()
+    rng = np.random.default_rng(1)
+    for place in rng.integers(len(people), size=40):
+        told = model.explain(people.iloc[[place]]).to_frame()
+        for rule, because in zip(told["rule"], told["because"].astype(str), strict=True):
+            assert because in table.loc[table["rule"] == rule, "when"].tolist() or because == ""
+            if pd.isna(people["age"].iloc[place]):
+                assert not re.search(r"age is (at most|above) [\d.]+( and|$)", because)
+            else:
+                assert "age is missing" not in because
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category"])
+def test_missing_text_is_missing_in_any_kind_of_column(kind: Any, gappy: tuple[pd.DataFrame, pd.Series]) -> None:
+    people, outcome = gappy
+    model = fitted(people[["job", "home"]], outcome, estimator=make_pipeline(ONE_HOT, LogisticRegression()), max_iter=3)
+    assert "where job is missing" in str(model.rules_)
+    others = people[["job", "home"]].astype({"job": kind})
+    if kind is object:
+        others["job"] = others["job"].where(others["job"].notna(), None)
+    assert np.array_equal(model.predict_proba(others), model.predict_proba(people[["job", "home"]]))
+    assert_same(model, others)
+
+
+def test_gaps_are_refused_where_a_linear_model_refuses_them(gappy: tuple[pd.DataFrame, pd.Series]) -> None:
+    people, outcome = gappy
+    ages = people[["age"]].fillna(40)
+    model = fitted(ages, outcome, estimator=make_pipeline(StandardScaler(), LogisticRegression()), max_iter=3)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict_proba(people[["age"]])
 
 
 def test_columns_without_names_are_numbered() -> None:

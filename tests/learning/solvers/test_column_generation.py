@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from tests.support.finite_oracle import FiniteClassOracle
 
-from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from fairwise.learning.oracles.base import Classifiers, FloatArray
     from fairwise.learning.problem import Problem
+    from fairwise.learning.solvers.master import MasterSolution
     from fairwise.learning.solvers.solution import Solution
 
     Direct = Callable[..., Optimum]
@@ -224,3 +226,26 @@ def test_seeds_are_part_of_the_mixture(listed: Callable[..., Listed], direct_opt
     optimum = direct_optimum(game.problem, game.errors, game.differences).value
     assert given.error == pytest.approx(optimum, abs=1e-6)
     assert alone.error > optimum + 1e-3
+
+
+def test_weights_that_are_rounding_are_left_out(listed: Callable[..., Listed], monkeypatch: pytest.MonkeyPatch) -> None:
+    game = listed(1, n_people=6, n_answers=14, n_classifiers=40, eta=0.0, gamma=0.0)
+    generation = ColumnGeneration(game.problem, game.oracle)
+    plain = generation.solve(tol=1e-7)
+
+    def with_rounding(pool: Pool, problem: Problem) -> MasterSolution:
+        solved = solve(pool, problem)
+        others = solved.weights == 0.0
+        weights = np.where(others, 1e-10 / max(others.sum(), 1), solved.weights)
+        return replace(solved, weights=weights / weights.sum())
+
+    solve = Pool.solve
+    monkeypatch.setattr(Pool, "solve", with_rounding)
+    solution = generation.over_pool(game.problem, plain.bound)
+    assert len(generation.pool.errors) > len(plain.weights)
+    assert solution.weights.min() > 1e-9
+    assert solution.weights.sum() == pytest.approx(1.0, abs=1e-15)
+    assert len(solution.weights) == len(solution.classifiers) == len(plain.weights)
+    assert solution.error == pytest.approx(plain.error, abs=1e-9)
+    assert solution.error == solution.weights @ game.problem.evaluate(solution.classifiers)[0]
+    assert_keeps_the_rules(game.problem, solution)

@@ -10,7 +10,8 @@ import pytest
 
 from fairwise.learning.solvers.branching import PlaceSearch
 from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
-from fairwise.learning.solvers.few_classifiers import FewClassifiers, keeps_alone
+from fairwise.learning.solvers.few_classifiers import FewClassifiers
+from fairwise.learning.solvers.master import keeps
 from fairwise.learning.solvers.selection import best_weights
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_one_alone_is_the_best_of_the_whole_class_also_of_those_never_asked_for(
     before = len(search.pool)
     choice = FewClassifiers(game.problem, game.oracle, search.pool).at_most(1, 0.0)
     possible = [
-        error for error, values in zip(game.errors, game.differences, strict=True) if keeps_alone(game.problem, values)
+        error for error, values in zip(game.errors, game.differences, strict=True) if keeps(game.problem, values)
     ]
     assert choice is not None
     assert choice.error == pytest.approx(min(possible))

@@ -12,7 +12,8 @@ import pytest
 from fairwise.constraints.budgets import Budget
 from fairwise.errors import SolverError
 from fairwise.learning.solvers import master as module
-from fairwise.learning.solvers.master import Master, quiet_highs, run
+from fairwise.learning.solvers.highs import quiet_highs, run
+from fairwise.learning.solvers.master import Master
 from fairwise.learning.solvers.solution import lagrangian_bound
 
 if TYPE_CHECKING:
@@ -203,6 +204,55 @@ def test_columns_that_left_come_back_when_they_are_needed(
         assert found.value == pytest.approx(direct_optimum(problem, game.errors, game.differences).value, abs=1e-8)
         assert len(master._inside) < len(master)
         assert_feasible(problem, found.weights, game.differences)
+
+
+SOFT = [shape for shape in SHAPES if shape["eta"] and shape.get("judges") != {"u": 0.0, "v": 0.1}]
+
+
+@seeds
+@pytest.mark.parametrize("shape", SOFT, ids=str)
+@pytest.mark.parametrize("precision", [0.03, 1e-4])
+def test_a_large_programme_is_solved_to_its_precision(
+    monkeypatch: pytest.MonkeyPatch,
+    pool: Callable[..., Listed],
+    direct_optimum: Direct,
+    seed: int,
+    shape: dict[str, Any],
+    precision: float,
+) -> None:
+    """What is returned keeps every rule, and its multipliers prove that it is near the optimum; cuts come and go."""
+    monkeypatch.setattr(module, "_MAX_SINGLE_ROWS", 1)
+    monkeypatch.setattr(module, "_MAX_GROUPS", 2)
+    monkeypatch.setattr(module, "_MANY_CUTS", 1)
+    game = pool(seed, **shape)
+    constant = np.zeros((1, len(game.problem)), dtype=np.int8)  # keeps every pair
+    errors, values = np.append(game.errors, 0.6), np.concatenate([game.differences, constant])
+    master = Master(game.problem)
+    master.add(errors, values)
+    for gamma in (0.9, 0.0, 0.4, 0.1):
+        problem = game.problem.at(gamma)
+        found = master.solve(problem, precision)
+        optimum = direct_optimum(problem, errors, values).value
+        assert optimum - 1e-8 <= found.value <= optimum + precision + 1e-8
+        assert found.value == pytest.approx(found.weights @ errors, abs=1e-9)
+        assert_feasible(problem, found.weights, values)
+        proved = lagrangian_bound(problem, found.multipliers, float((errors + values @ found.multipliers.rows).min()))
+        assert found.value - precision - 1e-8 <= proved <= optimum + 1e-8
+
+
+def test_a_large_programme_needs_fewer_cuts_where_less_precision_will_do(
+    monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed]
+) -> None:
+    monkeypatch.setattr(module, "_MAX_SINGLE_ROWS", 1)
+    monkeypatch.setattr(module, "_MAX_GROUPS", 2)
+    cuts = []
+    for precision in (0.0, 0.05):
+        game = pool(0, eta=0.02, gamma=0.0)
+        master = Master(game.problem)
+        master.add(np.append(game.errors, 0.6), np.concatenate([game.differences, 0 * game.differences[:1]]))
+        master.solve(game.problem, precision)
+        cuts.append(len(master._cuts))
+    assert cuts[1] < cuts[0]
 
 
 def test_a_programme_that_highs_gives_up_on_is_an_error(

@@ -97,6 +97,7 @@ def _judges(model: FittedMixture) -> str:
         who = f"**No real person was asked.** {counted(n_judges, 'simulated judge')} gave {about}."
     else:
         who = f"{counted(n_judges, 'judge')} gave {about}. Who they are, and how they were chosen: {TO_FILL_IN}"
+    who += f" {predicted}" if (predicted := model.certificate_.predicted_in_words()) else ""
     answers = [(answer, counted(count)) for answer, count in prices["answer"].value_counts().items()]
     return f"{who}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
 

@@ -66,9 +66,10 @@ def judgments(model: FittedMixture) -> str:
         return "how many is not known" if number is None else counted(number)
     counts = status_counts(model.prices_["status"])
     asking = counts["followed"] + counts["not_followed"]
+    predicted = model.certificate_.n_predicted
     return (
-        f"{counted(asking + counts['asks_nothing'])}; {counted(asking)} ask for something, "
-        f"{counted(counts['followed'])} of these are followed"
+        f"{counted(asking + counts['asks_nothing'])}{f' ({counted(predicted)} predicted)' if predicted else ''}; "
+        f"{counted(asking)} ask for something, {counted(counts['followed'])} of these are followed"
     )
 
 

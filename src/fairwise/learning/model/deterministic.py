@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from fairwise.constraints.violations import ASKS_NOTHING, NOT_FOLLOWED, PRECISIO
 from fairwise.learning.model.mixture import Mixture
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray
 from fairwise.learning.problem import Problem
+from fairwise.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,13 +110,20 @@ class Derandomization:
             largest_excess=float(prices["excess"].max()) if len(prices) else 0.0,
         )
 
+    def without_judges(self) -> Derandomization:
+        """The same without the names of judges, as a file may have it that others read."""
+        single = {name: by for name, by in self.budgets_broken.items() if name.startswith("judge ")}
+        others = {name: by for name, by in self.budgets_broken.items() if name not in single}
+        worst = {f"the worst of {counted(len(single), 'judge')}": max(single.values())} if single else {}
+        return replace(self, budgets_broken=others | worst)
+
     def __str__(self) -> str:
-        promise = f"{self.mean_violation_added:+.4f}; allowed {self.mean_violation_allowed:.4f}"
+        promise = f"{self.mean_violation_added:+z.4f}; allowed {self.mean_violation_allowed:.4f}"
         if self.mean_violation > self.mean_violation_allowed + _EQUAL:
             promise += ", which no rule found keeps together with the group rules"
         lines = [
             f"Decides without chance         {self.rule}",
-            f"Error on the training people   {self.error:.4f}   ({self.error_added:+.4f})",
+            f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
             f"Mean violation of judgments    {self.mean_violation:.4f}   ({promise})",
             f"Judgments broken               {self.judgments_broken} of {self.judgments_counted}"
             + (f", by at most {self.largest_excess:.4f} beyond gamma" if self.judgments_broken else ""),
@@ -139,7 +147,12 @@ def broken_rules(problem: Problem, values: FloatArray) -> tuple[dict[str, float]
 
 
 def best_deterministic_rule(
-    problem: Problem, pairs: PairRows, mixture: Mixture, pool: Classifiers | None, allowed: float
+    problem: Problem,
+    pairs: PairRows,
+    mixture: Mixture,
+    pool: Classifiers | None,
+    allowed: float,
+    labels: tuple[str, str] = ("label 0", "label 1"),
 ) -> Rule:
     """The best single rule: a classifier of the mixture or of the pool, a threshold on its probability, a constant.
 
@@ -175,7 +188,7 @@ def best_deterministic_rule(
     error, mean_violation = float(both.error[best]), float(both.mean_violation[best])
     if best >= len(classifiers):
         threshold = float(thresholds[best - len(classifiers)])
-        return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold))
+        return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold, labels))
     known = best < len(mixture.weights)
     words = f"classifier {best + 1} of the mixture" if known else "a classifier found, without weight in the mixture"
     return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1)), None, error, mean_violation, words)
@@ -239,10 +252,10 @@ def _favorable(problem: Problem, label_1: LabelArray | NDArray[np.bool_]) -> Flo
     return favored if problem.sign > 0 else 1.0 - favored
 
 
-def _threshold_in_words(threshold: float) -> str:
+def _threshold_in_words(threshold: float, labels: tuple[str, str]) -> str:
     if 0.0 < threshold < _NOBODY:
-        return f"label 1 where its probability is at least {threshold:.4g}"
-    return f"label {int(threshold == 0.0)} for everyone"
+        return f"{labels[1]} where its probability is at least {threshold:.4g}"
+    return f"{labels[threshold == 0.0]} for everyone"
 
 
 def _in_words(broken: dict[str, float]) -> str:

@@ -213,7 +213,7 @@ def _document(model: PairwiseFairClassifier) -> Document:
         "threshold": model._threshold,
         "seed": model._seed,
         "certificate": asdict(model.certificate_),
-        "derandomization": None if derandomization is None else asdict(derandomization),
+        "derandomization": None if derandomization is None else asdict(derandomization.without_judges()),
         "simplification": None if simplification is None else asdict(simplification),
         "prices": {},  # single judgments; version 0.1 had them here
         "trajectory": model._trajectory,

@@ -22,8 +22,8 @@ from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture
-from fairwise.learning.model.rules import Explanation, ModelRules, values_of
-from fairwise.learning.model.smaller import Simplification, refuse_other_training, smaller_mixture
+from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
+from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
@@ -101,17 +101,18 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     @property
     def rules_(self) -> ModelRules:
         """The mixture as rules in words: ``print(model.rules_)``; in the file of a loaded model, too."""
-        mixture = self._fitted("_mixture")
-        named = hasattr(self, "feature_names_in_")
-        return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named)
+        mixture, named = self._fitted("_mixture"), hasattr(self, "feature_names_in_")
+        kinds = getattr(self, "_column_kinds", None)  # pickles of 0.1.0 have none
+        return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named, kinds=kinds)
 
     def explain(self, person: object) -> Explanation:
-        """Which rules apply to this person, a table of one row such as ``people.loc[["p7"]]``, and what they say."""
+        """Which rules apply to this person, a row such as ``people.loc["p7"]`` or a table of one, and what they say."""
+        check_is_fitted(self)
+        person = table_of_one(person)
         table = self._table(person)
-        if len(table) != 1:
-            raise InputError(f"explain takes one person, a table of one row; this one has {len(table)}.")
         labels = self.classifiers_.labels(self._rows(person))[:, 0]
-        return self.rules_.explained(table.index[0], values_of(table, self._encoder), labels)
+        rules = self.rules_
+        return rules.explained(table.index[0], values_of(table, rules.asked, self._encoder), labels)
 
     @property
     def prices_(self) -> pd.DataFrame:
@@ -200,7 +201,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         single.__dict__.pop("simplification_", None)
         before = single._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
-        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed)
+        labels = label_words(self.classes_)
+        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed, labels)
         single._threshold = rule.threshold
         single._set_mixture(rule.mixture, rule.error)
         broken = broken_rules(prepared.problem, single._reached(prepared.problem)[1])
@@ -311,7 +313,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def _rows(self, X: object) -> Rows:
         """People as the classifiers see them."""
         table = self._table(X)
-        return table if self._encoder is None else self._encoder.encode(table)
+        return inputs.with_nan(table) if self._encoder is None else self._encoder.encode(table)
 
     def _table(self, X: object) -> pd.DataFrame:
         """People with the columns that the model uses."""
@@ -384,6 +386,7 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         error, _ = again._reached(prepared.problem)
         here = again._measured().certificate(float(self.gamma), self.eta, self.weighting, error=error)
         refuse_other_training(self.certificate_, here)
+        refuse_other_groups(self._group_rules, again._measured_rules())
         return prepared, solution
 
     def __sklearn_is_fitted__(self) -> bool:

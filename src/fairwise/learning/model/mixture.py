@@ -64,6 +64,8 @@ def certify(
         plain_error=solution.plain_error,
         constant_error=constant_error,
         n_judgments=len(rows.answers),
+        n_predicted=int(rows.predicted.sum()),
+        predicted_error=rows.predicted_error,
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
         warnings=tuple(_warnings(solution)),

@@ -1,19 +1,18 @@
-"""Linear classifiers as points for each column, in the people's own units; and estimators of one's own by name."""
+"""Linear classifiers as points for each column, in the people's own units."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import frexp, isfinite
+from math import frexp, isfinite, nan
 from statistics import median
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.model.pipeline_rules import UnscaledColumn
 from fairwise.learning.model.questions import Each, Is, IsMissing, Person, Wording
-from fairwise.learning.model.tree_rules import Line, RuleRow, TreeRule, encoded_columns
+from fairwise.learning.model.tree_rules import Fills, Line, RuleRow, Source, TreeRule, fills
 from fairwise.learning.oracles.base import FloatArray
 
 Term = tuple[float, Each | Is | IsMissing]
@@ -24,9 +23,9 @@ Term = tuple[float, Each | Is | IsMissing]
 class PointsRule:
     """Label 1 where ``start`` and the points, added in the order of the terms, are more than ``limit``.
 
-    Doing this in double precision gives the very sums of our linear classifiers: the encoder's scale is a power of two,
-    so it can be moved from the value to its points without rounding, unless something is below 1e-300. scikit-learn's
-    linear classifiers add in another order; the label is the same unless the sum is within rounding of the limit.
+    Doing this in double precision gives the very sums of linear classifiers, ours and scikit-learn's: the encoder's
+    scale is a power of two, so it can be moved from the value to its points without rounding, unless something is below
+    1e-300; another scale stays with the value.
     """
 
     start: float
@@ -63,7 +62,7 @@ class PointsRule:
         return f"{number(total)} points, {compared} {number(self.limit)}: {added}"
 
     def column_shares(self) -> dict[str, float]:
-        """How much of the points is decided by each column; 1 in all.
+        """How much of the points is decided by each column; 1 in all, or NaN each where that is not known.
 
         Of a number, the points for a step of about a standard deviation; of a category, the difference between the one
         with the most and the one with the fewest points.
@@ -77,11 +76,12 @@ class PointsRule:
         for column, points_of in of_categories.items():
             steps[column] += max(*points_of, 0.0) - min(*points_of, 0.0)
         total = sum(steps.values())
-        return {column: step / total for column, step in steps.items()} if isfinite(total) and total > 0 else {}
+        known = isfinite(total) and total > 0
+        return {column: step / total if known else nan for column, step in steps.items()}
 
-    def fills(self) -> dict[str, float]:
-        """What missing numbers count as."""
-        return {term.column: term.fill for _, term in self.terms if isinstance(term, Each)}
+    def fills(self) -> Fills:
+        """What missing values count as."""
+        return fills(term for _, term in self.terms if isinstance(term, Each | Is))
 
     def statements(self) -> Iterator[RuleRow]:
         """One for each term, and two for what follows from the sum."""
@@ -96,48 +96,12 @@ class PointsRule:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EstimatorRule:
-    """What a fitted estimator of one's own says; its name is all that is known of it."""
-
-    name: str
-    limit: float | None
-    wording: Wording
-
-    @property
-    def head(self) -> str:
-        one, zero = self.wording.label(1), self.wording.label(0)
-        if self.limit is None:
-            return f"what {self.name} predicts"
-        return f"{one} where the score of {self.name} is more than {self.wording.number(self.limit)}, otherwise {zero}"
-
-    def lines(self) -> list[Line]:
-        return []
-
-    def reason(self, person: Person) -> str:  # noqa: ARG002
-        return self.head
-
-    def column_shares(self) -> dict[str, float]:
-        return {}
-
-    def fills(self) -> dict[str, float]:
-        return {}
-
-    def statements(self) -> Iterator[RuleRow]:
-        yield RuleRow(self.head)
-
-    def __str__(self) -> str:
-        return self.head
-
-    __repr__ = __str__
-
-
 def linear_rule(
-    coef: FloatArray, intercept: float, limit: float, encoder: TableEncoder, wording: Wording
+    coef: FloatArray, intercept: float, limit: float, sources: Iterable[Source], wording: Wording
 ) -> PointsRule | TreeRule:
-    """``[intercept + x . coef > limit]`` of encoded rows in the people's own units; ``coef`` is ``(d,)``."""
+    """``[intercept + x . coef > limit]`` in the people's own units; ``coef`` is ``(d,)``, of as many sources."""
     terms = list[Term]()
-    for weight, source in zip(coef.tolist(), encoded_columns(encoder), strict=True):
+    for weight, source in zip(coef.tolist(), sources, strict=True):
         if weight == 0.0:
             continue
         if isinstance(source, Is | IsMissing):
@@ -145,8 +109,10 @@ def linear_rule(
             continue
         points = weight / source.scale
         exact = isfinite(points) and points * source.scale == weight and abs(points) > np.finfo(float).tiny
+        exact = exact and frexp(source.scale)[0] == 0.5  # only a power of two is moved without rounding
         unit = 1.0 if exact else source.scale
-        each = Each(source.name, unit, source.shift, source.fill, source.scale)
+        spread = nan if isinstance(source, UnscaledColumn) else source.scale
+        each = Each(source.name, unit, source.shift, source.fill, spread)
         terms.append((points if exact else weight, each))
     if not terms:
         return TreeRule(float(intercept > limit), wording)
@@ -163,17 +129,3 @@ def readable(coef: FloatArray, intercept: float) -> tuple[FloatArray, float]:
         larger = np.ldexp(both, power)
         rounded = not np.isfinite(larger).all() or not np.array_equal(np.ldexp(larger, -power), both)
     return (coef, intercept) if rounded else (larger[:-1], float(larger[-1]))
-
-
-def estimator_rule(
-    member: BaseEstimator | int, threshold: float, encoder: TableEncoder | None, wording: Wording
-) -> PointsRule | TreeRule | EstimatorRule:
-    """A classifier of a mixture of scikit-learn's: linear ones as points, where they get encoded rows."""
-    if isinstance(member, int):
-        return TreeRule(float(member), wording)
-    limit = None if np.isnan(threshold) else float(threshold)
-    if encoder is not None and type(member).__module__.startswith("sklearn.linear_model"):
-        coef, intercept = getattr(member, "coef_", None), getattr(member, "intercept_", 0.0)
-        if isinstance(coef, np.ndarray) and coef.shape == (1, len(encoder.outputs)):
-            return linear_rule(coef[0].astype(float), float(np.ravel(intercept)[0]), limit or 0.0, encoder, wording)
-    return EstimatorRule(" ".join(repr(member).split()), limit, wording)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, nextafter
+from math import inf, isnan, nextafter
 
 Person = Mapping[str, float | str | None]
 """A person's values by column: a number, a category as text, or None where it is missing."""
@@ -67,38 +67,46 @@ class Known:
 
 @dataclass(frozen=True)
 class AtMost:
-    """Whether a number is at most ``limit``; a missing one counts as ``fill``."""
+    """Whether a number is at most ``limit``; a missing one counts as ``fill``, or is not where that is NaN."""
 
     column: str
     limit: float
     fill: float
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
-        return f"{wording.column(self.column)} is {'at most' if yes else 'above'} {wording.number(self.limit)}"
+        or_missing = " or missing" if not yes and isnan(self.fill) else ""
+        compared = f"{'at most' if yes else 'above'} {wording.number(self.limit)}"
+        return f"{wording.column(self.column)} is {compared}{or_missing}"
 
     def holds(self, person: Person) -> bool:
         return _number(person[self.column], self.fill) <= self.limit
 
     def answer(self, known: Known) -> bool | None:
         """The answer that follows from what is known, or None."""
+        if known.missing and isnan(self.fill):
+            return False
         return True if known.high <= self.limit else False if known.low >= self.limit else None
 
     def learned(self, known: Known, *, yes: bool) -> Known:
+        if yes and isnan(self.fill):
+            known = replace(known, missing=False)
         return replace(known, high=self.limit) if yes else replace(known, low=self.limit)
 
 
 @dataclass(frozen=True)
 class Is:
-    """Whether a category is this one."""
+    """Whether a category is this one; a missing one counts as ``fill``, or is none where that is None."""
 
     column: str
     category: str
+    fill: str | None = None
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
         return f"{wording.column(self.column)} is {'' if yes else 'not '}{wording.category(self.category)}"
 
     def holds(self, person: Person) -> bool:
-        return person[self.column] == self.category
+        value = person[self.column]
+        return (self.fill if value is None else value) == self.category
 
     def amount(self, person: Person) -> float:
         return float(self.holds(person))

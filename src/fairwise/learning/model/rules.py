@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
+from math import isfinite, isnan
 
+import numpy as np
 import pandas as pd
 
-from fairwise.learning.encoding import NumberColumn, TableEncoder, numbers_of
+from fairwise.errors import InputError
+from fairwise.learning.encoding import NumberColumn, TableEncoder, is_number, numbers_of
+from fairwise.learning.model.estimator_rules import EstimatorRule, estimator_rules
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.model.point_rules import EstimatorRule, PointsRule, estimator_rule, linear_rule, readable
+from fairwise.learning.model.point_rules import PointsRule, linear_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
-from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, merged, roots
+from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_columns, merged, roots
 from fairwise.learning.oracles.base import ClassArray, LabelArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.tables.frames import to_pandas
 
 Rule = TreeRule | PointsRule | EstimatorRule
 
@@ -65,13 +69,17 @@ class ModelRules:
         classes: ClassArray,
         *,
         named: bool,
+        kinds: Mapping[str, str] | None = None,
     ) -> ModelRules:
-        """The rules of a fitted model; columns without names of their own are called x0, x1 and so on."""
+        """The rules of a fitted model; columns without names of their own are called x0, x1 and so on.
+
+        ``kinds`` says of each column whether it is "number" or "text" where there is no encoder.
+        """
         first, second = classes.tolist()
-        numbered = {} if named or encoder is None else {column.name: f"x{column.name}" for column in encoder.columns}
-        wording = Wording((_label(first), _label(second)), numbered)
+        names = list(kinds or ()) if encoder is None else [column.name for column in encoder.columns]
+        wording = Wording(label_words(classes), {} if named else {name: f"x{name}" for name in names})
         weights = tuple(map(float, mixture.weights))
-        return cls(weights, tuple(_rules(mixture, encoder, wording)), threshold, (first, second), wording)
+        return cls(weights, tuple(_rules(mixture, encoder, kinds, wording)), threshold, (first, second), wording)
 
     def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, str] | None = None) -> ModelRules:
         """The same with words for columns and labels where there are any, and long numbers rounded."""
@@ -125,16 +133,24 @@ class ModelRules:
         Of trees, how often a rule decides that asks about it: the total weight of those rules. Of points, which part of
         them it decides: of a number, the points for a step of about a standard deviation; of a category, the points
         between the best and the worst; as a share of all columns', averaged over the rules by weight. Empty for
-        estimators of one's own, whose rules cannot be looked into.
+        estimators that go by name, and for points of numbers that a Pipeline leaves unscaled: how far they spread is
+        not known.
         """
         total = defaultdict[str, float](float)
         one = self.regions if self.threshold is not None else None
         for weight, rule in self if one is None else [(1.0, one)]:
             for column, share in rule.column_shares().items():
-                total[column] += weight * share
+                if isfinite(share):
+                    total[column] += weight * share
         ordered = sorted(total.items(), key=lambda one: (-one[1], one[0]))
         index = pd.Index([column for column, _ in ordered], name="column", dtype=object)
         return pd.Series([share for _, share in ordered], index, dtype=float, name="share")
+
+    @property
+    def asked(self) -> list[str]:
+        """The columns that any rule asks about, the most important first."""
+        named = (column for rule in self.rules for column in rule.column_shares())
+        return list(dict.fromkeys([*map(str, self.columns.index), *named]))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each statement of each rule of the mixture: rule, weight, when, points, label.
@@ -184,7 +200,7 @@ class ModelRules:
         """What missing values count as, and which columns matter."""
         rules = self.rules if self.regions is None else (self.regions,)
         fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
-        counted = ", ".join(f"{self.wording.column(name)} {self.wording.number(fill)}" for name, fill in fills.items())
+        counted = ", ".join(f"{self.wording.column(name)} {_value(fill, self.wording)}" for name, fill in fills.items())
         shares = ", ".join(
             f"{self.wording.column(str(name))} {100 * share:.1f} %" for name, share in self.columns.items()
         )
@@ -217,7 +233,7 @@ class ModelRules:
         ]
         return Explanation(
             person=name,
-            values={column: person[column] for column in self.columns.index},
+            values={column: person[column] for column in self.asked},
             probability=probability if self.threshold is None else float(probability >= self.threshold),
             share=probability,
             threshold=self.threshold,
@@ -262,8 +278,8 @@ class Explanation:
 
     def __str__(self) -> str:
         words, one = self.wording, self.wording.label(1)
-        if self.probability in (0.0, 1.0):
-            outcome = f"{words.label(self.probability)}, for certain"
+        if self.probability in (0.0, 1.0) or len(set(self.rules["label"])) == 1:  # weights add to 1 up to rounding
+            outcome = f"{words.label(round(self.probability))}, for certain"
         else:
             outcome = f"{one} with probability {words.share(self.probability)}"
         values = ", ".join(f"{words.column(name)} {_value(value, words)}" for name, value in self.values.items())
@@ -285,29 +301,52 @@ class Explanation:
     __repr__ = __str__
 
 
-def values_of(table: pd.DataFrame, encoder: TableEncoder | None) -> Person:
-    """The first person of a table, column by column as the encoder reads it."""
-    person: dict[str, float | str | None] = {}
-    for position, column in enumerate(() if encoder is None else encoder.columns):
-        series = table.iloc[:1, position]
-        if isinstance(column, NumberColumn):
-            number = float(numbers_of(series)[0])
-            person[column.name] = None if isnan(number) else number
-        else:
-            person[column.name] = None if series.isna().iloc[0] else str(series.astype(str).iloc[0])
+def table_of_one(person: object) -> object:
+    """One person as a table of one row, from that or from a row of a table."""
+    if isinstance(person, pd.Series):
+        return person.to_frame().T.infer_objects()
+    person = to_pandas(person)
+    shape = person.shape if isinstance(person, pd.DataFrame) else np.asarray(person).shape
+    if len(shape) != 2:
+        raise InputError('explain takes one person, a table of one row such as people.loc[["p7"]].')
+    if shape[0] != 1:
+        raise InputError(f"explain takes one person, a table of one row; this one has {shape[0]}.")
     return person
 
 
-def _rules(mixture: Mixture, encoder: TableEncoder | None, wording: Wording) -> Iterator[Rule]:
+def values_of(table: pd.DataFrame, names: Collection[str], encoder: TableEncoder | None) -> Person:
+    """The first person of a table in the columns of these names, as the encoder reads them or as they are."""
+    person: dict[str, float | str | None] = {}
+    for position, name in enumerate(map(str, table.columns)):
+        if name not in names:
+            continue
+        series = table.iloc[:1, position]
+        numbers = is_number(series) if encoder is None else isinstance(encoder.columns[position], NumberColumn)
+        if numbers:
+            number = float(numbers_of(series)[0])
+            person[name] = None if isnan(number) else number
+        else:
+            person[name] = None if series.isna().iloc[0] else str(series.astype(str).iloc[0])
+    return person
+
+
+def _rules(
+    mixture: Mixture, encoder: TableEncoder | None, kinds: Mapping[str, str] | None, wording: Wording
+) -> Iterator[Rule]:
     classifiers = mixture.classifiers
     if isinstance(classifiers, FittedClassifiers):
-        for member, threshold in zip(classifiers.members, classifiers.thresholds, strict=True):
-            yield estimator_rule(member, float(threshold), encoder, wording)
+        yield from estimator_rules(classifiers, encoder, kinds, wording)
     elif encoder is not None and isinstance(classifiers, TreeClassifiers):
         yield from (TreeRule(root, wording) for root in roots(classifiers, encoder))
     elif encoder is not None and isinstance(classifiers, LinearClassifiers):
         for coef, intercept in zip(classifiers.coef, classifiers.intercept, strict=True):
-            yield linear_rule(*readable(coef, float(intercept)), 0.0, encoder, wording)
+            yield linear_rule(*readable(coef, float(intercept)), 0.0, encoded_columns(encoder), wording)
+
+
+def label_words(classes: ClassArray) -> tuple[str, str]:
+    """What both labels are called."""
+    first, second = classes.tolist()
+    return _label(first), _label(second)
 
 
 def _label(label: object) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import isclose, isnan
 from typing import TYPE_CHECKING
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.errors import InputError
-from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.model.mixture import Columns, Mixture
 from fairwise.learning.preparation import PreparedFit
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ class Simplification:
         return "\n".join(
             [
                 f"Classifiers                    {self.classifiers}   ({self.classifiers_removed} fewer)",
-                f"Error on the training people   {self.error:.4f}   ({self.error_added:+.4f})",
-                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+.4f})",
-                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+.4f})",
-                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+.4f})",
+                f"Error on the training people   {self.error:.4f}   ({self.error_added:+z.4f})",
+                f"Largest violation of a pair    {self.max_violation:.4f}   ({self.max_violation_added:+z.4f})",
+                f"Mean violation of 'same'       {self.mean_violation:.4f}   ({self.mean_violation_added:+z.4f})",
+                f"Mean excess over gamma         {self.mean_excess:.4f}   ({self.mean_excess_added:+z.4f})",
             ]
         )
 
@@ -93,8 +94,28 @@ def refuse_other_training(fitted: Certificate, here: Certificate) -> None:
     """
     for name in _MEASURED:
         known, now = getattr(fitted, name), getattr(here, name)
-        if not (isclose(known, now, rel_tol=0.0, abs_tol=_SAME) or (isnan(known) and isnan(now))):
+        if not _same(known, now):
             raise InputError(
                 f"These are not the people, outcomes, judgments and weights that this model was fitted to: its {name} "
                 f"is {known:.6g} in its certificate, and {now:.6g} with them."
             )
+
+
+def refuse_other_groups(fitted: Columns, here: Columns) -> None:
+    """Refuse groups with which the statistical rules are about others, or reach other values, than in the fit."""
+    for known, now in zip_longest(fitted["rule"], here["rule"]):
+        if known != now:
+            raise InputError(
+                f"These are not the groups that this model was fitted to: it has the rule {known or '(no more)'}, and "
+                f"with them it is {now or '(no more)'}."
+            )
+    for rule, known, now in zip(fitted["rule"], fitted["value"], here["value"], strict=True):
+        if not _same(known, now):
+            raise InputError(
+                f"These are not the groups that this model was fitted to: {rule} is {known:.6g} in the model, and "
+                f"{now:.6g} with them."
+            )
+
+
+def _same(known: float, now: float) -> bool:
+    return isclose(known, now, rel_tol=0.0, abs_tol=_SAME) or (isnan(known) and isnan(now))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import nan
+from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
 from fairwise.learning.encoding import NumberColumn, TableEncoder
-from fairwise.learning.model.questions import AtMost, Is, IsMissing, Known, Person, Question, Wording
+from fairwise.learning.model.questions import AtMost, Each, Is, IsMissing, Known, Person, Question, Wording
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 
 Node = float | tuple[Question, "Node", "Node"]
@@ -22,6 +22,12 @@ Condition = tuple[Question, bool]
 
 Line = tuple[int, str]
 """How deep it is, and what it says."""
+
+Source = NumberColumn | Is | IsMissing
+"""What a column of a matrix says of a person: a number, or 1 where the answer to a question is yes, otherwise 0."""
+
+Fills = dict[str, float | str]
+"""What a missing value counts as, by column."""
 
 
 class RuleRow(NamedTuple):
@@ -34,6 +40,7 @@ class RuleRow(NamedTuple):
 
 _NOTHING = Known()
 _MOST_LEAVES = 300  # nobody reads more
+_MOST_EACH = 64  # leaves of a tree that is merged with others
 _MOST_STEPS = 50_000  # trees looked at: less than half a second
 
 
@@ -97,6 +104,14 @@ class TreeRule:
             if yes and not isinstance(question, AtMost):  # a category, or none: nothing else is to be said of it
                 needed = {key: one for key, one in needed.items() if one[0].column != question.column}
             needed[(question.column, yes) if isinstance(question, AtMost) else question] = question, yes
+        compared = {question.column for question, _ in needed.values() if isinstance(question, AtMost)}
+        for column in compared & {
+            question.column for question, yes in needed.values() if _shows_presence(question, yes)
+        }:
+            needed.pop(IsMissing(column), None)  # a number that is compared is there
+            for key, (question, yes) in list(needed.items()):
+                if isinstance(question, AtMost) and question.column == column:
+                    needed[key] = replace(question, fill=0.0), yes
         columns = list(dict.fromkeys(question.column for question, _ in needed.values()))
         together = sorted(needed.values(), key=lambda one: columns.index(one[0].column))
         return " and ".join(question.words(self.wording, yes=yes) for question, yes in together)
@@ -105,9 +120,9 @@ class TreeRule:
         """The columns that it asks about, 1 for each."""
         return dict.fromkeys((question.column for question in questions(self.root)), 1.0)
 
-    def fills(self) -> dict[str, float]:
-        """What missing numbers count as."""
-        return {question.column: question.fill for question in questions(self.root) if isinstance(question, AtMost)}
+    def fills(self) -> Fills:
+        """What missing values count as."""
+        return fills(question for question in questions(self.root) if isinstance(question, AtMost | Is))
 
     def statements(self) -> Iterator[RuleRow]:
         """One for each region."""
@@ -120,12 +135,24 @@ class TreeRule:
     __repr__ = __str__
 
 
+def _shows_presence(question: Question, yes: bool) -> bool:
+    """Whether the answer says that the value is not missing, of a column in which that counts as nothing else."""
+    if isinstance(question, AtMost):
+        return yes and isnan(question.fill)
+    return question == IsMissing(question.column) and not yes
+
+
 def questions(node: Node) -> Iterator[Question]:
     """All questions of a tree, from the root on."""
     if isinstance(node, tuple):
         yield node[0]
         yield from questions(node[1])
         yield from questions(node[2])
+
+
+def fills(terms: Iterable[AtMost | Is | Each]) -> Fills:
+    """Of those columns in which a missing value counts as anything."""
+    return {term.column: term.fill for term in terms if term.fill is not None and term.fill == term.fill}
 
 
 def roots(classifiers: TreeClassifiers, encoder: TableEncoder) -> list[Node]:
@@ -153,8 +180,8 @@ def roots(classifiers: TreeClassifiers, encoder: TableEncoder) -> list[Node]:
     return [root(which) for which in range(len(classifiers))]
 
 
-def encoded_columns(encoder: TableEncoder) -> Iterator[NumberColumn | Is | IsMissing]:
-    """What each encoded column says: a number, or the answer to a question."""
+def encoded_columns(encoder: TableEncoder) -> Iterator[Source]:
+    """What each encoded column says."""
     for column in encoder.columns:
         if isinstance(column, NumberColumn):
             yield column
@@ -189,6 +216,8 @@ def merged(trees: Sequence[Node], decided: Callable[[Labels], float | None]) -> 
 
     At every node the question is asked that most trees have nearest to their root.
     """
+    if any(sum(1 for _ in questions(tree)) >= _MOST_EACH for tree in trees):
+        return None
     leaves = steps = 0
 
     def grow(trees: Sequence[Node], known: Mapping[str, Known]) -> Node:

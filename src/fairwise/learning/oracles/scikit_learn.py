@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from operator import index
@@ -11,9 +11,11 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -22,6 +24,8 @@ from threadpoolctl import ThreadpoolController
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle, Rows
 
 _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
+_MOST_COLUMNS = 4000  # of a linear model whose sums we add up; those of words in texts have more, and sparse ones
+_NUMBERS_AT_ONCE = 1 << 20
 _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
 
 
@@ -63,12 +67,17 @@ class FittedClassifiers:
             for _, transformer in steps:
                 if transformer not in (None, "passthrough"):
                     transformed = transformer.transform(transformed)
+            linear = [model for model, _ in models if is_linear(model)]
+            sums = dict(zip(map(id, linear), linear_scores(linear, transformed), strict=True)) if linear else {}
             for model, positions in models:
+                thresholds = self.thresholds[positions]
+                plain = np.isnan(thresholds)
                 if isinstance(model, int):
                     labels[positions] = model
                     continue
-                thresholds = self.thresholds[positions]
-                plain = np.isnan(thresholds)
+                if id(model) in sums:
+                    labels[positions] = sums[id(model)] > np.where(plain, 0.0, thresholds)[:, None]
+                    continue
                 if plain.any():
                     labels[positions[plain]] = model.predict(transformed)
                 if not plain.all():
@@ -101,7 +110,7 @@ Steps = list[tuple[str, Any]]
 
 def split(member: Any) -> tuple[Steps, Any]:
     """The transformers of a fitted Pipeline and the model behind them; of anything else, nothing and itself."""
-    if type(member) is Pipeline and len(member.steps) > 1:  # what a subclass does to rows is its own business
+    if type(member) is Pipeline:  # what a subclass does to rows is its own business
         return member.steps[:-1], member.steps[-1][1]
     return [], member
 
@@ -188,7 +197,9 @@ class ScikitLearnOracle(Oracle):
             maxlen=max(8, _MOST_SCORES // max(len(error_cost), 1))
         )
         how = "fits to samples drawn by cost" if self._weight_name is None else "cost-weighted fits"
-        self.hypothesis_class = f"{type(estimator).__name__}, by {how}"
+        steps, model = split(estimator)
+        name = f"{type(model).__name__}{' behind a Pipeline' if steps else ''}"
+        self.hypothesis_class = f"{name}, by {how}"
 
     def constants(self) -> FittedClassifiers:
         return _single(0).joined(_single(1))
@@ -231,8 +242,37 @@ class ScikitLearnOracle(Oracle):
         return FittedClassifiers([member for member, _ in self._ranked], thresholds), np.stack(labels)
 
 
-def scores(model: BaseEstimator, rows: Rows) -> FloatArray:
+def is_linear(model: Any) -> bool:
+    """Whether a fitted classifier of scikit-learn's decides by the sign of one sum, which we add up ourselves."""
+    coef = getattr(model, "coef_", None)
+    ours = isinstance(model, LinearClassifierMixin) and type(model).__module__.startswith("sklearn.")
+    return ours and isinstance(coef, np.ndarray) and coef.shape[:-1] in {(), (1,)} and coef.size <= _MOST_COLUMNS
+
+
+def linear_scores(models: Sequence[Any], rows: Any) -> FloatArray:
+    """Intercept and products added in the order of the columns, ``(len(models), n)``: the same in any batch.
+
+    A matrix product adds in an order that depends on the machine and on how many rows there are.
+    """
+    coef = np.stack([np.ravel(model.coef_) for model in models]).astype(float)
+    start_with = np.concatenate([np.ravel(model.intercept_) for model in models]).astype(float)
+    totals: FloatArray = np.tile(start_with[:, None], rows.shape[0])
+    rows = rows if issparse(rows) else np.asarray(rows, dtype=float)
+    step = max(1, _NUMBERS_AT_ONCE // coef.size)
+    for start in range(0, rows.shape[0], step):
+        part = rows[start : start + step]
+        part = part if isinstance(part, np.ndarray) else part.toarray()
+        for column, weights in zip(np.ascontiguousarray(part.T), coef.T, strict=True):
+            totals[:, start : start + step] += weights[:, None] * column
+    if not np.isfinite(totals).all():
+        models[0].decision_function(rows)  # refuses what is missing or infinite, in words of its own
+    return totals
+
+
+def scores(model: Any, rows: Rows) -> FloatArray:
     """A fitted classifier's score for label 1, one number per row."""
+    if is_linear(model):
+        return np.asarray(linear_scores([model], rows)[0])
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(rows), dtype=float)
     return np.asarray(model.predict_proba(rows), dtype=float)[:, 1]

@@ -21,16 +21,18 @@ import numpy as np
 from fairwise.constraints.certificate import Stopped
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.master import Master, MasterSolution, convexity_dual
+from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
 from fairwise.learning.solvers.progress import SearchEnded, Watch
-from fairwise.learning.solvers.solution import Multipliers, Solution, lagrangian_bound
+from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, Solution, lagrangian_bound
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
 # those of a few statistical rules do not.
 _SMOOTHING = (0.7, 0.3, 0.0)
 _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _ROUNDING = 1e-12
+_PRECISION = 0.1  # very large programmes are solved to this share of the gap, and at last of tol
+_FIRST_PRECISION = 1e-3
 _BETTER = 1e-9  # smaller gains in error are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
@@ -80,8 +82,11 @@ class ColumnGeneration:
         max_iter: int | None = None,
         time_limit: float | None = None,
         watch: Watch | None = None,
+        start: Multipliers | None = None,
     ) -> Solution:
         """Solve for this problem's gamma and limits; its people, pairs and hard rows must be the constructor's.
+
+        ``start`` are multipliers that are thought to be nearly the best, such as those of a problem alike.
 
         ``max_iter`` (None: 2,000 with an exact oracle, 200 with a heuristic) and ``time_limit`` in seconds end the
         search before its gap is ``tol``; the best so far is returned, with what is known about it. Where someone
@@ -95,6 +100,9 @@ class ColumnGeneration:
             if self._oracle.cheap and not self._oracle.exact:
                 self._warm_up(problem, limits)
             search = self._start(problem)
+            if start is not None:
+                _, search.cost = self._ask(problem, start)
+                search.bound, search.best = lagrangian_bound(problem, start, search.cost), start
             return self._descend(problem, search, limits)
         except (KeyboardInterrupt, SearchEnded) as stop:
             if watch is None or not watch.keeps(stop):
@@ -117,7 +125,7 @@ class ColumnGeneration:
             self._explore(problem, self._descend(problem, self._start(problem), short).multipliers)
 
     def _start(self, problem: Problem) -> _Search:
-        return _Search(self._best_known(problem))
+        return _Search(self._best_known(problem, _FIRST_PRECISION), precision=_FIRST_PRECISION)
 
     def _descend(self, problem: Problem, search: _Search, limits: _Limits) -> Solution:
         """Ask, add, solve again, until the bound meets the value or a limit is reached."""
@@ -129,16 +137,19 @@ class ColumnGeneration:
             if search.gap <= limits.tol:
                 self._prefer_duals(problem, search)
                 return self._solution(search, "gap")
+            finest = _PRECISION * limits.tol
             if limits.over():
-                search.master = self._best_known(problem)
+                search.master = self._best_known(problem, finest)
                 return self._solution(search, "time")
-            if not improved:
+            if not improved and search.precision <= finest:
                 return self._solution(search, "oracle")
-            search.master = self._best_known(problem)
+            search.precision = max(finest, _PRECISION * search.gap) if improved else finest
+            search.master = self._best_known(problem, search.precision)
             if not self._oracle.exact and search.best is not None:
                 # What was found since may be cheaper there than what the oracle found then.
                 search.cost = min(search.cost, float(self.pool.costs(search.best).min()))
                 search.bound = lagrangian_bound(problem, search.best, search.cost)
+        search.master = self._best_known(problem, _PRECISION * limits.tol)
         return self._solution(search, "iterations")
 
     def _report(self, problem: Problem, search: _Search, watch: Watch | None) -> None:
@@ -154,7 +165,7 @@ class ColumnGeneration:
     def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
         duals = search.master.multipliers
-        threshold = convexity_dual(problem, search.master) - _IMPROVES
+        threshold = search.master.dual - _IMPROVES
         for smoothing in self._smoothing if search.best is not None else (0.0,):
             at = duals if search.best is None else duals.towards(search.best, smoothing)
             answer, cost = self._ask(problem, at)
@@ -176,16 +187,16 @@ class ColumnGeneration:
             if bound >= search.bound - _ROUNDING:
                 search.bound, search.best = max(bound, search.bound), duals
 
-    def _best_known(self, problem: Problem) -> MasterSolution:
+    def _best_known(self, problem: Problem, precision: float) -> MasterSolution:
         """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
         while True:
-            master = self.pool.solve(problem)
+            master = self.pool.solve(problem, precision)
             varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
             if varied is None:
                 return master
             classifiers, labels = varied
             errors, values = problem.evaluate_labels(labels)
-            reduced = errors + values @ master.multipliers.rows - convexity_dual(problem, master)
+            reduced = errors + values @ master.multipliers.rows - master.dual
             best = np.argsort(reduced, kind="stable")[:_VARIATIONS]
             best = best[reduced[best] < -_WORTH_VARYING]
             if not self.pool.keep(classifiers.take(best), errors[best], values[best]):
@@ -194,7 +205,8 @@ class ColumnGeneration:
     def _solution(self, search: _Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact
         multipliers = search.best if exact and search.best is not None else master.multipliers
-        support = np.flatnonzero(master.weights > 0)
+        weights = _without_rounding(master.weights)
+        support = np.flatnonzero(weights)
         bound = search.bound if exact else min(search.bound, master.value)
         plain_error = float(self.pool.errors.min())
         if bound < plain_error:  # rules only take away; where no multiplier is paid, that is the Lagrangian
@@ -202,8 +214,8 @@ class ColumnGeneration:
             multipliers = Multipliers.zero(self._problem) if exact else multipliers
         return Solution(
             classifiers=self.pool.classifiers.take(support),
-            weights=master.weights[support],
-            error=float(master.weights[support] @ self.pool.errors[support]),
+            weights=weights[support],
+            error=float(weights[support] @ self.pool.errors[support]),
             multipliers=multipliers,
             bound=bound,
             exact=exact,
@@ -212,7 +224,7 @@ class ColumnGeneration:
             trajectory=dict(zip(_Iteration._fields, np.array(search.trajectory).reshape(-1, 3).T, strict=True)),
             stopped=stopped,
             plain_error=plain_error,
-            constant_weight=float(master.weights[: self.n_constants].sum()),
+            constant_weight=float(weights[: self.n_constants].sum()),
             pool=self.pool.classifiers,
         )
 
@@ -238,6 +250,14 @@ class ColumnGeneration:
         game = solve_no_regret(problem, self._oracle, n_rounds=n_rounds, lambda_bound=bounds[0], tau_bound=bounds[1])
         self._oracle_calls += game.oracle_calls
         self.pool.keep(game.classifiers, *problem.evaluate(game.classifiers))
+
+
+def _without_rounding(weights: FloatArray) -> FloatArray:
+    """The same mixture without the smallest weights, together no more than the precision of the programme."""
+    order = np.argsort(weights, kind="stable")
+    kept = weights.copy()
+    kept[order[np.cumsum(weights[order]) <= FEASIBLE]] = 0.0
+    return np.asarray(kept / kept.sum()) if np.count_nonzero(kept) < np.count_nonzero(weights) else weights
 
 
 @dataclass(frozen=True)
@@ -271,6 +291,9 @@ class _Search:
     cost: float = np.inf
     """The least cost known at ``best``."""
 
+    precision: float = 0.0
+    """To which the programme was solved, where it is very large."""
+
     trajectory: list[_Iteration] = field(default_factory=list)
 
     @property
@@ -301,6 +324,10 @@ class Pool(Master):
         super().__init__(problem)
         self.classifiers = oracle.constants().take(np.empty(0, dtype=np.intp))
         self._least_error: dict[bytes, float] = {}
+
+    def solve(self, problem: Problem, precision: float = _PRECISION * 1e-4) -> MasterSolution:
+        """As :meth:`Master.solve`, by default to a share of the estimator's usual ``tol``."""
+        return super().solve(problem, precision)
 
     def keep(self, found: Classifiers, errors: FloatArray, values: RowValues) -> int:
         """Add those that no known classifier with the same row values matches in error; returns how many."""

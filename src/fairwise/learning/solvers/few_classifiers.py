@@ -16,11 +16,11 @@ from time import monotonic
 import numpy as np
 
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.branching import PlaceSearch
 from fairwise.learning.solvers.column_generation import Pool
-from fairwise.learning.solvers.master import MasterSolution, convexity_dual
+from fairwise.learning.solvers.master import MasterSolution, keeps
 from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers
 
@@ -144,12 +144,12 @@ class FewClassifiers:
         used = solved.weights > _NO_WEIGHT
         which, weights = which[used], solved.weights[used] / solved.weights[used].sum()
         error = float(weights @ self._pool.errors[which])
-        return Choice(which, weights, error, solved.multipliers, convexity_dual(self._problem, solved))
+        return Choice(which, weights, error, solved.multipliers, solved.dual)
 
     def _alone(self) -> Choice | None:
         """The best single classifier of the pool that keeps every rule."""
         for position in np.argsort(self._pool.errors, kind="stable"):
-            if keeps_alone(self._problem, self._pool.values[position]):
+            if keeps(self._problem, self._pool.values[position]):
                 return self._choice(np.array([position]))
         return None
 
@@ -248,12 +248,3 @@ class FewClassifiers:
 
     def _is_over(self) -> bool:
         return monotonic() > self._deadline
-
-
-def keeps_alone(problem: Problem, values: RowValues) -> bool:
-    """Whether a classifier with these row values ``(len(problem),)`` keeps every rule and budget on its own."""
-    over = values - problem.row_limits
-    return bool((over[problem.hard] <= FEASIBLE).all()) and all(
-        budget.shares @ np.maximum(over[budget.rows], 0.0) <= budget.limit + FEASIBLE * budget.shares.sum()
-        for budget in problem.soft_budgets
-    )

@@ -12,40 +12,53 @@ where ``values`` are pair differences (limit gamma) and, behind them, the values
 Slack is projected out: instead of a column per pair there is one ``excess`` per group of rows, bounded below by cuts.
 With groups of one row that is the direct programme; larger groups keep it small when there are very many judgments.
 Rows and cuts enter only when the current ``p`` breaks them. Columns with a large reduced cost leave when there are very
-many, and come back when another solution makes it negative. What is solved is exact either way.
+many, and come back when another solution makes it negative; cuts of shared groups leave when nothing is paid for them.
+
+The programme of groups of one row is solved exactly. With larger groups its value is a lower bound until the last cut
+is in, and there may be very many: the sum of 100,000 excesses has about as many kinks. So the mixture found is drawn
+back towards one that keeps every rule until it keeps them too, and the search for cuts ends when the errors of the two
+are within ``precision``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 import highspy
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from fairwise.errors import SolverError
 from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.row_kernels import combine, mix
+from fairwise.learning.row_kernels import combine, mix, total_excess
+from fairwise.learning.solvers.highs import INFINITY, add_columns, add_rows, drop_columns, drop_rows, quiet_highs, run
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, budget_limits
 
-INFINITY = highspy.kHighsInf
 _MAX_SINGLE_ROWS = 5000  # up to so many rows each has an excess variable of its own
 _MAX_GROUPS = 32  # beyond, they share so many: more make the programme slow, fewer need more rounds of cuts
 _CUTS_AT_ONCE = 512
 _MANY_COLUMNS = 256  # and four for each row: beyond, half of the columns leave the programme
 _PER_ROW = 4
+_MANY_CUTS = 8  # for each group: beyond, those that cost nothing leave
+_WORTHWHILE = 0.1  # share of the precision
+_CHORDS = 6  # steps on the way from a mixture that keeps every rule to one that does not
 
 
 @dataclass(frozen=True, eq=False)
 class MasterSolution:
-    """Mixture weights over all columns, their error, and the multipliers that prove it optimal among them."""
+    """Mixture weights over all columns, their error, and the multipliers that prove it optimal among them.
+
+    A column improves the programme if its cost at the multipliers is below ``dual``, that of ``sum p = 1``.
+    """
 
     value: float
     weights: FloatArray
     multipliers: Multipliers
+    dual: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +68,20 @@ class _Cut:
     rows: IntArray
     coefficients: FloatArray
     excess: int | None  # position among the excess variables
+
+    @cached_property
+    def key(self) -> bytes:
+        """What no other cut has."""
+        return np.append(self.rows, -1 if self.excess is None else -2 - self.excess).tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class _Inner:
+    """A mixture that keeps every rule and budget, with the values of all rows and its error."""
+
+    weights: FloatArray
+    reached: FloatArray
+    value: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +101,11 @@ class _Groups:
 
     def __len__(self) -> int:
         return len(self.scale)
+
+    @property
+    def shared(self) -> bool:
+        """Whether rows share a variable."""
+        return len(self.rows) > len(self)
 
     @classmethod
     def of(cls, problem: Problem) -> _Groups:
@@ -113,6 +145,7 @@ class Master:
         self.errors = np.empty(0)
         self.values = np.empty((0, len(problem)), dtype=np.int8)
         self._inside = np.empty(0, dtype=np.intp)  # which columns are in the programme, in its order
+        self._last = np.empty(0)  # weights of the last solution, where there is one
         self._lp = quiet_highs()
         # Excess variables first, so that a classifier's column is simply its number behind them.
         add_columns(self._lp, np.zeros(len(self._groups)), [])
@@ -135,28 +168,69 @@ class Master:
         self.values = np.concatenate([self.values, values])
         self._enter(np.arange(first, len(self)))
 
-    def solve(self, problem: Problem) -> MasterSolution:
-        """Best mixture of the columns for this problem's gamma and limits."""
+    def solve(self, problem: Problem, precision: float = 0.0) -> MasterSolution:
+        """Best mixture of the columns for this problem's gamma and limits.
+
+        Where rows share an excess variable its error may be above the least by ``precision``.
+        """
         self._set_bounds(problem)
+        inner = self._inner(problem) if precision and self._groups.shared else None
         while True:
             primal, dual = self._run()
+            value = float(self._lp.getInfo().objective_function_value)
             weights = np.zeros(len(self))
             weights[self._inside] = np.maximum(primal[len(self._groups) :], 0.0)
             weights /= weights.sum()
             reached = self.row_values(weights)
             cuts = self._broken_cuts(problem, reached, primal)
             multipliers = self._multipliers(dual, len(problem))
+            if cuts and inner is not None:
+                nearer = self._drawn_back(problem, weights, reached, inner)
+                if nearer.value < inner.value - _WORTHWHILE * precision:  # or it would gather ever more classifiers
+                    inner = nearer
+                if inner.value - value <= precision:
+                    weights, value, cuts = inner.weights, inner.value, []
+                else:
+                    cuts += self._broken_cuts(problem, nearer.reached, primal)
             if cuts:
                 self._add_cuts(cuts, problem.row_limits)
                 continue
-            reduced = self.costs(multipliers) - float(dual[0])  # that of ``sum p = 1``
+            reduced = self.costs(multipliers) - float(dual[0])
             missed = np.intersect1d(np.flatnonzero(reduced < -FEASIBLE), self._outside)
             if not len(missed):
                 break
             self._enter(missed)
-        value = float(self._lp.getInfo().objective_function_value)
         self._leave(weights, reduced)
-        return MasterSolution(value, weights, multipliers)
+        self._drop_idle_cuts(dual)
+        self._last = weights
+        return MasterSolution(value, weights, multipliers, float(dual[0]))
+
+    def _inner(self, problem: Problem) -> _Inner | None:
+        """A mixture that keeps every rule and budget: the last solution, or else the best column that does alone."""
+        last = np.append(self._last, np.zeros(len(self) - len(self._last)))
+        singles = (np.eye(1, len(self), column)[0] for column in np.argsort(self.errors, kind="stable"))
+        for weights in chain([last] if last.any() else [], singles):
+            reached = self.row_values(weights)
+            if keeps(problem, reached):
+                return _Inner(weights, reached, float(weights @ self.errors))
+        return None
+
+    def _drawn_back(self, problem: Problem, weights: FloatArray, reached: FloatArray, inner: _Inner) -> _Inner:
+        """A mixture of ``inner`` and these weights that keeps every rule and budget, and nearly the last that does.
+
+        What a mixture uses of each is convex along the way and so below its chord: at the place where the first chord
+        meets its limit all are kept.
+        """
+        at_end, limits = use_of_rules(problem, reached), limits_of_rules(problem)
+        share, values = 0.0, inner.reached
+        for _ in range(_CHORDS):
+            used = use_of_rules(problem, values)
+            over = at_end > limits
+            step = float(((limits - used)[over] / (at_end - used)[over]).min(initial=1.0))
+            share += step * (1.0 - share)
+            values = (1.0 - share) * inner.reached + share * reached
+        mixed = (1.0 - share) * inner.weights + share * weights
+        return _Inner(mixed, values, float(mixed @ self.errors))
 
     def costs(self, at: Multipliers) -> FloatArray:
         """``err(h) + lambda @ values(h)`` of every column."""
@@ -203,6 +277,19 @@ class Master:
         drop_columns(self._lp, len(self._groups) + out)
         self._inside = np.delete(self._inside, out)
 
+    def _drop_idle_cuts(self, dual: FloatArray) -> None:
+        """Where groups have very many cuts, take out those that nothing is paid for; they may come back."""
+        if not self._groups.shared or len(self._cuts) <= _MANY_CUTS * len(self._groups):
+            return
+        first = 1 + self._n_budgets
+        idle = np.array([cut.excess is not None for cut in self._cuts]) & (dual[first:] == 0.0)
+        idle &= np.array(self._lp.getBasis().row_status)[first:] == highspy.HighsBasisStatus.kBasic
+        for position in np.flatnonzero(idle):
+            self._known.remove(self._cuts[position].key)
+        drop_rows(self._lp, first + np.flatnonzero(idle))
+        self._cuts = [cut for cut, out in zip(self._cuts, idle, strict=True) if not out]
+        self._cut_matrix = self._cut_matrix[~idle]
+
     def _set_bounds(self, problem: Problem) -> None:
         limits = budget_limits(problem) / self._budget_scale
         upper = np.concatenate([limits, self._cut_matrix @ problem.row_limits])
@@ -228,15 +315,11 @@ class Master:
                 entries = np.arange(groups.starts[g], groups.starts[g + 1])
                 entries = entries[over[groups.rows[entries]] > 0]
                 candidates.append(_Cut(groups.rows[entries], groups.coefficients[entries], int(g)))
-        new = []
-        for cut in candidates:
-            key = np.append(cut.rows, -1 if cut.excess is None else -2 - cut.excess).tobytes()
-            if key not in self._known:
-                self._known.add(key)
-                new.append(cut)
-        return new
+        return [cut for cut in candidates if cut.key not in self._known]
 
     def _add_cuts(self, cuts: Sequence[_Cut], row_limits: FloatArray) -> None:
+        cuts = list({cut.key: cut for cut in cuts}.values())
+        self._known.update(cut.key for cut in cuts)
         self._cuts.extend(cuts)
         block = scipy.sparse.csr_array(
             (
@@ -266,72 +349,23 @@ class Master:
         return Multipliers(np.asarray(pairs), prices[1:first_cut] / self._budget_scale)
 
 
-def convexity_dual(problem: Problem, master: MasterSolution) -> float:
-    """The dual of ``sum p = 1``: a column improves the programme if its cost at the duals is below it.
-
-    By strong duality it is ``value + sum_k lambda_k limit_k + sum_b tau_b limit_b``.
-    """
-    at = master.multipliers
-    return float(master.value + at.rows @ problem.row_limits + at.budgets @ budget_limits(problem))
-
-
 def _on_columns(cuts: scipy.sparse.csr_array, values: RowValues) -> FloatArray:
     """Coefficient ``(n_cuts, k)`` of every classifier in every cut."""
     return np.asarray(combine(values, cuts.indptr, cuts.indices, cuts.data))
 
 
-def quiet_highs() -> highspy.Highs:
-    lp = highspy.Highs()
-    lp.setOptionValue("output_flag", False)
-    lp.setOptionValue("presolve", "off")  # it would throw the warm basis away
-    lp.setOptionValue("threads", 1)
-    lp.setOptionValue("primal_feasibility_tolerance", FEASIBLE)
-    lp.setOptionValue("dual_feasibility_tolerance", FEASIBLE)
-    return lp
+def use_of_rules(problem: Problem, reached: FloatArray) -> FloatArray:
+    """How far row values ``(len(problem),)`` go beyond the hard rows at most, and what they use of each soft budget."""
+    limits, hard = problem.row_limits, np.flatnonzero(problem.hard)
+    budgets = [total_excess(reached, limits, budget.rows, budget.shares) for budget in problem.soft_budgets]
+    return np.array([(reached[hard] - limits[hard]).max(initial=0.0), *budgets])
 
 
-def run(lp: highspy.Highs) -> tuple[FloatArray, FloatArray]:
-    lp.run()
-    if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        lp.clearSolver()  # once more from a cold start, before giving up
-        lp.run()
-    status = lp.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(
-            f"The linear programme over the classifiers could not be solved: HiGHS reports "
-            f"{lp.modelStatusToString(status)!r}. Try a larger gamma or eta, or check for extreme sample weights."
-        )
-    solution = lp.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual)
+def limits_of_rules(problem: Problem) -> FloatArray:
+    """What :func:`use_of_rules` may be at most."""
+    return np.array([FEASIBLE, *(budget.limit + FEASIBLE * budget.shares.sum() for budget in problem.soft_budgets)])
 
 
-def add_rows(
-    lp: highspy.Highs, lower: FloatArray, upper: FloatArray, entries: Sequence[tuple[IntArray, FloatArray]]
-) -> None:
-    starts, indices, values = _pack(entries, len(lower))
-    lp.addRows(len(lower), lower, upper, len(indices), starts, indices, values)
-
-
-def add_columns(lp: highspy.Highs, costs: FloatArray, entries: Sequence[tuple[IntArray, FloatArray]]) -> None:
-    starts, indices, values = _pack(entries, len(costs))
-    none, open_end = np.zeros(len(costs)), np.full(len(costs), INFINITY)
-    lp.addCols(len(costs), costs, none, open_end, len(indices), starts, indices, values)
-
-
-def drop_columns(lp: highspy.Highs, which: IntArray) -> None:
-    """Take out columns that are 0 in the solution found; HiGHS would forget its basis with them."""
-    basis = lp.getBasis()
-    kept = np.delete(np.array(basis.col_status), which)
-    lp.deleteCols(len(which), which.astype(np.int32))
-    basis.col_status = kept.tolist()
-    lp.setBasis(basis)
-
-
-def _pack(
-    entries: Sequence[tuple[IntArray, FloatArray]], length: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
-    if not entries:
-        return np.zeros(length, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
-    starts = np.cumsum([0, *(len(index) for index, _ in entries[:-1])]).astype(np.int32)
-    indices = np.concatenate([index for index, _ in entries]).astype(np.int32)
-    return starts, indices, np.concatenate([value for _, value in entries])
+def keeps(problem: Problem, reached: FloatArray) -> bool:
+    """Whether row values ``(len(problem),)`` keep every rule and budget."""
+    return bool((use_of_rules(problem, reached) <= limits_of_rules(problem)).all())

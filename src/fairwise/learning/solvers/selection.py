@@ -22,7 +22,8 @@ import numpy as np
 from fairwise.errors import SolverError
 from fairwise.learning.oracles.base import FloatArray, IntArray, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.master import INFINITY, Master, MasterSolution, add_columns, add_rows, convexity_dual
+from fairwise.learning.solvers.highs import INFINITY, add_columns, add_rows
+from fairwise.learning.solvers.master import Master, MasterSolution
 from fairwise.learning.solvers.solution import FEASIBLE
 
 MOST_CANDIDATES = 250  # below the number from which a master takes columns out
@@ -44,7 +45,7 @@ class Selection(Master):
         self.add(errors, values)
         relaxed = self.solve(problem)  # brings in the cuts that matter
         self._first = len(self._groups), len(self._groups) + len(self)  # of the weights, of the choices
-        reduced = np.maximum(self.costs(relaxed.multipliers) - convexity_dual(problem, relaxed), 0.0)
+        reduced = np.maximum(self.costs(relaxed.multipliers) - relaxed.dual, 0.0)
         room = max(ceiling - relaxed.value, 0.0) + _ROOM
         self._add_choices(room / np.maximum(reduced, room), ceiling, most)
 
