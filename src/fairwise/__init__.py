@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from fairwise.auditing.audit import audit
     from fairwise.auditing.frontier import frontier
     from fairwise.judgments import Answer, Judgments
+    from fairwise.judgments.answer_model import AnswerModel
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
     from fairwise.learning.solvers.regret_bound import promise
 
-__all__ = ["Answer", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
+__all__ = ["Answer", "AnswerModel", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
 __version__ = "0.2.0"
 
 _HOME = {
     "Answer": "fairwise.judgments",
+    "AnswerModel": "fairwise.judgments.answer_model",
     "Judgments": "fairwise.judgments",
     "LargeTable": "fairwise.learning.large.table",
     "PairwiseFairClassifier": "fairwise.learning.estimator",

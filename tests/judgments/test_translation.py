@@ -60,7 +60,10 @@ def test_another_separator_and_a_workbook(tmp_path: Path) -> None:
             {"columns": {"rater": "judge"}},
             "columns: 'rater' is not one of judge, a, b.*Did you mean {'judge': 'rater'}",
         ),
-        ({"columns": {"person": "left"}}, r"columns: 'person' is not one of judge, .*selection_probability\.$"),
+        (
+            {"columns": {"person": "left"}},
+            r"columns: 'person' is not one of judge, .*selection_probability, error_bound\.$",
+        ),
         ({"columns": {"a": "lft"}}, "there is no column 'lft'.*did you mean 'left'"),
         ({"answers": {"same": "T"}}, "answers: 'same' means 'T'; allowed: same, .*Did you mean {'T': 'same'}"),
         ({"answers": {"T": "equal"}}, r"answers: 'T' means 'equal'; allowed: same, .*skip\.$"),

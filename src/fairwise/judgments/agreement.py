@@ -137,7 +137,7 @@ def krippendorff_alpha(
         raise InputError(f"level={level!r}; allowed: {' or '.join(map(repr, get_args(Level)))}")
     if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise InputError(f"confidence={confidence!r}; allowed: above 0 and below 1")
-    return agreement_of(orient(judgments.counted()), level, float(confidence))
+    return agreement_of(orient(judgments.asked().counted()), level, float(confidence))
 
 
 def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:

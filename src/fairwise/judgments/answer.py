@@ -45,6 +45,7 @@ class PairDesign(StrEnum):
     REPEAT = "repeat"
     CHECK = "check"
     ACTIVE = "active"
+    PREDICTED = "predicted"
 
 
 Ints = NDArray[np.int64]

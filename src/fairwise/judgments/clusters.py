@@ -140,7 +140,7 @@ def _with_drivers(rates: pd.DataFrame, judgments: Judgments, seed: int) -> pd.Da
 
 def _on_shared_pairs(judgments: Judgments, judges: pd.Index, *, needed: bool) -> Floats | None:
     """Return the distance of every two judges, or None where some share too few pairs."""
-    rows = orient(judgments.counted())
+    rows = orient(judgments.asked().counted())
     place = judges.get_indexer(rows.judges)[rows.judge]
     rows, place = rows.only(place >= 0), place[place >= 0]
     pair, pairs = pd.factorize(rows.pair)

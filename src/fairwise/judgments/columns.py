@@ -79,6 +79,13 @@ def selection_probabilities(column: pd.Series, errors: RowErrors) -> NDArray[np.
     return values
 
 
+def error_bounds(column: pd.Series, errors: RowErrors) -> NDArray[np.float64]:
+    """Return what share of predicted rows like this one is wrong, at most; NaN where someone was asked."""
+    values, bad = _floats(column)
+    errors.refuse(bad | (values < 0) | (values > 1), "error_bound", column, "is no share; allowed: 0 to 1, or nothing")
+    return values
+
+
 def times(column: pd.Series, errors: RowErrors) -> pd.Series:
     """Return when each answer was given in UTC (a time without a zone is taken as UTC), NaT where unknown."""
     if isinstance(column.dtype, pd.DatetimeTZDtype | np.dtypes.DateTime64DType):

@@ -65,6 +65,7 @@ def find_conflicts(judgments: Judgments) -> Conflicts:
     Opposition between judges and cycles are about the rows that count; contradictions of a judge are about all rows,
     repeats and earlier rounds included. In every table a is the one of the two whose id comes first.
     """
+    judgments = judgments.asked()
     frame = judgments.frame
     rows = orient(frame)
     counted = rows.only(judgments.counted()["row"].to_numpy(dtype=np.int64))

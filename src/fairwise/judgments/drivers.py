@@ -150,6 +150,7 @@ def judge_drivers(
     """
     if n_folds < 2:
         raise InputError(f"n_folds={n_folds!r}; allowed: 2 or more")
+    judgments = judgments.asked()
     rows = orient(judgments.counted())
     features = differences(judgments, rows, columns)
     # In an order that does not depend on the table's.

@@ -206,7 +206,7 @@ def repeat_consistency(judgments: Judgments, *, confidence: float = 0.95) -> Rep
     where that round has several, each is compared. The overall interval takes answers for independent; where judges
     differ much in care, it is too narrow.
     """
-    frame = judgments.frame
+    frame = judgments.asked().frame
     rows = orient(frame)
     key = pd.DataFrame({"judge": rows.judge, "pair": rows.pair, "round": frame["round"], "said": rows.answer})
     again = (frame["design"] == REPEAT).to_numpy(dtype=bool)
@@ -239,7 +239,7 @@ def position_bias(judgments: Judgments, *, confidence: float = 0.95) -> Position
     If the sides were drawn at random, a judge who looks only at the people is a fair coin. With many judges some have
     a small p-value by chance.
     """
-    frame = judgments.frame
+    frame = judgments.asked().frame
     ordered = frame["answer"].isin([str(answer) for answer in Answer if answer.ordered])
     rows = frame[ordered & (frame["design"] != REPEAT)]
     left = (rows["answer"] == str(Answer.A_AT_LEAST_B)).to_numpy(dtype=bool)
@@ -254,7 +254,7 @@ def position_bias(judgments: Judgments, *, confidence: float = 0.95) -> Position
 
 def check_failures(judgments: Judgments, *, confidence: float = 0.95) -> CheckFailures:
     """Find rows of design `check`, which show two identical records, whose answer is not `same`."""
-    frame = judgments.frame
+    frame = judgments.asked().frame
     rows = frame[frame["design"] == CHECK]
     failed = (rows["answer"] != str(Answer.SAME)).to_numpy(dtype=bool)
     return CheckFailures(

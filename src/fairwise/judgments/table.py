@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
+from numpy.typing import NDArray
 
 from fairwise import notebook
 from fairwise.errors import JudgmentsError
+from fairwise.judgments.aggregation import Rule, aggregate
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.translation import check_answer_map, check_column_map, translate_answers
 from fairwise.judgments.validation import (
@@ -36,6 +38,9 @@ from fairwise.tables.frames import has_ids, to_pandas
 from fairwise.tables.ids import encode, some, text_of
 from fairwise.tables.output import write_whole
 from fairwise.tables.row_errors import Source
+
+if TYPE_CHECKING:
+    from fairwise.judgments.answer_model import AnswerModel
 
 Records: TypeAlias = pd.DataFrame | IntoDataFrame | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
 
@@ -176,9 +181,14 @@ class Judgments:
         return bool(self._counted_rows()["answer"].isin(ordered).any())
 
     def counted(self) -> pd.DataFrame:
-        """Return the rows that count: judge, a, b, answer, weight, and `row`, their position in `frame`."""
-        rows = self._counted_rows()[[*REQUIRED, "weight"]].reset_index(drop=True)
-        return rows.assign(row=np.flatnonzero(self._checked.counted))
+        """Return the rows that count: judge, a, b, answer, weight, and `row`, their position in `frame`.
+
+        Where some are predicted, also whether this one is, and its error_bound.
+        """
+        rows = self._counted_rows()
+        apart = {"predicted": self._predicted()[self._checked.counted]} if self.n_predicted else {}
+        names = [*REQUIRED, "weight", *(["error_bound"] if apart else [])]
+        return rows[names].reset_index(drop=True).assign(row=np.flatnonzero(self._checked.counted), **apart)
 
     def person_ids(self) -> pd.Index:
         """Return everyone in a row that counts, once, in the order of first appearance (a before b)."""
@@ -212,6 +222,57 @@ class Judgments:
         frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
         return type(self)(replace(self._checked, frame=frame))
 
+    @property
+    def n_predicted(self) -> int:
+        """How many rows a model predicted, see :meth:`extended`."""
+        return int(self._predicted().sum())
+
+    def asked(self) -> Self:
+        """Return what people said, without rows that a model predicted."""
+        return type(self)(self._checked.without(self._predicted())) if self.n_predicted else self
+
+    def extended(
+        self,
+        model: "AnswerModel",
+        n_pairs: int = 2000,
+        coverage: float = 0.9,
+        *,
+        people: People | IntoDataFrame | None = None,
+        random_state: int = 0,
+    ) -> Self:
+        """Return these judgments and up to `n_pairs` predicted ones, about pairs that the judge was not asked about.
+
+        They are drawn alike from all such pairs of judges and `people` (by default those judged) for which the fitted
+        model's set of this `coverage` has a single answer. Their design is ``"predicted"``, their weight the answer's
+        probability, and ``error_bound`` says what share of them is wrong, at most (95 %).
+        """
+        known = self._checked
+        table = as_people(people, None, known.how.by)
+        rows = model.predicted_rows(self, n_pairs, coverage, people=table, random_state=random_state)
+        frame = pd.concat([known.frame, rows], ignore_index=True)
+        if table is not None:
+            return type(self)(check(frame, Source(), table, known.how, known.judge_attributes))
+        counted_rows = np.append(known.counted, np.ones(len(rows), dtype=bool))
+        return type(self)(replace(known, frame=frame, counted=counted_rows))
+
+    def weighted_by(self, model: "AnswerModel") -> Self:
+        """Return the same judgments, each asked row weighted by the probability that it is meant."""
+        frame = self.frame
+        meant = model.meant(self)
+        frame.loc[meant.index, "weight"] *= meant
+        return type(self)(replace(self._checked, frame=frame))
+
+    def aggregated(self, rule: Rule) -> Self:
+        """Return what is in force for the panel as one, by a rule over what its judges said (or are predicted to say).
+
+        One row per pair, of the judge ``"panel"``; see :func:`fairwise.judgments.aggregation.aggregate` for the rules:
+        ``"majority"``, ``{"quota": 0.6}``, ``{"veto": {"relation": "affected"}}``, ``{"one_vote_per": "relation"}``.
+        """
+        return type(self)(aggregate(self._checked, rule))
+
+    def _predicted(self) -> NDArray[np.bool_]:
+        return (self._checked.frame["design"] == PairDesign.PREDICTED).to_numpy(dtype=bool)
+
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""
         known = self._checked
@@ -219,8 +280,8 @@ class Judgments:
         return type(self)(check(known.frame, Source(), table, known.how, known.judge_attributes))
 
     def counts(self) -> pd.DataFrame:
-        """Return how often each judge (rows) gave each answer (columns), among the rows that count."""
-        rows = self._counted_rows()
+        """Return how often each judge (rows) gave each answer (columns), among the rows that count and were asked."""
+        rows = self._asked_rows()
         judges = pd.Index(self.judges, name="judge")
         answers = pd.Index([str(answer) for answer in Answer], name="answer")
         return pd.crosstab(rows["judge"], rows["answer"]).reindex(index=judges, columns=answers, fill_value=0)
@@ -228,23 +289,27 @@ class Judgments:
     def _counted_rows(self) -> pd.DataFrame:
         return self._checked.frame[self._checked.counted]
 
+    def _asked_rows(self) -> pd.DataFrame:
+        return self._checked.frame[self._checked.counted & ~self._predicted()]
+
     def __repr__(self) -> str:
-        rows = self._counted_rows()
+        rows, predicted = self._asked_rows(), self.n_predicted
         said = rows["answer"].value_counts()
         kinds = ", ".join(f"{said[answer]} {answer}" for answer in map(str, Answer) if answer in said)
-        aside = _number(len(self._checked.frame) - len(rows), "more row")
+        aside = _number(int((~self._checked.counted).sum()), "more row")
         return (
             f"Judgments: {_number(self.n_judges, 'judge')}, {_number(len(rows), 'answer')}"
             f"{f' ({kinds})' if kinds else ''} about {_number(len(self.person_ids()), 'person', 'people')}"
+            f"{f', and {predicted} predicted' if predicted else ''}"
             f"{'' if self._checked.counted.all() else f', and {aside} that do not count'}"
         )
 
     def _repr_html_(self) -> str:
-        rows = self._counted_rows()
+        rows = self._asked_rows()
         said, whole = rows["answer"].value_counts().to_dict(), max(len(rows), 1)
         counts = [(answer, said.get(answer, 0)) for answer in map(str, Answer)]
         who = "simulated judge" if are_simulated(self.judges) else "judge"
-        aside = len(self._checked.frame) - len(rows)
+        aside = int((~self._checked.counted).sum())
         known = "Their rows are kept here." if self._checked.people is not None else "Their rows are not kept here."
         return notebook.page(
             notebook.section(
@@ -255,6 +320,9 @@ class Judgments:
                     numbers=(1, 2),
                 ),
                 notebook.paragraph(f"About {counted(len(self.person_ids()), 'person', 'people')}. {known}"),
+                notebook.paragraph(f"And {counted(self.n_predicted, 'judgment')} predicted.")
+                if self.n_predicted
+                else "",
                 notebook.paragraph(f"Not counted: {counted(aside, 'row')} of repeats, checks or earlier rounds.")
                 if aside
                 else "",

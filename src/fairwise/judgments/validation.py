@@ -26,6 +26,7 @@ _OPTIONAL: dict[str, Callable[[pd.Series, RowErrors], object]] = {
     "seconds": columns.seconds,
     "answered_at": columns.times,
     "selection_probability": columns.selection_probabilities,
+    "error_bound": columns.error_bounds,
 }
 COLUMNS = (*REQUIRED, *_OPTIONAL)
 """All that are interpreted."""
@@ -253,6 +254,11 @@ class CheckedTable:
             return part
         judged = np.flatnonzero(self.people_ids.isin(sides(part.frame).unique()))
         return replace(part, people=rows_of(self.people, judged), people_ids=self.people_ids.take(judged))
+
+    def without(self, rows: NDArray[np.bool_]) -> "CheckedTable":
+        """Return the other rows; all judges and people stay."""
+        frame = self.frame[~rows].reset_index(drop=True)
+        return replace(self, frame=frame, counted=self.counted[~rows])
 
 
 @contextmanager

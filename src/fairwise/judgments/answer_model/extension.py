@@ -1,0 +1,93 @@
+"""Pairs nobody was asked about: drawn at random, kept where the model is sure what would be said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError
+from fairwise.judgments.answer import Answer, PairDesign
+
+if TYPE_CHECKING:
+    from fairwise.judgments.answer_model.model import AnswerModel
+    from fairwise.judgments.table import Judgments
+
+# So many candidates are looked at for each row wanted, before it is taken that there are no more.
+_CANDIDATES_PER_ROW = 40
+_AT_ONCE = 20_000
+
+
+def predicted_rows(
+    model: AnswerModel, judgments: Judgments, people: pd.DataFrame, n_pairs: int, coverage: float, random_state: int
+) -> pd.DataFrame:
+    """Return up to `n_pairs` rows, each for a judge and a pair of `people` that this judge was not asked about."""
+    if n_pairs < 1:
+        raise InputError(f"n_pairs={n_pairs!r}; allowed: 1 or more")
+    if len(people) < 2:
+        raise InputError("people: two or more are needed to make pairs of")
+    rng = np.random.default_rng(random_state)
+    judges = pd.Series(model.judges_, dtype=object)
+    taken = _asked(judgments, judges, people.index)
+    kept: list[pd.DataFrame] = []
+    found, looked_at = 0, 0
+    while found < n_pairs and looked_at < _CANDIDATES_PER_ROW * n_pairs:
+        judge, left, right = _candidates(rng, len(judges), len(people), taken)
+        looked_at += _AT_ONCE
+        pairs = pd.DataFrame(
+            {"judge": judges.take(judge).to_numpy(), "a": people.index.take(left), "b": people.index.take(right)}
+        )
+        sure = _sure(model, pairs, people, coverage).head(n_pairs - found)
+        kept.append(sure)
+        found += len(sure)
+        if not len(judge):
+            break
+    if not found:
+        raise InputError(
+            f"extended: at coverage {coverage:g} no pair has a set of one answer, so nothing can be predicted; a lower "
+            "coverage, or more answers to learn from, may help"
+        )
+    rows = pd.concat(kept, ignore_index=True)
+    same_type = rows["judge"].astype(judgments.frame["judge"].dtype)
+    return rows.assign(
+        judge=same_type, design=str(PairDesign.PREDICTED), round=1, error_bound=model.error_bound(coverage)
+    )
+
+
+def _asked(judgments: Judgments, judges: pd.Series, people: pd.Index) -> set[tuple[int, int, int]]:
+    """Return what was asked or predicted already, as places of judge and people, the lower first."""
+    frame = judgments.frame
+    places = [
+        pd.Index(judges).get_indexer(pd.Index(frame["judge"])),
+        *(people.get_indexer(pd.Index(frame[side])) for side in "ab"),
+    ]
+    return {(int(j), min(int(a), int(b)), max(int(a), int(b))) for j, a, b in zip(*places, strict=True)}
+
+
+def _candidates(
+    rng: np.random.Generator, n_judges: int, n_people: int, taken: set[tuple[int, int, int]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return judges and pairs that are new, each once, and note them as taken."""
+    drawn = np.stack([rng.integers(n_judges, size=_AT_ONCE), *rng.integers(n_people, size=(2, _AT_ONCE))])
+    new = []
+    for judge, left, right in drawn[:, drawn[1] != drawn[2]].T.tolist():
+        key = (judge, min(left, right), max(left, right))
+        if key not in taken:
+            taken.add(key)
+            new.append((judge, left, right))
+    judge, left, right = np.array(new, dtype=np.int64).reshape(-1, 3).T
+    return judge, left, right
+
+
+def _sure(model: AnswerModel, pairs: pd.DataFrame, people: pd.DataFrame, coverage: float) -> pd.DataFrame:
+    """Return the pairs whose set has one answer, with it and its probability."""
+    if not len(pairs):
+        return pairs.assign(answer=pd.Series(dtype=str), weight=pd.Series(dtype=np.float64))
+    sets = model.predict_sets(pairs, coverage, people=people).to_numpy(dtype=bool)
+    chance = model.predict_proba(pairs, people=people).to_numpy()
+    single = sets.sum(axis=1) == 1
+    which = sets[single].argmax(axis=1)
+    answers = np.array([str(answer) for answer in Answer], dtype=object)[which]
+    sure: pd.DataFrame = pairs[single].assign(answer=answers, weight=chance[single, which]).reset_index(drop=True)
+    return sure

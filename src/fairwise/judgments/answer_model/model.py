@@ -1,0 +1,261 @@
+"""AnswerModel: what judges mean, learned from what they said, with how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments.answer import Answer
+from fairwise.judgments.answer_model.conformal import HeldOutAnswers
+from fairwise.judgments.answer_model.drivers import drivers
+from fairwise.judgments.answer_model.extension import predicted_rows
+from fairwise.judgments.answer_model.features import EncodedPeople, Floats, PeopleEncoder
+from fairwise.judgments.answer_model.hierarchy import Hierarchy, attribute_design, with_checks
+from fairwise.judgments.answer_model.rows import WantedPairs, asked_pairs, read_pairs, usual_pace, which_answers
+from fairwise.judgments.table import Judgments
+from fairwise.judgments.validation import People
+from fairwise.numbers import counted
+from fairwise.tables.frames import to_pandas
+from fairwise.tables.ids import some
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+COLUMNS = [str(answer) for answer in Answer]
+
+
+class AnswerModel:
+    """One hierarchical model of a panel's answers: what judges share, how each differs, how steady each is.
+
+    What someone means about two people follows from how far they are apart, where they stand, and who is ahead, with
+    coefficients of the judge's own (`answer_model/choices.py: Scale` has the formula). These are spread about what all
+    judges share and what attributes of judges explain; how far is learned from the panel (`panel.py`). What someone
+    presses is what they mean, or now and then any answer; how often follows from pairs that were asked again, checks,
+    and how quickly they answered (`lapses.py`). Changing the sides of a pair exchanges the two ordered answers and
+    nothing else.
+
+    Parameters
+    ----------
+    answers : answers, optional
+        Which could be given; by default those that were.
+    columns : columns of people, optional
+        Which to look at, by default all.
+    random_state : int
+        Which answers are held out together to calibrate sets.
+
+    Attributes
+    ----------
+    judges_ : list
+        The panel it learned from.
+    answers_ : tuple of Answer
+        Which can be given.
+    reliability_ : DataFrame by judge
+        The ``probability`` of the same answer if asked again, ``low`` and ``high`` (95 %), and from how many pairs
+        ``asked_again`` and ``checks`` that is known.
+    drivers_ : DataFrame by judge and column of people
+        The ``share`` of the column in the judge's answers; and what it ``favours``: ``"more"`` or ``"less"`` of a
+        number, or a category.
+    notes_ : list of str
+        What to know about these judgments, a sentence each.
+
+    Examples
+    --------
+    >>> from fairwise import AnswerModel, datasets
+    >>> from fairwise.simulation import simulate_panel
+    >>> people, _ = datasets.load_compas()
+    >>> said = simulate_panel(people.head(200), 10, 20, answers="four")
+    >>> AnswerModel().fit(said).predict_proba(said.frame.head(1)).columns.tolist()
+    ['same', 'a_at_least_b', 'b_at_least_a', 'no_constraint']
+    """
+
+    def __init__(
+        self,
+        *,
+        answers: Sequence[str] | None = None,
+        columns: Iterable[object] | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.answers = answers
+        self.columns = columns
+        self.random_state = random_state
+
+    def fit(self, judgments: Judgments) -> AnswerModel:
+        """Learn from all rounds and designs, repeats and checks included: they tell how steady a judge is."""
+        people = _people_of(judgments)
+        scale = which_answers(judgments, self.answers)
+        self._pace = usual_pace(judgments)
+        asked = asked_pairs(judgments, scale, self._pace)
+        self._people = people.loc[asked.people]
+        self._encoder = PeopleEncoder.learn(self._chosen(self._people))
+        encoded = self._encoder.encode(self._people)
+        attributes = judgments.judge_attributes.loc[asked.judges]
+        self._learned = Hierarchy.learn(scale, encoded, asked, attribute_design(attributes))
+        for calibration in ("_held_out", "_held_out_judges"):
+            self.__dict__.pop(calibration, None)
+        self.judges_ = asked.judges
+        self.answers_ = tuple(answer for answer in Answer if answer in scale.answers)
+        self.reliability_ = self._reliability()
+        self.drivers_ = drivers(self._learned, self._encoder)
+        self.notes_ = self._notes()
+        return self
+
+    def predict_proba(self, pairs: object, *, people: pd.DataFrame | IntoDataFrame | None = None) -> pd.DataFrame:
+        """Return how probable each answer is to be said: a row for each pair, columns in the order of `Answer`.
+
+        Parameters
+        ----------
+        pairs : DataFrame
+            Columns judge, a and b. A judge whom the model does not know is a new member of the panel.
+        people : DataFrame, optional
+            Whom a and b name, ids in the index; by default the judgments' own people.
+        """
+        wanted, encoded = self._read(pairs, people)
+        return self._in_four(self._said(wanted, encoded))
+
+    def predict_sets(
+        self, pairs: object, coverage: float = 0.9, *, people: pd.DataFrame | IntoDataFrame | None = None
+    ) -> pd.DataFrame:
+        """Return which answers are in a set that holds the judge's real answer with probability `coverage`.
+
+        Conformal: a threshold for each judge that was right for answers held out in ten folds (for new judges: for
+        judges held out), each weighted by one over its `selection_probability` where that is known. A set may be empty:
+        then even the most probable answer is less so than usual.
+        """
+        wanted, encoded = self._read(pairs, people)
+        said = self._said(wanted, encoded)
+        sets = np.zeros(said.shape, dtype=bool)
+        for known, calibration in ((True, "_held_out"), (False, "_held_out_judges")):
+            rows = (wanted.judge >= 0) == known
+            if rows.any():
+                held_out: HeldOutAnswers = getattr(self, calibration)
+                sets[rows] = held_out.sets(said[rows], wanted.judge[rows], coverage)
+        return self._in_four(sets).astype(bool)
+
+    def error_bound(self, coverage: float = 0.9) -> float:
+        """Return the share of wrong answers among sets of a single one, for judges of this panel, at most (95 %)."""
+        self._check_fitted()
+        return self._held_out.error_bound(coverage)
+
+    def meant(self, judgments: Judgments) -> pd.Series:
+        """Return for each asked row of a table the probability that what was said is what was meant.
+
+        Indexed by the rows of ``judgments.frame``; what the judge said of the same pair at other times counts too.
+        """
+        self._check_fitted()
+        learned = self._learned
+        asked = asked_pairs(judgments, learned.scale, self._pace)
+        pairs = pd.DataFrame({"judge": pd.Series(asked.judges, dtype=object).take(asked.judge).to_numpy()})
+        for side, place in (("a", asked.first), ("b", asked.second)):
+            pairs[side] = pd.Series(asked.people, dtype=object).take(place).to_numpy()
+        wanted, encoded = self._read(pairs, _people_of(judgments))
+        before = with_checks(
+            learned.scale, learned.meant_probabilities(encoded, wanted.judge, wanted.left, wanted.right), asked.check
+        )
+        rows = replace(asked.rows, judge=wanted.judge[asked.rows.pair])
+        joint = before * replace(learned.lapses, part=1.0).evidence(rows, len(before))
+        share = joint / joint.sum(axis=1, keepdims=True)
+        return pd.Series(share[rows.pair, rows.said], index=asked.row, name="meant")
+
+    def predicted_rows(
+        self,
+        judgments: Judgments,
+        n_pairs: int = 2000,
+        coverage: float = 0.9,
+        *,
+        people: People | None = None,
+        random_state: int = 0,
+    ) -> pd.DataFrame:
+        """Return the rows that :meth:`Judgments.extended` adds."""
+        self._check_fitted()
+        table = _people_of(judgments) if people is None else pd.DataFrame(people)
+        return predicted_rows(self, judgments, table, n_pairs, coverage, random_state)
+
+    def __repr__(self) -> str:
+        if not hasattr(self, "judges_"):
+            return "AnswerModel: not fitted"
+        answers = counted(len(self._learned.asked.row), "answer")
+        return f"AnswerModel: {answers} of {counted(len(self.judges_), 'judge')}"
+
+    @cached_property
+    def _held_out(self) -> HeldOutAnswers:
+        return self._learned.held_out(self.random_state)
+
+    @cached_property
+    def _held_out_judges(self) -> HeldOutAnswers:
+        if len(self.judges_) < 2:
+            raise InputError("predict_sets: sets for new judges need a panel of two or more to be calibrated with")
+        return self._learned.held_out_judges(self.random_state)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "judges_"):
+            raise InputError("AnswerModel: not fitted; call fit(judgments) first")
+
+    def _chosen(self, people: pd.DataFrame) -> pd.DataFrame:
+        if self.columns is None:
+            return people
+        names = list(self.columns)
+        unknown = [name for name in names if name not in people.columns]
+        if unknown:
+            raise InputError(f"columns: not in people: {some(unknown)}; there are {some(people.columns)}")
+        return people[names]
+
+    def _read(self, pairs: object, people: pd.DataFrame | IntoDataFrame | None) -> tuple[WantedPairs, EncodedPeople]:
+        self._check_fitted()
+        if people is None:
+            return read_pairs(pairs, self.judges_, self._people.index), self._learned.people
+        table = to_pandas(people)
+        if not isinstance(table, pd.DataFrame):
+            table = pd.DataFrame(table)
+        wanted = read_pairs(pairs, self.judges_, table.index)
+        # Only those who are compared: encoding a million people would take longer than predicting.
+        needed, place = np.unique(np.stack([wanted.left, wanted.right]), return_inverse=True)
+        left, right = place.reshape(2, -1)
+        return WantedPairs(wanted.judge, left, right), self._encoder.encode(table.iloc[needed])
+
+    def _said(self, wanted: WantedPairs, encoded: EncodedPeople) -> Floats:
+        return self._learned.answer_probabilities(encoded, wanted.judge, wanted.left, wanted.right)
+
+    def _in_four(self, values: np.ndarray) -> pd.DataFrame:
+        return pd.DataFrame(self._learned.scale.in_four(values), columns=COLUMNS)
+
+    def _reliability(self) -> pd.DataFrame:
+        asked, learned = self._learned.asked, self._learned
+        again = learned.lapses.reliability(asked.rows)
+        table = pd.DataFrame(again, columns=["probability", "low", "high"], index=pd.Index(self.judges_, name="judge"))
+        for name, pairs in (("asked_again", asked.asked_again & ~asked.check), ("checks", asked.check)):
+            table[name] = np.bincount(asked.judge[pairs], minlength=len(self.judges_))
+        return table
+
+    def _notes(self) -> list[str]:
+        asked = self._learned.asked
+        notes = []
+        if not (asked.asked_again.any() or asked.check.any()):
+            notes.append(
+                "No pair was asked twice and no check was shown, so how steady judges are is not known from these "
+                "answers; reliability_ says what is usual."
+            )
+        never = [str(answer) for answer in Answer if answer not in self.answers_]
+        if never:
+            notes.append(f"Nobody answered {' or '.join(never)}, so it is never predicted.")
+        few = int((np.bincount(asked.judge, minlength=len(self.judges_)) < 5).sum())
+        if few:
+            notes.append(f"{counted(few, 'judge')} answered fewer than 5 pairs; they are mostly taken for the others.")
+        return notes
+
+
+def _people_of(judgments: Judgments) -> pd.DataFrame:
+    """Return the judged people, by the ids (or positions) that the judgments name them with."""
+    if not isinstance(judgments, Judgments):
+        raise InputError(f"judgments: Judgments are needed, not {type(judgments).__name__}")
+    if judgments.people is None:
+        raise JudgmentsError(
+            "judgments: made without people=, so nobody's features are known; see judgments.about(people)"
+        )
+    ids = pd.Index(pd.unique(np.concatenate([judgments.frame[side].to_numpy() for side in ("a", "b")])))
+    return pd.DataFrame(judgments.people_rows(ids)).set_axis(ids, axis="index")

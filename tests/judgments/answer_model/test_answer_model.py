@@ -1,0 +1,327 @@
+"""AnswerModel: sides do not matter, what was planted comes back, and bad input is answered in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairwise import AnswerModel, Judgments
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.judgments import Answer
+from fairwise.judgments.answer_model.choices import Choices, Normal, Scale, expected_probabilities, posterior, softmax
+from fairwise.judgments.answer_model.features import PeopleEncoder
+from fairwise.judgments.answer_model.lapses import Lapses, SaidRows
+from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
+
+PEOPLE = pd.DataFrame(
+    {
+        "age": np.random.default_rng(0).integers(20, 70, 60),
+        "priors": np.random.default_rng(1).poisson(2.0, 60),
+        "town": np.random.default_rng(2).choice(["x", "y", "z"], 60),
+    },
+    index=[f"p{number}" for number in range(60)],
+)
+COLUMNS = [str(answer) for answer in Answer]
+PRIORS = dict(zip(PEOPLE.index, PEOPLE["priors"].tolist(), strict=True))
+
+
+def said_by_priors(judges: int = 12, pairs: int = 25, *, noise: float = 0.0, seed: int = 0) -> pd.DataFrame:
+    """Judges who call two people the same whose priors are at most one apart; else fewer priors are ahead."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for judge in range(judges):
+        for a, b in draw_pairs(PEOPLE, 1, pairs, seed=1000 * seed + judge)[0]:
+            ahead = PRIORS[str(b)] - PRIORS[str(a)]
+            answer = "same" if abs(ahead) <= 1 else "a_at_least_b" if ahead > 0 else "b_at_least_a"
+            if rng.random() < noise:
+                answer = str(rng.choice(COLUMNS))
+            rows.append({"judge": f"simulated-{judge:02}", "a": a, "b": b, "answer": answer})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def said() -> Judgments:
+    return Judgments(said_by_priors(), people=PEOPLE)
+
+
+@pytest.fixture(scope="module")
+def model(said: Judgments) -> AnswerModel:
+    return AnswerModel(answers=COLUMNS).fit(said)
+
+
+def some_pairs(judge: str = "simulated-03", n: int = 80) -> pd.DataFrame:
+    drawn = draw_pairs(PEOPLE, 1, n, seed=77)[0]
+    return pd.DataFrame([{"judge": judge, "a": a, "b": b} for a, b in drawn])
+
+
+def test_changing_sides_exchanges_the_two_ordered_answers_exactly(model: AnswerModel) -> None:
+    pairs = some_pairs()
+    there = model.predict_proba(pairs)
+    back = model.predict_proba(pairs.rename(columns={"a": "b", "b": "a"}))
+    swapped = [str(Answer(name).swapped()) for name in COLUMNS]
+    assert np.array_equal(there.to_numpy(), back[swapped].to_numpy())
+    assert there.sum(axis=1).to_numpy() == pytest.approx(1)
+    assert (there["a_at_least_b"] - there["b_at_least_a"]).abs().max() > 0.5
+
+
+@pytest.mark.parametrize("judge", ["simulated-03", "somebody new"])
+def test_what_was_planted_is_predicted_for_known_and_new_judges(model: AnswerModel, judge: str) -> None:
+    pairs = some_pairs(judge)
+    ahead = (PEOPLE.loc[pairs["b"], "priors"].to_numpy() - PEOPLE.loc[pairs["a"], "priors"].to_numpy()).astype(int)
+    right = np.select([abs(ahead) <= 1, ahead > 0], ["same", "a_at_least_b"], "b_at_least_a")
+    assert (model.predict_proba(pairs).idxmax(axis=1).to_numpy() == right).mean() > 0.85
+
+
+def test_what_drives_answers_is_found(model: AnswerModel) -> None:
+    drivers = model.drivers_.loc["simulated-03"]
+    assert drivers["share"].idxmax() == "priors"
+    assert drivers["share"].sum() == pytest.approx(1)
+    assert drivers.loc["priors", "favours"] == "less"
+
+
+def test_answers_that_never_occur_are_never_predicted(said: Judgments) -> None:
+    model = AnswerModel().fit(said)
+    assert not model.predict_proba(some_pairs())["no_constraint"].any()
+    assert any("Nobody answered no_constraint" in note for note in model.notes_)
+    assert any("No pair was asked twice" in note for note in model.notes_)
+
+
+def test_two_answers_without_order() -> None:
+    frame = said_by_priors()
+    frame["answer"] = frame["answer"].where(frame["answer"] == "same", "no_constraint")
+    predicted = AnswerModel().fit(Judgments(frame, people=PEOPLE)).predict_proba(some_pairs())
+    assert not predicted[["a_at_least_b", "b_at_least_a"]].any(axis=None)
+    assert predicted["same"].max() > 0.8
+    assert predicted["same"].min() < 0.2
+
+
+def test_a_judge_with_few_answers_is_taken_for_the_others(said: Judgments) -> None:
+    few = said.frame[["judge", "a", "b", "answer"]].groupby("judge").head(25)
+    few = pd.concat([few[few["judge"] != "simulated-00"], few[few["judge"] == "simulated-00"].head(2)])
+    model = AnswerModel().fit(Judgments(few, people=PEOPLE))
+    theirs, others = (model.predict_proba(some_pairs(judge)).to_numpy() for judge in ("simulated-00", "nobody"))
+    assert np.abs(theirs - others).mean() < 0.1
+
+
+def test_attributes_of_judges_explain_what_they_say() -> None:
+    frame = said_by_priors(judges=16)
+    strict = frame["judge"].isin([f"simulated-{number:02}" for number in range(8)])
+    frame.loc[strict, "answer"] = frame.loc[strict, "answer"].replace(
+        {"a_at_least_b": "b_at_least_a", "b_at_least_a": "a_at_least_b"}
+    )
+    kinds = {
+        judge: {"relation": "affected" if judge < "simulated-08" else "expert"} for judge in frame["judge"].unique()
+    }
+    model = AnswerModel().fit(Judgments(frame, people=PEOPLE, judge_attributes=kinds))
+    learned = model._learned
+    assert learned.attributes.shape == (16, 3)
+    expected = learned.attributes @ learned.panel.weights
+    assert np.linalg.norm(expected[0] - expected[-1]) > 0.5
+
+
+def test_planted_lapses_are_found_and_steady_judges_are_told_apart() -> None:
+    people, frames = PEOPLE, []
+    for number, respondent in enumerate(draw_respondents(people, 20, seed=3)):
+        shaky = replace(respondent, noise=0.5 if number < 5 else 0.0, fatigue=0.0, position_bias=0.0)
+        pairs = draw_pairs(people, 1, 20, seed=number)[0]
+        for design, seed in (("uniform", 1), ("repeat", 2)):
+            answers = shaky.answers(people, pairs, np.random.default_rng([number, seed]))
+            rows = [(shaky.name, a, b, str(answer), design) for (a, b), answer in zip(pairs, answers, strict=True)]
+            frames.append(pd.DataFrame(rows, columns=["judge", "a", "b", "answer", "design"]))
+    given = Judgments(pd.concat(frames), people=people)
+    reliability = AnswerModel(answers=COLUMNS).fit(given).reliability_
+    assert (reliability["asked_again"] == 20).all()
+    assert reliability["high"].iloc[:5].max() < reliability["low"].iloc[5:].min() + 0.1
+    assert (reliability["high"].iloc[5:] == 1).all()
+    # Of two answers with a lapse of one half each, (1/2 + 1/8)² + 3 (1/8)² agree.
+    planted = (0.625**2 + 3 * 0.125**2) * np.ones(5)
+    assert ((reliability["low"].iloc[:5] <= planted) & (planted <= reliability["high"].iloc[:5])).sum() >= 4
+
+
+def test_reliability_intervals_hold_what_was_planted() -> None:
+    inside = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        lapse = rng.beta(1.5, 12, 60)
+        meant = rng.integers(4, size=(60, 8))
+        said = [np.where(rng.random((60, 8)) < lapse[:, None], rng.integers(4, size=(60, 8)), meant) for _ in range(2)]
+        judge, pair = np.tile(np.repeat(np.arange(60), 8), 2), np.tile(np.arange(480), 2)
+        rows = SaidRows(judge, pair, np.concatenate([each.ravel() for each in said]), np.zeros(960), 4)
+        found = Lapses.learn(rows, np.zeros(480, dtype=bool), 0, 60).reliability(rows)
+        truth = (1 - lapse * 0.75) ** 2 + 3 * (lapse / 4) ** 2
+        inside.append((found[:, 1] <= truth) & (truth <= found[:, 2]))
+    assert 0.92 <= np.mean(inside) <= 0.98
+
+
+def test_whoever_answers_quickly_where_they_lapse_is_found_out() -> None:
+    rng = np.random.default_rng(0)
+    pace = rng.normal(size=(40, 20))
+    lapse = 1 / (1 + np.exp(2.5 + 1.5 * pace))
+    meant = rng.integers(4, size=(40, 20))
+    again = np.where(rng.random((40, 20)) < lapse, rng.integers(4, size=(40, 20)), meant)
+    judge, pair = np.tile(np.repeat(np.arange(40), 20), 2), np.tile(np.arange(800), 2)
+    rows = SaidRows(judge, pair, np.concatenate([meant.ravel(), again.ravel()]), np.append(0 * pace, pace), 4)
+    assert Lapses.learn(rows, np.zeros(800, dtype=bool), 0, 40).slope < -0.5
+
+
+def test_checks_tell_who_pays_no_attention() -> None:
+    frame = said_by_priors()
+    checks = [
+        {
+            "judge": judge,
+            "a": a,
+            "b": b,
+            "design": "check",
+            "answer": "no_constraint" if judge < "simulated-03" else "same",
+        }
+        for judge in frame["judge"].unique()
+        for a, b in [("p1", "p2"), ("p3", "p4"), ("p5", "p6"), ("p7", "p8")]
+    ]
+    given = pd.concat([frame.assign(design="uniform"), pd.DataFrame(checks)])
+    reliability = AnswerModel(answers=COLUMNS).fit(Judgments(given, people=PEOPLE)).reliability_
+    assert (reliability["checks"] == 4).all()
+    assert reliability["probability"].iloc[:3].max() < reliability["probability"].iloc[3:].min() - 0.2
+
+
+def test_sets_hold_the_answer_as_often_as_asked() -> None:
+    hits = []
+    for seed in range(4):
+        frame = said_by_priors(20, 30, noise=0.25, seed=seed)
+        test = np.random.default_rng(seed).random(len(frame)) < 1 / 3
+        model = AnswerModel(answers=COLUMNS).fit(Judgments(frame[~test], people=PEOPLE))
+        sets = model.predict_sets(frame[test], 0.8, people=PEOPLE)
+        hits += sets.to_numpy()[
+            np.arange(test.sum()), [COLUMNS.index(answer) for answer in frame["answer"][test]]
+        ].tolist()
+    assert np.mean(hits) == pytest.approx(0.8, abs=0.04)
+
+
+def test_wider_coverage_never_takes_an_answer_out(model: AnswerModel) -> None:
+    narrow, wide = (model.predict_sets(some_pairs(), coverage).to_numpy() for coverage in (0.6, 0.95))
+    assert (wide | ~narrow).all()
+    new = model.predict_sets(some_pairs("somebody new"), 0.95)
+    assert new.any(axis=1).mean() > 0.8
+
+
+def test_answers_that_stand_for_more_pairs_move_the_sets() -> None:
+    frame = said_by_priors(10, 30, noise=0.4)
+    odd = frame["answer"] == "no_constraint"  # only lapses say this
+    plain = AnswerModel(answers=COLUMNS).fit(Judgments(frame, people=PEOPLE)).predict_sets(some_pairs(), 0.8)
+    chance = frame.assign(selection_probability=np.where(odd, 0.001, 0.1))
+    weighted = AnswerModel(answers=COLUMNS).fit(Judgments(chance, people=PEOPLE)).predict_sets(some_pairs(), 0.8)
+    assert weighted.sum(axis=1).mean() > plain.sum(axis=1).mean() + 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda frame: frame.assign(answer="same"), "every answer is 'same'.*answers="),
+        (lambda frame: frame.head(0), "nobody has answered"),
+    ],
+)
+def test_judgments_that_say_nothing_are_refused(change: object, named: str) -> None:
+    frame = change(said_by_priors())  # type: ignore[operator]
+    with pytest.raises(InputError, match=named):
+        AnswerModel().fit(Judgments(frame, people=PEOPLE))
+
+
+def test_bad_input_is_answered_in_a_sentence(model: AnswerModel, said: Judgments) -> None:
+    with pytest.raises(InputError, match="pairs: without 'judge'; needed: the columns judge, a and b"):
+        model.predict_proba(some_pairs()[["a", "b"]])
+    with pytest.raises(InputError, match=r"pairs, row 1, column b: 'nobody' is nobody in people.*people="):
+        model.predict_proba([{"judge": "x", "a": "p1", "b": "nobody"}])
+    with pytest.raises(InputError, match="people: without the columns 'town'"):
+        model.predict_proba(some_pairs(), people=PEOPLE.drop(columns="town"))
+    with pytest.raises(InputError, match="'age' held numbers"):
+        model.predict_proba(some_pairs(), people=PEOPLE.assign(age="old"))
+    with pytest.raises(InputError, match="coverage=1"):
+        model.predict_sets(some_pairs(), 1)
+    with pytest.raises(InputError, match="not fitted"):
+        AnswerModel().predict_proba(some_pairs())
+    with pytest.raises(InputError, match="columns: not in people: 'shoe size'"):
+        AnswerModel(columns=["shoe size"]).fit(said)
+    with pytest.raises(InputError, match="answers: without 'same'"):
+        AnswerModel(answers=["a_at_least_b"]).fit(said)
+    with pytest.raises(InputError, match="answers: 'perhaps'"):
+        AnswerModel(answers=["perhaps"]).fit(said)
+    with pytest.raises(JudgmentsError, match="made without people="):
+        AnswerModel().fit(Judgments(said_by_priors()))
+
+
+def test_a_category_never_seen_and_a_missing_number_are_predicted(model: AnswerModel) -> None:
+    others = PEOPLE.astype({"age": float}).assign(town="elsewhere")
+    others.loc["p1", "age"] = np.nan
+    predicted = model.predict_proba(some_pairs(), people=others)
+    assert predicted.sum(axis=1).to_numpy() == pytest.approx(1)
+
+
+def test_the_order_of_rows_and_the_sides_of_answers_do_not_matter(said: Judgments, model: AnswerModel) -> None:
+    frame = said.frame[["judge", "a", "b", "answer"]].sample(frac=1, random_state=1)
+    turned = frame.rename(columns={"a": "b", "b": "a"}).assign(
+        answer=[str(Answer(answer).swapped()) for answer in frame["answer"]]
+    )
+    again = AnswerModel(answers=COLUMNS).fit(Judgments(turned, people=PEOPLE))
+    assert again.predict_proba(some_pairs()).to_numpy() == pytest.approx(
+        model.predict_proba(some_pairs()).to_numpy(), abs=1e-6
+    )
+
+
+def random_choices(rng: np.random.Generator) -> tuple[Scale, Choices]:
+    scale = Scale.of(list(Answer))
+    ahead, apart = rng.normal(size=(90, 3)), rng.normal(size=(90, 2))
+    evidence = 0.9 * np.eye(4)[rng.integers(4, size=90)] + 0.025
+    return scale, Choices.by_judge(scale, np.repeat(np.arange(3), 30), 3, [ahead, apart, apart], evidence)
+
+
+def test_the_gradient_is_that_of_the_likelihood() -> None:
+    rng = np.random.default_rng(0)
+    _, choices = random_choices(rng)
+    theta = rng.normal(size=(3, choices.n_coefficients))
+
+    def likelihood(at: np.ndarray) -> np.ndarray:
+        total: np.ndarray = np.log((choices.probabilities(at) * choices.evidence).sum(axis=-1)).sum(axis=1)
+        return total
+
+    gradient = choices.derivatives(theta)[0]
+    for place in range(choices.n_coefficients):
+        step = 1e-6 * np.eye(choices.n_coefficients)[place]
+        numeric = (likelihood(theta + step) - likelihood(theta - step)) / 2e-6
+        assert gradient[:, place] == pytest.approx(numeric, abs=1e-5)
+
+
+def test_posterior_is_the_maximum_even_from_far_away() -> None:
+    _, choices = random_choices(np.random.default_rng(1))
+    d = choices.n_coefficients
+    mean, precision = np.zeros((3, d)), np.eye(d) / 4
+    near = posterior(choices, mean, precision, mean, 60).mean
+    far = posterior(choices, mean, precision, np.full((3, d), 4.0), 200).mean
+    assert near == pytest.approx(far, abs=1e-6)
+
+
+def test_expected_probabilities_are_those_of_draws() -> None:
+    rng = np.random.default_rng(0)
+    scale = Scale.of(list(Answer))
+    mean, root = rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3))
+    found = expected_probabilities(scale.signs, mean, root @ root.swapaxes(1, 2))
+    drawn = mean[:, None] + np.einsum("rbc,rsc->rsb", root, rng.standard_normal((5, 40_000, 3)))
+    assert found == pytest.approx(softmax(drawn @ scale.signs).mean(axis=1), abs=0.02)
+
+
+def test_people_are_encoded_by_what_was_learned() -> None:
+    people = pd.DataFrame({"n": [1.0, 2.0, 3.0, np.nan], "c": ["u", "v", "u", None], "one": 1})
+    encoder = PeopleEncoder.learn(people)
+    encoded = encoder.encode(people)
+    left, right = np.array([0, 3]), np.array([1, 2])
+    assert np.array_equal(encoded.ahead(left, right), -encoded.ahead(right, left))
+    assert np.array_equal(encoded.apart(left, right), encoded.apart(right, left))
+    assert encoded.ahead(left, right).shape[1] == len(encoder.ahead_columns)
+    assert encoded.apart(left, right).shape[1] == len(encoder.apart_columns)
+    assert Normal(np.ones((2, 3)), np.ones((2, 3, 3))).of(1).mean.shape == (3,)
+
+
+def test_simulated_panels_are_learned_from_as_they_are() -> None:
+    given = simulate_panel(PEOPLE, 6, 12, answers="four", seed=5)
+    assert repr(AnswerModel(answers=COLUMNS).fit(given)) == "AnswerModel: 72 answers of 6 judges"
