@@ -173,9 +173,9 @@ class TestCurve:
 
     def test_only_single_judges(self, found: Callable[..., Findings]) -> None:
         rows = [{"judge": judge, "gamma": g, "eta": 0.01, "error": 0.4} for judge in range(20) for g in (0.0, 0.3)]
-        report = render(found(frontier=pd.DataFrame(rows)))
-        assert "for each judge alone" in report
-        assert "for the panel</caption>" not in report
+        report = render(found(frontier=pd.DataFrame(rows)), case_details=True)
+        assert "for each participant alone" in report
+        assert "for everyone together</caption>" not in report
 
 
 def test_rounding_of_a_solver_is_nobodys_disappointment(study: dict[str, Any]) -> None:
@@ -191,8 +191,16 @@ def test_figures_and_numbers_as_files(complete: Findings, tmp_path: Path) -> Non
     written = write_report(complete, tmp_path / "report.html", figures=tmp_path / "figures")
     assert all(path.stat().st_size > 100 for path in written)
     names = {path.name for path in written}
-    assert {"frontier.svg", "judges.svg", "lorenz.svg", "groups-1.svg", "groups-2.svg"} <= names
-    assert {"judges.csv", "pairs.csv", "judgments.csv", "lorenz.csv", "groups.csv", "frontier.csv"} <= names
+    assert {"frontier.svg", "judges.svg", "lorenz.svg", "message.svg", "gains-good.svg"} <= names
+    assert {
+        "judges.csv",
+        "pairs.csv",
+        "judgments.csv",
+        "lorenz.csv",
+        "groups.csv",
+        "frontier.csv",
+        "group_gains.csv",
+    } <= names
     judges = pd.read_csv(tmp_path / "figures" / "judges.csv")
     assert judges["price"].sum() == pytest.approx(complete.prices["price"].sum())
 

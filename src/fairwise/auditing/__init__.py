@@ -3,6 +3,7 @@
 from fairwise.auditing.audit import Audit, audit
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
+from fairwise.auditing.influence import influential_judges, without_judges
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,
@@ -29,6 +30,7 @@ __all__ = [
     "held_out",
     "honoured_by_judge",
     "honoured_by_pair",
+    "influential_judges",
     "judge_correlation",
     "lorenz",
     "plan",
@@ -36,4 +38,5 @@ __all__ = [
     "removal_saving",
     "theorems",
     "violation_scorer",
+    "without_judges",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from fairwise.auditing.scores import (
     two_classes,
 )
 from fairwise.auditing.tables import measure
+from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
@@ -58,7 +60,10 @@ class Audit:
     by_group, group_gaps : DataFrame or None
         Rates of each group of people, and the largest difference between two groups; None without ``groups``.
     judgments : DataFrame
-        One line per answer that counts: violation, excess, and status (followed, not followed or asks nothing).
+        One line per answer that counts: violation, excess, and status (followed, not followed or asks nothing); where
+        some are predicted, also which.
+    predicted_error : float
+        What share of predicted judgments is wrong, at most (95 %); NaN where none is.
     classes
         The two labels; scores are probabilities of the second.
     selection_probability : {"ignored", "not given"}
@@ -81,14 +86,20 @@ class Audit:
     selection_probability: Literal["ignored", "not given"]
     weighting: Weighting
     confidence: float
+    predicted_error: float = math.nan
 
     def worst(self, n: int = 10) -> list[str]:
         """The ``n`` pairs with the largest excess in plain words; numbers are probabilities of the good outcome."""
         return worst_pairs(self.by_pair, n)
 
     def __str__(self) -> str:
-        note = f"\n{NOT_WEIGHTED}" if self.selection_probability == "ignored" else ""
-        return summary(self.overall, self.by_pair, self.gamma, self.confidence) + note
+        lines = [summary(self.overall, self.by_pair, self.gamma, self.confidence), *self._notes()]
+        return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
+        value = self.overall.loc["value"].to_dict()
+        predicted = predicted_in_words(int(value["predicted"]), int(value["answers"]), self.predicted_error)
+        return [predicted] * bool(predicted) + [NOT_WEIGHTED] * (self.selection_probability == "ignored")
 
     __repr__ = __str__
 
@@ -96,7 +107,7 @@ class Audit:
         value = self.overall.loc["value"].to_dict()
         measures = list(_measures(self.overall))
         notes = [NOT_COVERED] if any(ends.endswith("*") for _, _, ends in measures) else []
-        notes += [NOT_WEIGHTED] if self.selection_probability == "ignored" else []
+        notes += self._notes()
         return notebook.page(
             notebook.section(
                 f"Audit of {counted(value['answers'], 'judgment')} of {counted(value['judges'], 'judge')}",
@@ -213,6 +224,7 @@ def audit(
         selection_probability="ignored" if has_design_weights(judgments) else "not given",
         weighting=weighting,
         confidence=confidence,
+        predicted_error=measured.rows.predicted_error,
     )
 
 
@@ -229,6 +241,7 @@ def _overall(measured: MeasuredAnswers, averages: AnswerMeans, n_people: int, en
         "in_force": int(measured.asks.sum()),
         "not_followed": int((measured.asks & ~measured.followed).sum()),
         **{str(answer): int(answer_counts.get(answer, 0)) for answer in Answer},
+        "predicted": int(measured.rows.predicted.sum()),
     }
     frame = pd.DataFrame(
         {"max_violation": [largest, largest, 1.0, 1.0]}, index=pd.Index(["value", "low", "high", "covered"])

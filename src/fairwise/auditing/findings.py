@@ -12,10 +12,20 @@ import pandas as pd
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
 from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
+from fairwise.auditing.groups import default_groups, free_texts, gains, group_values
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin
+from fairwise.constraints.violations import STATUSES
 from fairwise.errors import InputError
-from fairwise.judgments import check_failures, find_conflicts, krippendorff_alpha, position_bias, repeat_consistency
+from fairwise.judgments import (
+    Answer,
+    check_failures,
+    find_conflicts,
+    krippendorff_alpha,
+    position_bias,
+    repeat_consistency,
+)
+from fairwise.judgments.reliability import wilson
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -128,7 +138,6 @@ class Labels:
         return self.words[1]
 
 
-TITLE = "What people said is fair, and a model that respects it"
 KEY = ["judge", "a", "b", "answer"]
 
 
@@ -139,7 +148,7 @@ class Findings:
     Attributes
     ----------
     title, question, design, date
-        Words of the study's own; the last three may be None.
+        Words of the study's own, or None.
     simulated
         Whether the judges are simulated: the report and each of its figures then say so.
     labels
@@ -154,9 +163,9 @@ class Findings:
         What the model does with what they said; with the rates of groups, or without.
     certificate
         What is proved about the model.
-    plain_error, guess_error
-        Error of the same kind of model without any judgment, and of always giving the commoner outcome; None without
-        outcomes.
+    plain_error, guess_error, guess_label
+        Error of the same kind of model without any judgment, and of always giving the commoner outcome, and that
+        outcome in words; None without outcomes.
     held_out
         Error on people that such a model was not made from, or None.
     curve
@@ -165,13 +174,17 @@ class Findings:
         Of each judgment, and summed.
     lorenz_excess, lorenz_price
         How unevenly pairs are disappointed, and how unevenly they cost.
+    gains
+        What each group gains or loses by what people asked for (:func:`fairwise.auditing.groups.gains`), or None.
     dearest, rules
         The most expensive pairs, with the two people; the model in words, with the names that people read.
+    free_texts
+        Columns of sentences, as people read their names.
     recipe
         Settings, versions and checksums.
     """
 
-    title: str
+    title: str | None
     question: str | None
     design: str | None
     date: str | None
@@ -184,6 +197,7 @@ class Findings:
     certificate: Certificate
     plain_error: float | None
     guess_error: float | None
+    guess_label: str | None
     held_out: HeldOutError | None
     curve: Curve | None
     prices: pd.DataFrame
@@ -191,7 +205,9 @@ class Findings:
     price_by_person: pd.Series[float]
     lorenz_excess: pd.DataFrame
     lorenz_price: pd.DataFrame
+    gains: pd.DataFrame | None
     dearest: tuple[ExpensivePair, ...]
+    free_texts: tuple[str, ...]
     rules: ModelRules
     recipe: Recipe
 
@@ -200,6 +216,23 @@ class Findings:
         """Whether judgments have different weights, so that a share of them is no quotient of counts."""
         weight = self.audit.judgments["weight"]
         return bool((weight != weight.iloc[0]).any())
+
+    @property
+    def wishes(self) -> pd.DataFrame:
+        """How often the two were to be treated the ``same``, in an ``order``, or nothing was asked, and what was done.
+
+        Columns: ``followed``, ``not followed`` and ``asks nothing``, in answers.
+        """
+        kinds = {Answer.SAME: "same", Answer.NO_CONSTRAINT: "nothing"}
+        table = self.audit.judgments
+        kind = table["answer"].map(lambda answer: kinds.get(Answer(answer), "order"))
+        counts = pd.crosstab(kind, table["status"])
+        return counts.reindex(index=["same", "order", "nothing"], columns=list(STATUSES), fill_value=0)
+
+    def interval(self, error: float) -> tuple[float, float]:
+        """Between what shares an error would lie, 95 times in 100, for other people like these."""
+        low, high = wilson(error * self.n_people, self.n_people, 0.95)
+        return float(low), float(high)
 
 
 def findings(
@@ -239,7 +272,8 @@ def findings(
         Of :func:`fairwise.auditing.frontier`: what the judgments cost at other settings. One that was made from other
         people, outcomes, judgments or settings is refused.
     groups : column names, optional
-        Columns of ``people`` by which to compare groups; needs ``outcome``.
+        Columns of ``people`` by which to compare groups; needs ``outcome``. By default those whose names look protected
+        and that have few values, or numbers; none if it is empty.
     protected : column names, optional
         Columns that a model should not use without a reason; the report warns if it does. So are ``groups``.
     question, design, title, date : str, optional
@@ -268,7 +302,8 @@ def findings(
     outcome = to_pandas(outcome, table.index)
     labelled = None if outcome is None else _as_numbers(outcome, table, model)
     called = dict(columns or {})
-    by_groups = _group_columns(table, groups, labelled)
+    compared = default_groups(table, called) if groups is None else list(groups)
+    by_groups = None if labelled is None or not compared else group_values(table, compared).rename(columns=called)
     inputs = _as_in_the_fit(model, people)
     if frontier is not None:
         made_from = Provenance.of(pd.DataFrame(inputs), labelled, judgments, model.get_params(deep=False))
@@ -280,7 +315,7 @@ def findings(
         float(model.gamma),
         words.favorable,
         weighting=model.weighting,
-        groups=None if by_groups is None else by_groups.rename(columns=called),
+        groups=by_groups,
         outcome=None if by_groups is None else labelled,
     )
     prices = model.prices_
@@ -289,7 +324,7 @@ def findings(
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
     shown = table[_shown_columns(model, table, outcome)].rename(columns=called)
     return Findings(
-        title=title or TITLE,
+        title=title,
         question=question,
         design=design,
         date=date,
@@ -302,6 +337,7 @@ def findings(
         certificate=model.certificate_,
         plain_error=None if labelled is None else min(plain_error(model, inputs, labelled), least_traced),
         guess_error=None if labelled is None else float(min(labelled.mean(), 1 - labelled.mean())),
+        guess_label=None if labelled is None else words.words[int(labelled.mean() >= 0.5)],
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
@@ -309,7 +345,11 @@ def findings(
         price_by_person=price_by_person(prices),
         lorenz_excess=spread["excess"],
         lorenz_price=spread["price"],
+        gains=None
+        if by_groups is None or labelled is None
+        else gains(model, inputs, labelled, judgments, by_groups, words.favorable),
         dearest=expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest),
+        free_texts=tuple(called.get(name, name) for name in free_texts(table)),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
     )
@@ -349,16 +389,6 @@ def _as_numbers(outcome: object, people: pd.DataFrame, model: PairwiseFairClassi
         raise InputError(f"outcome: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
     numbers: pd.Series[int] = (series == model.classes_[1]).astype(int)
     return numbers
-
-
-def _group_columns(people: pd.DataFrame, groups: Sequence[str] | None, outcome: object) -> pd.DataFrame | None:
-    if not groups or outcome is None:
-        return None
-    missing = [name for name in groups if name not in people.columns]
-    if missing:
-        raise InputError(f"groups: no such column of people: {missing[0]!r}; there are {', '.join(people.columns)}")
-    columns = people[list(groups)].astype(object)
-    return columns.where(columns.notna(), "not known")
 
 
 def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: object) -> list[str]:

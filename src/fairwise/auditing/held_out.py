@@ -130,11 +130,11 @@ def held_out(
     -----
     Where judgments have a ``selection_probability``, answers are measured with weights divided by it, so that averages
     are about pairs drawn uniformly. The average over splits keeps the half-width of a single split: overlapping
-    splits add no independent units.
+    splits add no independent units. Predicted rows are left out: they follow from answers that are held out here.
     """
     if not hasattr(model, "fit") or isinstance(model, type):
         raise InputError(f"model: a classifier with fit is needed, not {model!r}")
-    judgments = checks.some_judgments(judgments)
+    judgments = checks.some_judgments(judgments).asked()
     checks.one_of("by", by, UNITS)
     test_size = checks.fraction("test_size", test_size, ends=False)
     folds = None if folds is None else checks.whole("folds", folds, 2)

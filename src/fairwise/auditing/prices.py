@@ -159,6 +159,17 @@ def plain_error(model: PairwiseFairClassifier, people: object, outcome: object) 
     return float(error)
 
 
+def unbound_model(
+    model: PairwiseFairClassifier, people: Any, outcome: object, judgments: Judgments
+) -> PairwiseFairClassifier:
+    """The same kind of model that no judgment and no rule about groups binds, of the least error that is found."""
+    free = {"gamma": 1.0, "eta": None, "group_constraints": None, "judge_budgets": None}
+    labels = model.classes_[np.asarray(outcome, dtype=int)]
+    about = judgments.about(people)  # they may carry other columns of these people
+    fitted: PairwiseFairClassifier = _clone(model).set_params(**free).fit(people, labels, judgments=about)
+    return fitted
+
+
 def _with_pairs(prices: pd.DataFrame) -> pd.DataFrame:
     """With a column for the two people, in one order whichever side they stood on."""
     pairs = [(a, b) if str(a) <= str(b) else (b, a) for a, b in zip(prices["a"], prices["b"], strict=True)]

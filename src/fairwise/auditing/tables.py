@@ -32,7 +32,7 @@ class MeasuredAnswers:
         The ordered pairs in force.
     table
         One line per answer: judge, a, b, answer, weight, row, favorable_a, favorable_b (probabilities of the
-        favourable label), violation, excess, status.
+        favourable label), violation, excess, status; where some are predicted, also which.
     favorable
         ``(m,)`` probability of the favourable label of the people in some row.
     pair
@@ -69,6 +69,8 @@ def measure(rows: PairRows, favorable: pd.Series, gamma: float) -> MeasuredAnswe
     answer = table["answer"].to_numpy(dtype=object)
     for side in ("a", "b"):
         table[f"favorable_{side}"] = of_person[favorable.index.get_indexer(pd.Index(table[side]))]
+    if rows.predicted.any():
+        table["predicted"] = rows.predicted
     violation = rows.answer_violations(in_rows)
     status = status_of(answer, violation, gamma)
     table["violation"] = violation

@@ -1,0 +1,232 @@
+"""The search for the best model without some judges, from what was found for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linprog
+
+from fairwise.auditing import checks
+from fairwise.constraints.violations import FOLLOWED, status_of
+from fairwise.errors import InputError
+from fairwise.learning.preparation import PreparedFit, prepare
+from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.dispatch import least_error
+from fairwise.learning.solvers.master import keeps
+from fairwise.learning.solvers.no_regret import join, seeds
+from fairwise.learning.solvers.progress import raise_interrupts
+from fairwise.learning.solvers.solution import Multipliers, Solution
+
+if TYPE_CHECKING:
+    from fairwise.constraints.pairs import FloatArray
+    from fairwise.judgments import Judgments
+    from fairwise.learning.estimator import PairwiseFairClassifier
+    from fairwise.learning.oracles.base import Classifiers
+
+_TOL = 1e-7  # errors are compared: the fit's own tolerance would show as a change
+_OPTIMAL = 1e-7  # reduced costs below this belong to some best mixture
+_MOST_CANDIDATES = 300
+_ROOM = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOut:
+    """The model as it is, the best one for all judges, and every classifier that was found on the way."""
+
+    model: PairwiseFairClassifier
+    data: tuple[Any, object, Judgments]
+    fit_params: dict[str, Any]
+    whole: PreparedFit
+    best: Solution
+    present: FloatArray
+    """Probability of label 1 that the model gives each training person of positive weight."""
+
+    judged: pd.Series[float]
+    """The same of everyone whom a judgment puts in force, by id."""
+
+    @classmethod
+    @raise_interrupts()
+    def start(
+        cls,
+        model: PairwiseFairClassifier,
+        people: Any,
+        outcome: object,
+        judgments: Judgments,
+        fit_params: dict[str, Any],
+    ) -> LeaveOut:
+        judgments = checks.some_judgments(judgments)
+        if model.solver != "column-generation":
+            raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
+        complete = judgments if judgments.people is not None else judgments.about(people)
+        whole = prepare(_params(model), people, outcome, complete, **fit_params)
+        weight = fit_params.get("sample_weight")
+        present = model.predict_proba(people)[:, 1]
+        ids = whole.pairs.people
+        judged = model.predict_proba(complete.people_rows(ids))[:, 1] if len(ids) else np.empty(0)
+        return cls(
+            model=model,
+            data=(people, outcome, complete),
+            fit_params=fit_params,
+            whole=whole,
+            best=_solve(whole),
+            present=present if weight is None else present[np.asarray(weight) > 0],
+            judged=pd.Series(judged, index=ids),
+        )
+
+    @raise_interrupts()
+    def without(self, judges: Iterable[object]) -> ModelWithout:
+        """The best model without these, with nothing of it compared yet."""
+        people, outcome, judgments = self.data
+        absent = {str(judge) for judge in judges}
+        rest = judgments.select([judge for judge in judgments.judges if str(judge) not in absent])
+        params = _params(self.model, absent)
+        prepared = prepare(params, people, outcome, rest, encoder=self.whole.encoder, **self.fit_params)
+        return ModelWithout(self, prepared, _solve(prepared, self.best.pool, self._multipliers_for(prepared)))
+
+    def line_without(self, judges: Iterable[object], least_change: float) -> dict[str, float]:
+        return self.without(judges).line(least_change)
+
+    def _multipliers_for(self, prepared: PreparedFit) -> Multipliers:
+        """Those that are best for all judges, as far as there are such rows: often they prove the same again."""
+        prices = pd.Series(self.best.multipliers.rows[: self.whole.problem.n_pairs], index=_ordered_pairs(self.whole))
+        pairs = prices.reindex(_ordered_pairs(prepared)).to_numpy()
+        groups = self.best.multipliers.rows[self.whole.problem.n_pairs :]
+        budgets = {
+            b.name: value
+            for b, value in zip(self.whole.problem.soft_budgets, self.best.multipliers.budgets, strict=True)
+        }
+        return Multipliers(
+            np.concatenate([pairs, groups]), np.array([budgets[b.name] for b in prepared.problem.soft_budgets])
+        )
+
+    @property
+    def room(self) -> float:
+        """How much more error than the best the model has."""
+        points, people = self.whole.problem.points, self.whole.people
+        on_points = np.zeros(len(points.error_cost))
+        on_points[people] = self.present
+        return max(points.error_offset + float(points.error_cost @ on_points) - self.best.error, 0.0) + _ROOM
+
+
+@dataclass(frozen=True, eq=False)
+class ModelWithout:
+    """The best model without some judges."""
+
+    search: LeaveOut
+    prepared: PreparedFit
+    solution: Solution
+
+    @property
+    def error_change(self) -> float:
+        return self.solution.error - self.search.best.error
+
+    def line(self, least_change: float) -> dict[str, float]:
+        """What a table says of it."""
+        search, problem = self.search, self.prepared.problem
+        classifiers, weights, share = self._nearest()
+        of_points = share * self._present + weights @ classifiers.labels(problem.points.rows)
+        of_judged = np.asarray(search.judged, dtype=np.float64)
+        if len(of_judged):
+            of_judged = share * of_judged + weights @ classifiers.labels(search.whole.judged_rows)
+        change = np.abs(of_points[self.prepared.people] - search.present)
+        largest = max(change.max(initial=0.0), np.abs(of_judged - search.judged.to_numpy()).max(initial=0.0))
+        pairs = search.whole.pairs
+        violations = pairs.answer_violations(of_judged if problem.sign > 0 else 1.0 - of_judged)
+        status = status_of(pairs.answers["answer"].to_numpy(dtype=object), violations, problem.gamma)
+        return {
+            "error": self.solution.error,
+            "error_change": self.error_change,
+            "followed": int((status == FOLLOWED).sum()),
+            "largest_change": float(largest),
+            "people_changed": int(np.count_nonzero(change >= least_change - _ROOM)),
+        }
+
+    @cached_property
+    def _present(self) -> FloatArray:
+        """``(P,)`` probability of label 1 that the model as it is gives each point."""
+        problem = self.prepared.problem
+        on_points = np.zeros(len(problem.points.error_cost))
+        on_points[problem.judged] = self.search.judged[self.prepared.pairs.people].to_numpy()
+        on_points[self.prepared.people] = self.search.present
+        return on_points
+
+    def _nearest(self) -> tuple[Classifiers, FloatArray, float]:
+        """Classifiers, their weights and that of the present model, in a best mixture that is nearest to it.
+
+        ::
+
+            minimise    t                                   over weights p >= 0 of k classifiers and of the model, t
+            subject to  |p @ labels_i - present_i| <= t     for every point i
+                        p @ values <= limits                those of the rules, or what the best mixture reaches of them
+                        p @ errors <= least + room,  sum p = 1
+        """
+        problem, present = self.prepared.problem, self._present
+        classifiers, known = self._candidates()
+        labels = np.concatenate([classifiers.labels(problem.points.rows), present[None]])
+        errors, values = problem.evaluate_labels(labels)
+        least = self.solution.error + self.search.room
+        if errors[-1] <= least and keeps(problem, values[-1]):
+            return classifiers, np.zeros(len(classifiers)), 1.0
+        limits = np.where(problem.hard, problem.row_limits, np.maximum(problem.row_limits, known @ values[:-1]))
+        rules = np.unique(np.column_stack([values.T, limits]), axis=0)
+        places = np.unique(np.column_stack([labels.T, present]), axis=0)
+        above, below = places[:, :-1], places[:, -1]
+        ones = np.ones((len(places), 1))
+        found = linprog(
+            np.append(np.zeros(len(labels)), 1.0),
+            A_ub=np.vstack(
+                [
+                    np.column_stack([above, -ones]),
+                    np.column_stack([-above, -ones]),
+                    np.column_stack([rules[:, :-1], np.zeros(len(rules))]),
+                    np.append(errors, 0.0)[None],
+                ]
+            ),
+            b_ub=np.concatenate([below, -below, rules[:, -1] + _ROOM, [least]]),
+            A_eq=np.append(np.ones(len(labels)), 0.0)[None],
+            b_eq=[1.0],
+        )
+        weights = known if found.x is None else np.maximum(found.x[:-2], 0.0)
+        return classifiers, weights, 0.0 if found.x is None else float(max(found.x[-2], 0.0))
+
+    def _candidates(self) -> tuple[Classifiers, FloatArray]:
+        """Those that some best mixture may use, and the weights of the one found."""
+        solution, problem = self.solution, self.prepared.problem
+        if solution.pool is None:
+            return solution.classifiers, solution.weights
+        errors, values = problem.evaluate(solution.pool)
+        costs = errors + values @ solution.multipliers.rows
+        order = np.argsort(costs, kind="stable")[:_MOST_CANDIDATES]
+        others = order[costs[order] <= costs[order[0]] + _OPTIMAL]
+        return solution.classifiers.joined(solution.pool.take(others)), np.append(
+            solution.weights, np.zeros(len(others))
+        )
+
+
+def _ordered_pairs(prepared: PreparedFit) -> pd.MultiIndex:
+    """The two people of each row of a problem that is about a pair."""
+    pairs, rows = prepared.pairs, prepared.problem.source
+    return pd.MultiIndex.from_arrays([pairs.people[pairs.reference[rows]], pairs.people[pairs.owed[rows]]])
+
+
+def _params(model: PairwiseFairClassifier, absent: Iterable[str] = ()) -> dict[str, Any]:
+    """The model's settings, with budgets only for judges who are there."""
+    params: dict[str, Any] = model.get_params(deep=False)
+    if isinstance(limits := model.judge_budgets, Mapping):
+        params["judge_budgets"] = {who: limit for who, limit in limits.items() if str(who) not in set(absent)} or None
+    return params | {"tol": min(model.tol, _TOL), "max_classifiers": None}
+
+
+def _solve(prepared: PreparedFit, pool: Classifiers | None = None, start: Multipliers | None = None) -> Solution:
+    """The best mixture, from the classifiers that are known."""
+    problem, oracle, settings = prepared.problem, prepared.oracle, prepared.settings
+    if not len(problem):
+        return least_error(problem, oracle)
+    found = [part for part in (seeds(problem, oracle), pool) if part is not None]
+    search = ColumnGeneration(problem, oracle, join(found) if found else None)
+    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit, start=start)

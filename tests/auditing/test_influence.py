@@ -1,0 +1,130 @@
+"""The model without some judges, against fits from scratch and against what must hold of any change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from fairlearn.reductions import DemographicParity
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.auditing import influential_judges, without_judges
+from fairwise.datasets import make_people
+from fairwise.errors import InputError, JudgmentsError
+from fairwise.simulation import simulate_panel
+
+PEOPLE, OUTCOME = make_people(200, 3, 5)
+SIDE = pd.Series(np.where(PEOPLE.iloc[:, 0] > 0, "right", "left"), index=PEOPLE.index)
+
+
+@pytest.fixture(scope="module")
+def judgments() -> Judgments:
+    simulated = simulate_panel(PEOPLE, n_judges=5, n_pairs=8, seed=2, answers="four")
+    half = {judge: {"half": "first" if number < 2 else "second"} for number, judge in enumerate(simulated.judges)}
+    return Judgments(simulated.frame, people=PEOPLE, judge_attributes=half)
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "gamma": {"gamma": 0.1},
+    "eta": {"gamma": 0.0, "eta": 0.02, "favorable_label": 0},
+    "panel": {"gamma": 0.0, "eta": 0.02, "weighting": "panel"},
+    "judges": {"gamma": 0.0, "eta": None, "judge_budgets": {"simulated-01": 0.01, "simulated-03": 0.02}},
+    "groups": {"gamma": 0.1, "group_constraints": [DemographicParity(difference_bound=0.05)]},
+}
+rules = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+
+
+def fitted(rule: dict[str, Any], judgments: Judgments, **more: Any) -> tuple[PairwiseFairClassifier, dict[str, Any]]:
+    extra: dict[str, Any] = {"sensitive_features": SIDE} if "group_constraints" in rule else {}
+    learner = PairwiseFairClassifier("tree", max_depth=1, **{"favorable_label": 1, **rule, **more})
+    return learner.fit(PEOPLE, OUTCOME, judgments=judgments, **extra), extra
+
+
+@rules
+def test_errors_are_those_of_fits_from_scratch(rule: dict[str, Any], judgments: Judgments) -> None:
+    model, extra = fitted(rule, judgments)
+    table = without_judges(model, PEOPLE, OUTCOME, judgments, **extra)
+    assert list(table.index) == judgments.judges
+    assert list(table.columns) == ["error", "error_change", "followed", "largest_change", "people_changed"]
+    exact = fitted(rule, judgments, tol=1e-9)[0].certificate_.error
+    for judge, line in table.iterrows():
+        others = judgments.select([other for other in judgments.judges if other != judge])
+        named = rule.get("judge_budgets") and {
+            who: limit for who, limit in rule["judge_budgets"].items() if who != judge
+        }
+        again = fitted({**rule, **({"judge_budgets": named} if named else {})}, others, tol=1e-9)[0]
+        assert line["error"] == pytest.approx(again.certificate_.error, abs=1e-6)
+        assert line["error_change"] == pytest.approx(again.certificate_.error - exact, abs=1e-6)
+    if rule.get("eta", 0.0) == 0.0:
+        assert table["error_change"].max() <= 1e-6  # fewer rules never cost more
+    assert table["error_change"].abs().max() > 1e-3
+
+
+@rules
+def test_who_changes_no_error_changes_nobody(rule: dict[str, Any], judgments: Judgments) -> None:
+    """Where the model as it is stays a best one, nothing is said to change; where it does not, somebody must."""
+    model, extra = fitted(rule, judgments, tol=1e-9)
+    table = without_judges(model, PEOPLE, OUTCOME, judgments, least_change=0.0001, **extra)
+    less = table["error_change"] < -1e-6
+    assert (table.loc[less, "largest_change"] > 0).all()
+    assert (table.loc[less, "people_changed"] > 0).all()
+    if rule.get("eta", 0.0) == 0.0:
+        assert (table.loc[~less, "largest_change"] == 0).all()
+    assert (table["followed"] <= (model.prices_["status"] != "asks nothing").sum()).all()
+
+
+def test_a_judge_who_asks_for_nothing_changes_nothing(judgments: Judgments) -> None:
+    ids = PEOPLE.index[:4]
+    rows = [{"judge": "quiet", "a": a, "b": b, "answer": "no_constraint"} for a, b in (ids[:2], ids[2:])]
+    answers = judgments.frame[["judge", "a", "b", "answer"]]
+    more = Judgments(pd.concat([answers, pd.DataFrame(rows)]), people=PEOPLE)
+    model, _ = fitted({"gamma": 0.1}, more)
+    line = without_judges(model, PEOPLE, OUTCOME, more).loc["quiet"]
+    assert line["error_change"] == pytest.approx(0.0, abs=1e-6)
+    assert (line["largest_change"], line["people_changed"]) == (0.0, 0.0)
+    assert line["followed"] == (model.prices_["status"] == "followed").sum()
+
+
+def test_without_the_only_judge_the_plain_model_is_left(judgments: Judgments) -> None:
+    alone = judgments.select([judgments.judges[0]])
+    model, _ = fitted({"gamma": 0.0}, alone)
+    table = without_judges(model, PEOPLE, OUTCOME, alone)
+    assert table["error"].item() == pytest.approx(model.certificate_.plain_error, abs=1e-9)
+    assert table["error_change"].item() < 0
+
+
+def test_groups_of_judges_go_together(judgments: Judgments) -> None:
+    model, _ = fitted({"gamma": 0.1}, judgments)
+    by_half = without_judges(model, PEOPLE, OUTCOME, judgments, by="half", n_jobs=2)
+    assert by_half.index.name == "half"
+    second = fitted({"gamma": 0.1}, judgments.select(judgments.judges[2:]), tol=1e-9)[0]
+    assert by_half.loc["first", "error"] == pytest.approx(second.certificate_.error, abs=1e-6)
+
+
+def test_the_search_for_influential_judges_takes_the_largest_change_first(judgments: Judgments) -> None:
+    model, _ = fitted({"gamma": 0.0}, judgments)
+    alone = without_judges(model, PEOPLE, OUTCOME, judgments)
+    found = influential_judges(model, PEOPLE, OUTCOME, judgments, n=2)
+    assert found.index[0] == alone["error_change"].abs().idxmax()
+    pd.testing.assert_series_equal(found.iloc[0], alone.loc[found.index[0]])
+    both = fitted({"gamma": 0.0}, judgments.select(set(judgments.judges) - set(found.index)), tol=1e-9)[0]
+    assert found["error"].iloc[1] == pytest.approx(both.certificate_.error, abs=1e-6)
+    assert found["error_change"].iloc[1] <= found["error_change"].iloc[0]
+
+
+def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
+    model, _ = fitted({"gamma": 0.1}, judgments)
+    with pytest.raises(InputError, match="by='relation': the judges have no such attribute; there is 'half'"):
+        without_judges(model, PEOPLE, OUTCOME, judgments, by="relation")
+    with pytest.raises(InputError, match="least_change=2 is not allowed"):
+        without_judges(model, PEOPLE, OUTCOME, judgments, least_change=2)
+    with pytest.raises(InputError, match="n=9 is not allowed"):
+        influential_judges(model, PEOPLE, OUTCOME, judgments, n=9)
+    with pytest.raises(JudgmentsError, match=r"a fairwise\.Judgments is needed"):
+        without_judges(model, PEOPLE, OUTCOME, judgments.frame)  # type: ignore[arg-type]
+    paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=5, favorable_label=1)
+    paper.fit(PEOPLE, OUTCOME, judgments=judgments)
+    with pytest.raises(InputError, match='only models of solver="column-generation"'):
+        without_judges(paper, PEOPLE, OUTCOME, judgments)
