@@ -19,6 +19,7 @@ from fairwise.errors import InputError
 from fairwise.tables.excel import excel_rows
 from fairwise.tables.ids import some
 from fairwise.tables.row_errors import Source, cut, did_you_mean
+from fairwise.tables.text_formats import SEPARATORS, separator_of
 
 # Parquet files from anywhere: read whole and checked to the last byte of text, or refused.
 
@@ -59,7 +60,6 @@ HeaderCheck = Callable[[list[str]], None]
 _LONGEST_LINE = 1 << 20
 _BATCH = 50_000
 _BLOCK = 1 << 20
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _OPEN = re.compile("field limit|unexpected end")
 _PARQUET = b"PAR1"
 _OTHER_FORMATS = {
@@ -151,7 +151,7 @@ def _read_csv(
             break
     else:
         raise InputError(f"{path}: the file is empty; needed: a header and one row per line")
-    separator = separator or _separator(start[-1])
+    separator = separator or separator_of(start[-1])
     rows = _rows(path, itertools.chain(start, lines), separator)
     first, header = next(rows)
     _refuse_twice(path, header)
@@ -206,7 +206,7 @@ def _carefully_read(
     def whole(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
         for number, row in rows:
             if len(row) != len(header):
-                marks = _SEPARATORS.get(separator, repr(separator))
+                marks = f"{SEPARATORS[separator]}s" if separator in SEPARATORS else repr(separator)
                 raise InputError(
                     f"{path}, line {number}: {_cells(len(row))} where the header has {len(header)} "
                     f"(cells are separated by {marks}): {some(cell[:40] for cell in row)}"
@@ -270,12 +270,6 @@ def _text_lines(path: Path, file: BinaryIO) -> Iterator[str]:
         begun = begun or bool(text.strip())
         offset += len(line)
         yield text if begun else "\n"
-
-
-def _separator(header: str) -> str:
-    """Return the separator that occurs most often outside quotes in the header; in doubt a comma."""
-    outside = re.sub(r'"[^"]*"', "", header)
-    return max(_SEPARATORS, key=outside.count)
 
 
 def _check_separator(path: Path, separator: str | None) -> None:

@@ -13,6 +13,7 @@ from fairwise.errors import InputError
 from fairwise.tables.files import read_table, require_column
 from fairwise.tables.ids import encode, integers_or_texts, some, text_of
 from fairwise.tables.row_errors import Source
+from fairwise.tables.text_formats import with_plain_numbers
 
 # A number written with a leading zero is a code, such as 01234.
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -29,14 +30,19 @@ class PeopleFile:
     source: Source
 
     @classmethod
-    def read(cls, path: Path, id_column: str, *needed: str) -> "PeopleFile":
-        """Read a ``.csv`` or ``.parquet`` file; ids must be there, each only once, and the columns that are needed."""
+    def read(
+        cls, path: Path, id_column: str, *needed: str, separator: str | None = None, decimal: str | None = None
+    ) -> "PeopleFile":
+        """Read a file of a table; ids must be there, each only once, and the columns that are needed.
+
+        Numbers are written as 1234.5, unless a `decimal` sign is given: then also as 1,234.5 or as 1.234,5.
+        """
 
         def check_header(header: list[str]) -> None:
             for name in (id_column, *needed):
                 require_column(name, header, str(path))
 
-        frame, source = read_table(path, check_header)
+        frame, source = read_table(path, check_header, separator=separator)
         ids = column_of(frame, id_column, source)
         codes, texts = encode(ids)
         source.refuse(codes < 0, id_column, ids, "where an id must be; every person needs one")
@@ -45,7 +51,7 @@ class PeopleFile:
             first = int(np.flatnonzero(codes == codes[again.argmax()])[0])
             rule = f"is also the id at {source.place(first)}; every id must be there once"
             source.refuse(again, id_column, ids, rule)
-        others = {name: typed(frame[name]) for name in frame.columns if name != id_column}
+        others = {name: typed(frame[name], decimal) for name in frame.columns if name != id_column}
         for name, column in others.items():
             _refuse_decimal_commas(name, column, source)
         columns = {name: column.array for name, column in others.items()}
@@ -104,10 +110,12 @@ def label_written(text: str, labels: pd.Series, source: Source, column: str) -> 
     return by_text[text]
 
 
-def typed(column: pd.Series) -> pd.Series:
+def typed(column: pd.Series, decimal: str | None = None) -> pd.Series:
     """Return text as numbers if every cell is a number or nothing; empty cells are missing."""
     if not pd.api.types.is_string_dtype(column.dtype):
         return column.reset_index(drop=True)
+    if decimal is not None:
+        column = with_plain_numbers(column, decimal)
     text = pc.utf8_trim_whitespace(pa.array(column, pa.large_string(), from_pandas=True))
     filled = pc.if_else(pc.is_in(pc.utf8_lower(text), _NOTHING), None, text)
     cells = filled.drop_null()
