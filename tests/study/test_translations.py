@@ -6,6 +6,7 @@ import hashlib
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from fairwise.errors import InputError
@@ -14,13 +15,15 @@ from fairwise.study.cards import Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings
-from fairwise.study.translations import draft, translated
+from fairwise.study.translations import draft, translated, words_in
+from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 COLUMNS = [{"name": "age", "label": "Age", "unit": "years"}, {"name": "home town", "label": "Town"}]
+TOWNS = [f"<b>Town {k}</b> & =1+1" for k in range(3)]
 WORDS = """
 title = "Eine Studie"
 treated_well = "eingelassen zu werden"
@@ -29,12 +32,16 @@ label = "Alter"
 unit = "Jahre"
 [columns.town]
 label = "Stadt"
+[columns.town.values]
+"<b>Town 0</b> & =1+1" = "Stadt 0"
+"<b>Town 1</b> & =1+1" = "Stadt 1"
+"<b>Town 2</b> & =1+1" = "Stadt 2"
 """
 
 
 @pytest.fixture
 def study(make_study: Callable[..., StudyFolder]) -> StudyFolder:
-    return make_study(languages=["en", "de"], contact="a@example.org")
+    return make_study(translated=False, languages=["en", "de"], contact="a@example.org")
 
 
 def test_a_new_study_has_its_files_in_every_language(study: StudyFolder) -> None:
@@ -50,11 +57,16 @@ def test_our_words_come_in_every_language_and_others_are_missed(study: StudyFold
     assert german.question.startswith("Was finden Sie gerecht")
     assert german.words_of(Answer.SAME) == "Die beiden sollten gleich behandelt werden"
     assert (german.title, german.treated_well) == ("A study", "to be let in")
+    towns = some(TOWNS)
     missed = [note for note in study.unfinished if note.startswith("study.de.toml: ")]
     assert missed == [
-        f"study.de.toml: {name} is not translated; participants read it in English"
-        for name in ("title", "treated_well", "columns.age.label", "columns.town.label")
+        "study.de.toml: the title is not translated; Deutsch is not offered until it is",
+        "study.de.toml: what “treated well” means is not translated; Deutsch is not offered until it is",
+        "study.de.toml: the label “Age” is not translated; Deutsch is not offered until it is",
+        "study.de.toml: the label “Town” is not translated; Deutsch is not offered until it is",
+        f"study.de.toml: the values of “Town” ({towns}) are not translated; Deutsch is not offered until they are",
     ]
+    assert study.offered == ("en",)
 
 
 def test_translated(study: StudyFolder) -> None:
@@ -64,8 +76,37 @@ def test_translated(study: StudyFolder) -> None:
     assert (german.settings.title, german.settings.treated_well) == ("Eine Studie", "eingelassen zu werden")
     assert german.cards["known-as-0"].rows[0] == Row("Alter", "20 Jahre")
     assert again.cards["known-as-0"].rows[0] == Row("Age", "20")
+    assert german.cards["known-as-1"].rows[1] == Row("Stadt", "Stadt 1")
+    assert again.offered == ("en", "de")
     assert not [note for note in again.unfinished if note.startswith("study.")]
     assert again.fingerprint == study.fingerprint  # words may be corrected at any time
+
+
+def test_a_value_that_is_not_translated_is_named_and_names_may_stay_as_they_are(study: StudyFolder) -> None:
+    file = study.path / "study.de.toml"
+    file.write_text(WORDS.replace('"<b>Town 1</b> & =1+1" = "Stadt 1"', ""), encoding="utf-8")
+    one_missing = StudyFolder.open(study.path)
+    assert [note for note in one_missing.unfinished if note.startswith("study.")] == [
+        f"study.de.toml: the value of “Town” ({some(TOWNS[1:2])}) is not translated; Deutsch is not offered until it is"
+    ]
+    assert one_missing.offered == ("en",)
+    file.write_text(f"{WORDS.partition('[columns.town.values]')[0]}keep_values = true\n", encoding="utf-8")
+    assert StudyFolder.open(study.path).offered == ("en", "de")
+
+
+def test_texts_and_columns_of_many_values_stay_as_they_are() -> None:
+    columns = [{"name": name, "label": name} for name in ("few", "many", "long", "digits", "number")]
+    settings = StudySettings.checked({"title": "t", "columns": columns}, "here")
+    people = pa.table(
+        {
+            "few": ["b", "a", None] * 100,
+            "many": [f"name {k}" for k in range(300)],
+            "long": ["a", "b", "c" * 201] * 100,
+            "digits": ["1", "2", "-3 %"] * 100,
+            "number": [1.5, 2.5, None] * 100,
+        }
+    )
+    assert words_in(settings, people) == {"few": ["a", "b"]}
 
 
 def test_texts_that_are_not_translated_are_shown_in_the_first_language(study: StudyFolder) -> None:
@@ -75,8 +116,9 @@ def test_texts_that_are_not_translated_are_shown_in_the_first_language(study: St
     german = again.editions["de"]
     assert german.consent_html == f'<div lang="en" dir="ltr">{again.first.consent_html}</div>'
     assert german.consent_version == again.consent_version
-    assert "consent.de.md: there is no such file; participants read consent.md instead" in again.unfinished
-    assert "task.de.md: there is no such file; participants read task.md instead" in again.unfinished
+    missing = "is not translated; Deutsch is not offered until it is"
+    assert f"consent.de.md: the consent text {missing}" in again.unfinished
+    assert f"task.de.md: the description of the task {missing}" in again.unfinished
 
 
 def test_each_consent_text_has_its_version(study: StudyFolder) -> None:
@@ -114,7 +156,8 @@ def test_drafts_are_settings_once_their_marks_are_taken_away(study: StudyFolder)
     said = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[2:]))
     assert said["title"] == "A study"
     assert said["contact"] == "a@example.org"
-    assert said["columns"] == {"age": {"label": "Age"}, "town": {"label": "Town"}}
+    town = {"label": "Town", "values": dict(zip(TOWNS, TOWNS, strict=True))}
+    assert said["columns"] == {"age": {"label": "Age"}, "town": town}
     (study.path / "study.de.toml").write_text("\n".join(line.removeprefix("# ") for line in lines[2:]), "utf-8")
     again = StudyFolder.open(study.path)
     assert again.editions["de"].settings == study.editions["de"].settings
@@ -122,7 +165,7 @@ def test_drafts_are_settings_once_their_marks_are_taken_away(study: StudyFolder)
 
 
 def test_a_study_that_begins_in_german(make_study: Callable[..., StudyFolder]) -> None:
-    study = make_study(languages=["de", "en"])
+    study = make_study(translated=False, languages=["de", "en"])
     assert study.settings.words_of(Answer.NO_CONSTRAINT).startswith("Jede der beiden")
     assert "Bevor Sie beginnen" in study.first.consent_html
     assert "Before you begin" in study.editions["en"].consent_html
@@ -155,7 +198,7 @@ def test_any_column_can_be_translated(tmp_path: Path) -> None:
     odd = [{"name": 'a "b" ] # c', "label": "x"}, {"name": "ä\x7f.ö", "label": "y", "unit": "years"}]
     settings = StudySettings.checked({"title": "t", "columns": odd, "languages": ["en", "de"]}, "here")
     file = tmp_path / "study.de.toml"
-    file.write_text("\n".join(line.removeprefix("# ") for line in draft(settings, "de").splitlines()[2:]), "utf-8")
+    file.write_text("\n".join(line.removeprefix("# ") for line in draft(settings, "de", {}).splitlines()[2:]), "utf-8")
     words, missing = translated(settings, "de", file)
     assert missing == ()
     assert words.columns == settings.columns

@@ -27,6 +27,7 @@ from fairwise.archive.container import (
     ContainerWriter,
     Manifest,
     as_json,
+    is_study_file,
     open_container,
     study_files,
 )
@@ -34,8 +35,9 @@ from fairwise.errors import InputError
 from fairwise.store import fit_files
 from fairwise.store.engine import newest_version
 from fairwise.store.store import snapshot
-from fairwise.store.tables import database_identity, jobs, metadata, sessions, study
+from fairwise.store.tables import database_identity, jobs, metadata, report_links, sessions, study
 from fairwise.study.folder import OUTCOME, SECRET, StudyFolder
+from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
 
 MANIFEST, TABLES, ROWS = "backup.json", "tables/", ".jsonl"
@@ -49,16 +51,17 @@ JOB_FILES = (
     fit_files.FRONTIER,
     fit_files.MODEL,
     fit_files.PRICES,
-    fit_files.REPORT,
+    *fit_files.REPORTS.values(),
     fit_files.RULES,
     fit_files.SCORES,
     fit_files.SUMMARY,
 )
 """What a fit leaves behind."""
 
-# Whoever was logged in logs in again: a copy of the database should open no door. What is restored is another database
-# than the one that was backed up. Alembic's table is the version.
-_LEFT_OUT = (sessions.name, database_identity.name, "alembic_version")
+# Whoever was logged in logs in again, and links to reports are made anew, as one may have been revoked since: a copy of
+# the database should open no door. What is restored is another database than the one that was backed up. Alembic's
+# table is the version.
+_LEFT_OUT = (sessions.name, report_links.name, database_identity.name, "alembic_version")
 
 
 def tables_of_backup(metadata: sa.MetaData) -> list[sa.Table]:
@@ -69,7 +72,7 @@ def tables_of_backup(metadata: sa.MetaData) -> list[sa.Table]:
 def _belongs(settings: StudySettings, name: str) -> bool:
     if name.startswith(f"{fit_files.JOBS}/"):
         return name.rpartition("/")[2] in JOB_FILES
-    return name in study_files(settings) | {OUTCOME, SECRET}
+    return is_study_file(settings, name) or name in {OUTCOME, SECRET}
 
 
 def _check_manifest(path: Path, manifest: Manifest) -> None:
@@ -210,6 +213,7 @@ def _files(folder: StudyFolder, moment: sa.Connection, with_secret: bool) -> Ite
     """Those that belong to the study, and what its fits left behind that were done at this moment."""
     ours = study_files(folder.settings) | {OUTCOME} | ({SECRET} if with_secret else set())
     yield from (name for name in sorted(ours) if (folder.path / name).is_file())
+    yield from (f"{IMAGES}/{name}" for name in sorted(folder.pictures))
     for job_id in moment.execute(sa.select(jobs.c.id).where(jobs.c.state == "done").order_by(jobs.c.id)).scalars():
         left = [fit_files.job_folder(folder.path, job_id) / name for name in JOB_FILES]
         for file in left:

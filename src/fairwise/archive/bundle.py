@@ -24,6 +24,7 @@ from fairwise.archive.container import (
     ContainerWriter,
     Manifest,
     as_text,
+    is_study_file,
     open_container,
     study_files,
 )
@@ -42,6 +43,7 @@ from fairwise.store.tables import (
     participants,
 )
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
+from fairwise.study.pictures import IMAGES
 
 MANIFEST = "bundle.json"
 FORMAT = 3  # of 1, texts are as they were written; of 2, a ' is before those that begin like a formula
@@ -90,7 +92,7 @@ BUNDLE = ContainerKind(
     most_bytes=2 << 30,  # a study of a million answers has a tenth of it
     members=re.compile("|".join([f"{STUDY}.*", *map(re.escape, TABLES + LATER_TABLES)]), re.DOTALL),
     check_manifest=_check_manifest,
-    belongs=lambda settings, name: name in study_files(settings),
+    belongs=is_study_file,
     folder=STUDY,
     unsafe="{name!r} is not the name of a file in a bundle",
     missing="{name} was taken away after the bundle was made",
@@ -171,8 +173,8 @@ def write_bundle(path: Path, study: StudyFolder, connection: sa.Connection, *, c
 
     A ``coarse`` one tells days in the place of times and whole seconds of thinking, and nothing that anyone wrote.
     """
-    ours = [study.path / name for name in sorted(study_files(study.settings))]
-    files = {f"{STUDY}{file.name}": file.read_bytes() for file in ours if file.is_file()}
+    ours = [*sorted(study_files(study.settings)), *(f"{IMAGES}/{name}" for name in sorted(study.pictures))]
+    files = {f"{STUDY}{name}": (study.path / name).read_bytes() for name in ours if (study.path / name).is_file()}
     rows = tables(connection)
     files |= {name: _as_csv(_coarsened(table) if coarse else table) for name, table in rows.items()}
     about = {

@@ -109,9 +109,10 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "language": _one_of(available()).or_nothing,
                 "came_by": _one_of(CAME_BY),
                 "relation": relation.or_nothing,
+                "simulated": _one_of(("yes", "no")),
             },
             once=(("number",),),
-            later=frozenset({"language", "came_by", "relation"}),
+            later=frozenset({"language", "came_by", "relation", "simulated"}),
         ),
         SCHEDULE: _Table(
             {

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 from fairwise.errors import InputError
 from fairwise.store.tables import AnyColumn
 from fairwise.study.folder import CONSENT, PEOPLE, SCORES, SECRET, SECRET_BYTES, SETTINGS, TASK, StudyFolder, named
+from fairwise.study.pictures import IMAGES
 from fairwise.study.settings import StudySettings
 
 Manifest: TypeAlias = Mapping[str, Any]
@@ -193,6 +194,13 @@ def study_files(settings: StudySettings) -> set[str]:
     return {SETTINGS, CONSENT, TASK, PEOPLE, SCORES} | translated
 
 
+def is_study_file(settings: StudySettings, name: str) -> bool:
+    """Whether a file of this name may belong to a study; pictures only where it shows some."""
+    folder, _, file = name.partition("/")
+    is_picture = folder == IMAGES and file and "/" not in file and any(column.alt for column in settings.columns)
+    return name in study_files(settings) or bool(is_picture)
+
+
 def unpack_study(path: Path, kind: ContainerKind, files: Mapping[str, Iterable[bytes]], folder: Path) -> StudyFolder:
     """Write a study's files, for their owner alone, and open it; where there is no secret, it gets one of its own."""
     try:
@@ -222,6 +230,9 @@ def _write(file: Path, pieces: Iterable[bytes]) -> None:
 # Values of a database as JSON or as text and back, by the type of their column, the same for every database.
 
 
+_YES_NO = {True: "yes", False: "no"}
+
+
 def as_json(value: object) -> object:
     """As something that JSON knows."""
     if isinstance(value, date):  # or a moment
@@ -244,6 +255,8 @@ def as_text(value: object) -> str:
     """As text that reads back to the same value; nothing is the empty text."""
     if isinstance(value, datetime):
         return (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)).isoformat()
+    if isinstance(value, bool):
+        return _YES_NO[value]
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
@@ -252,4 +265,6 @@ def from_text(column: AnyColumn, text: str) -> object:
     if text == "" and column.nullable:
         return None
     kind = column.type.python_type
+    if kind is bool:
+        return text == _YES_NO[True]
     return kind(text) if kind in (int, float) else from_json(column, text)

@@ -50,6 +50,7 @@ from fairwise.store.tables import (
     study,
 )
 from fairwise.study.folder import SECRET
+from fairwise.study.pictures import IMAGES
 from fairwise.study.signing import Keys
 
 _AT_ONCE = 1000
@@ -199,7 +200,7 @@ def _check_rows(backup: Backup, connection: sa.Connection) -> None:
     if stored not in (None, backup.manifest["fingerprint"]):
         raise _about_others(backup)
     done = connection.execute(sa.select(jobs.c.id).where(jobs.c.state == "done")).scalars()
-    folders = {f"{JOBS}/{job_id}" for job_id in done}
+    folders = {IMAGES, *(f"{JOBS}/{job_id}" for job_id in done)}
     strange = [name for name in backup.study_files() if "/" in name and name.rpartition("/")[0] not in folders]
     if strange:
         raise BACKUP.does_not_belong(backup.path, f"{STUDY}{strange[0]}")

@@ -61,10 +61,16 @@ class NewAnswer:
     key: str
     nonce: str
     answer: Answer
-    why: str
+    why: str | None
+    """None where the form asks for the answer alone: what was said about the same answer before then stays."""
+
     confidence: int | None
     seconds: float | None
     at: datetime
+
+    def says(self, answer: str, why: str, confidence: int | None) -> bool:
+        """Whether this is what was said already."""
+        return self.answer == answer and (self.why is None or (self.why, self.confidence) == (why, confidence))
 
 
 # Every question about answers is one of these three with a WHERE of its own; without an answer, its columns are empty.
@@ -148,7 +154,9 @@ _APPEARANCE = (
 # came before it.
 _of_pair = answers.c.appearance_id == sa.bindparam("appearance_id")
 _what = (answers.c.answer, answers.c.why, answers.c.confidence)
-_LAST = sa.select(answers.c.version, *_what).where(_of_pair).order_by(answers.c.version.desc()).limit(1)
+_LAST = (
+    sa.select(answers.c.version, *_what, answers.c.seconds).where(_of_pair).order_by(answers.c.version.desc()).limit(1)
+)
 _OF_FORM = sa.select(*_what).where(_of_pair, answers.c.nonce.in_(sa.bindparam("nonces", expanding=True)))
 _INSERT = sa.insert(answers)
 _of_form = (repeats.c.appearance_id == sa.bindparam("appearance_id")) & (repeats.c.nonce == sa.bindparam("nonce"))
@@ -250,11 +258,12 @@ def record(
     if before_first is not None and not pair.has_answered:
         before_first(connection, token_hash)
     position = int(pair.position)
-    content = (str(new.answer), new.why, new.confidence)
     last = connection.execute(_LAST, {"appearance_id": pair.id}).one_or_none()
     form = new.nonce.partition("+")[0]
     of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
-    if last is not None and (content in of_this_form or _is_repeat(connection, pair.id, form, content, *last)):
+    if last is not None and (
+        any(new.says(*said) for said in of_this_form) or _is_repeat(connection, pair.id, form, new, last)
+    ):
         return position
     version = 1 if last is None else last.version + 1
     if version > MOST_VERSIONS or len(of_this_form) == _MOST_OF_ONE_FORM:
@@ -268,9 +277,10 @@ def record(
             "version": version,
             "nonce": nonce,
             "answer": str(new.answer),
-            "why": new.why,
+            "why": new.why or "",
             "confidence": new.confidence,
-            "seconds": new.seconds,
+            # Of the answer itself, which may have been given before why.
+            "seconds": new.seconds if last is None or last.answer != new.answer else last.seconds,
             "answered_at": max(pair.consented_at, new.at),  # also where the clock was put back meanwhile
             "round": SECOND if again else FIRST,
         },
@@ -289,9 +299,8 @@ def _is_repeat(
     connection: sa.Connection,
     appearance_id: int,
     nonce: str,
-    content: _Content,
-    version: int,
-    *current: str | int | None,
+    new: NewAnswer,
+    current: AnyRow,
 ) -> bool:
     """Whether a form says what is current already, or did so when it was sent for the first time.
 
@@ -299,8 +308,8 @@ def _is_repeat(
     """
     form = {"appearance_id": appearance_id, "nonce": nonce}
     remembered = {number: tuple(what) for number, *what in connection.execute(_REPEATED, form)}
-    if current != content:
-        return content in remembered.values()
-    if version not in remembered and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
-        connection.execute(sa.insert(repeats), {**form, "version": version})
+    if not new.says(*current[1:4]):
+        return any(new.says(*said) for said in remembered.values())
+    if current.version not in remembered and connection.execute(_HOW_MANY_REPEATS, form).scalar_one() < _MOST_REPEATS:
+        connection.execute(sa.insert(repeats), {**form, "version": current.version})
     return True

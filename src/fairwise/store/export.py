@@ -23,6 +23,8 @@ _FORMULA = re.compile(rf"""^(?=[\t\r\n])|{_CELL}(?=(?:(?![\t\r\n])[\s"])*[=+\-@\
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
+_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated"]
+
 EXCLUDED = "excluded"
 """The column that marks excluded people, where they are wanted: yes or no."""
 
@@ -68,13 +70,14 @@ def judges(connection: sa.Connection, *, finished_only: bool = False, with_exclu
             rooms.c.name,
             participants.c.language,
             participants.c.check_tries,
+            sa.case((participants.c.simulated, "yes"), else_="no"),
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
         .where(HAS_ANSWERED)
         .order_by(participants.c.number)
     )
     rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
-    return _table(rows, ["judge", "relation", "came_by", "room", "language", "check_tries"], with_excluded)
+    return _table(rows, _JUDGES, with_excluded)
 
 
 def who_answered(*, finished_only: bool = False) -> Query:
@@ -156,3 +159,15 @@ def participant_counts(connection: sa.Connection) -> ParticipantCounts:
     fingerprint = connection.execute(sa.select(study.c.fingerprint)).scalar_one_or_none()
     started, finished, left_out = connection.execute(counts).one()
     return ParticipantCounts(started, finished, left_out, fingerprint)
+
+
+def simulated_count(connection: sa.Connection) -> int:
+    """How many participants are programs."""
+    counted = sa.select(sa.func.count()).select_from(participants).where(participants.c.simulated)
+    return connection.execute(counted).scalar_one()
+
+
+def has_real_people(connection: sa.Connection) -> bool:
+    """Whether anyone has answered who is not a program."""
+    query = sa.select(participants.c.id).where(HAS_ANSWERED, ~participants.c.simulated)
+    return connection.execute(query.limit(1)).first() is not None

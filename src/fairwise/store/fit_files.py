@@ -22,7 +22,10 @@ from fairwise.tables.files import read_parquet
 JOBS = "jobs"
 SUMMARY, FRONTIER, RULES = "summary.json", "frontier.json", "rules.json"
 REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
-WITH_ANSWERS = (REPORT, FRONTIER, PRICES)
+REPORTS = {"en": REPORT, "de": "report.de.html"}
+"""The report in each of its languages."""
+
+WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES)
 """Those that name single answers."""
 
 MODEL_SCHEMA, MODEL_PRICES = "schema.json", "prices"  # as skops writes a dict: its values are nodes of their names

@@ -105,6 +105,9 @@ class Consent:
     contests: bool = False
     """Whether they say that whoever came under their id before was somebody else."""
 
+    simulated: bool = False
+    """Whether it is a program that says so of itself."""
+
     @property
     def since(self) -> dict[str, datetime]:
         """Who else counts as taking part: see quotas.py."""
@@ -137,6 +140,7 @@ def start(
             "consented_at": consent.at,
             "stage": consent.first_stage,
             "language": consent.language,
+            "simulated": consent.simulated,
             **came,
         },
     ).scalar_one()

@@ -64,6 +64,7 @@ class OneParticipant(NamedTuple):
     panel_id: str | None
     room: str | None
     panel_signed: bool
+    simulated: bool
     pairs: list[Appearance]
     """With every version of every answer."""
 
@@ -88,6 +89,7 @@ _ONE = (
         participants.c.panel_id,
         rooms.c.name.label("room"),
         participants.c.panel_signed,
+        participants.c.simulated,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)

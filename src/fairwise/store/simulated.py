@@ -66,6 +66,7 @@ def _agree(connection: Connection, study: StudyFolder, token_hash: bytes, at: da
         hold=quotas.hold,
         language=text.language.code,
         text=ConsentText(text.consent_language, text.consent_text),
+        simulated=True,
     )
     participants.start(connection, consent, study.places, Keys.new)
     while stage != Stage.PAIRS:

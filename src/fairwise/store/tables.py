@@ -12,6 +12,7 @@
     operators     1 -- n  sessions
     jobs: fits, done outside of the web app; study: its state, and which fit was chosen
     jobs          n -- n  participants, by job_participants: whose answers a fit is made from
+    jobs          1 -- n  report_links: read-only links to a fit's report, as hashes
     events: what operators did
     consent_texts: what people agreed to, as it was when they did
     panel_ids: who may come from a panel, as keyed hashes; without any, everyone
@@ -113,6 +114,7 @@ participants = Table(
     Column("panel_signed", Boolean, nullable=False, server_default=false()),  # whether the panel vouched for the id
     Column("room_id", ForeignKey("rooms.id")),
     Column("relation", String(100)),  # to the decision, by its name in the settings
+    Column("simulated", Boolean, nullable=False, server_default=false()),  # a program, not a person
     Index("ix_participants_came_by_panel_id", "came_by", "panel_id"),  # one who was not sent may say another's id
     _one_of("stage", tuple(Stage)),
     _one_of("came_by", CAME_BY),
@@ -316,4 +318,15 @@ job_participants = Table(
     metadata,
     Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
     Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+report_links = Table(
+    "report_links",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("token_hash", LargeBinary(32), nullable=False, unique=True),
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("made_at", Moment, nullable=False),
+    Column("made_by", String(100), nullable=False),
+    Column("revoked_at", Moment),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ class Row:
 
     label: str
     text: str
+    picture: str = ""
+    """Its file, if it is a picture; then the text says what is to be seen on it."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +43,32 @@ class Card:
 ID = "id"
 
 
-def cards_of(people: pa.Table, columns: Sequence[ShownColumn], where: object, words: Language) -> dict[str, Card]:
-    """Return everyone's card by id; the table must have the columns that are shown, and no other but the id."""
-    _check_columns(people.column_names, [column.name for column in columns], where)
+def cards_of(
+    people: pa.Table,
+    columns: Sequence[ShownColumn],
+    where: object,
+    words: Language,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+) -> dict[str, Card]:
+    """Return everyone's card by id; the table must have the columns that are shown, and no other but the id.
+
+    ``values`` are translations of values, by column.
+    """
+    _check_columns(people.column_names, columns_shown(columns), where)
     ids = people[ID].to_pylist()
     if not all(isinstance(person, str) and person.strip() for person in ids):
         raise InputError(f"{where}, column {ID}: every id must be a text that is not empty")
     twice, times = Counter(ids).most_common(1)[0] if ids else ("", 0)
     if times > 1:
         raise InputError(f"{where}, column {ID}: {twice!r} is there more than once; every id must be there once")
-    rows = zip(*(_rows(people[column.name].to_pylist(), column, words) for column in columns), strict=True)
+    translated = values or {}
+    rows = zip(*(_rows(people, column, words, translated.get(column.name, {})) for column in columns), strict=True)
     return {person: Card(person, shown) for person, shown in zip(ids, rows, strict=True)}
+
+
+def columns_shown(columns: Sequence[ShownColumn]) -> list[str]:
+    """Return the names of all columns of the table that are shown, also those that say what pictures show."""
+    return list(dict.fromkeys(name for column in columns for name in (column.name, column.alt) if name))
 
 
 def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) -> None:
@@ -66,15 +83,18 @@ def _check_columns(found: Sequence[str], shown: Sequence[str], where: object) ->
         raise InputError(f"{where}: every column must be there once; found: {some(found)}")
 
 
-def _rows(values: Sequence[object], column: ShownColumn, words: Language) -> list[Row]:
+def _rows(people: pa.Table, column: ShownColumn, words: Language, translated: Mapping[str, str]) -> list[Row]:
     """One row for each value; values that read the same share it, as there may be many people."""
-    made: dict[str, Row] = {}
-    texts = (value_text(value, column.unit, words) for value in values)
-    return [made.get(text) or made.setdefault(text, Row(column.label, text)) for text in texts]
+    made: dict[tuple[str, str], Row] = {}
+    values = people[column.alt or column.name].to_pylist()
+    pictures = people[column.name].to_pylist() if column.alt else [""] * len(values)
+    texts = (value_text(value, column.unit, words, translated) for value in values)
+    both = zip(texts, (str(picture or "") for picture in pictures), strict=True)
+    return [made.get(one) or made.setdefault(one, Row(column.label, *one)) for one in both]
 
 
-def value_text(value: object, unit: str, words: Language) -> str:
-    """Return a value as it is read.
+def value_text(value: object, unit: str, words: Language, translated: Mapping[str, str] | None = None) -> str:
+    """Return a value as it is read, if it is a word in another language.
 
     >>> from fairwise.study.languages import language
     >>> [value_text(value, "Euro", language("de")) for value in (12000.0, 0.25, None)]
@@ -87,4 +107,5 @@ def value_text(value: object, unit: str, words: Language) -> str:
         text = "" if math.isnan(value) else words.decimal(np.format_float_positional(value + 0.0, trim="-"))
     else:
         text = "" if value is None else str(value).strip()
+        text = translated.get(text, text) if translated else text
     return f"{text} {unit}".rstrip() if text else words.translate("not known")

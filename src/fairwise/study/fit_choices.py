@@ -85,6 +85,9 @@ class FitChoices(SettingsTable):
     finished_only: Annotated[bool, Field(title="Whose answers count")] = False
     """Whether the answers of those who did not finish are left out."""
 
+    case_details: Annotated[bool, Field(title="Ids and free texts in the report")] = False
+    """Whether the report names ids of people and participants, and shows columns of free text."""
+
     @model_validator(mode="after")
     def _one_division(self) -> Self:
         if len({rule.column for rule in self.group_rules}) > 1:

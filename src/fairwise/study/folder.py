@@ -16,12 +16,13 @@ import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError
-from fairwise.study.cards import ID, Card, cards_of
+from fairwise.study.cards import ID, Card, cards_of, columns_shown
 from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
 from fairwise.study.languages import Language, language
+from fairwise.study.pictures import check_pictures, names_of
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
-from fairwise.study.translations import translated
+from fairwise.study.translations import translated, translated_values
 from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import some, text_of
 from fairwise.tables.people_file import PeopleFile
@@ -60,6 +61,9 @@ class Edition:
     consent_language: str
     """That of the text: the study's first, where it was not translated."""
 
+    is_complete: bool
+    """Whether all of it is in this language; only then it is offered."""
+
     unfinished: tuple[str, ...]
     """What an operator has yet to fill in or to translate, with its file."""
 
@@ -67,16 +71,22 @@ class Edition:
     def read(cls, folder: Path, settings: StudySettings, code: str, people: pa.Table, where: Path) -> Edition:
         """Read the texts and words of one language; `people` were read from the file `where`."""
         spoken, first = language(code), code == settings.languages[0]
-        words, missing = (settings, ()) if first else translated(settings, code, folder / named(SETTINGS, code))
+        words, values, missing = settings, None, list[str]()
+        if not first:
+            file = folder / named(SETTINGS, code)
+            words, untranslated = translated(settings, code, file)
+            values, words_left = translated_values(settings, code, file, people)
+            missing = [*untranslated, *words_left]
         consent, task = (_Document.read(folder, name, code, settings) for name in (CONSENT, TASK))
         return cls(
             language=spoken,
             settings=words,
-            cards=cards_of(people, words.columns, where, spoken),
+            cards=cards_of(people, words.columns, where, spoken, values),
             consent_html=consent.html,
             task_html=task.html,
             consent_text=consent.text,
             consent_language=consent.language,
+            is_complete=not missing and consent.language == task.language == code,
             unfinished=(*missing, *consent.unfinished, *task.unfinished),
         )
 
@@ -106,7 +116,8 @@ class _Document:
         file = folder / named(name, None if code == own else code)
         if code != own and not file.exists():
             original = cls.read(folder, name, own, settings)
-            note = f"{file.name}: there is no such file; participants read {name} instead"
+            about = "the consent text" if name == CONSENT else "the description of the task"
+            note = f"{file.name}: {about} is not translated; {language(code).name} is not offered until it is"
             html = f'<div lang="{own}" dir="{language(own).direction}">{original.html}</div>'
             return cls(original.text, own, html, (note,))
         text = read_text(file)
@@ -179,6 +190,9 @@ class StudyFolder:
     scores: Mapping[str, float] | None
     """How likely a current model gives each person the good label, for active pairs; shown to nobody."""
 
+    pictures: frozenset[str]
+    """Names of the files with people's pictures."""
+
     @classmethod
     def open(cls, path: str | PathLike[str]) -> StudyFolder:
         """Read a study; errors name the file, the setting, the value and what is allowed."""
@@ -190,6 +204,7 @@ class StudyFolder:
         editions = {code: Edition.read(folder, settings, code, people, folder / PEOPLE) for code in settings.languages}
         cards = editions[settings.languages[0]].cards
         schedules = Schedules({person: card.rows for person, card in cards.items()}, settings, str(folder / SETTINGS))
+        pictures = check_pictures(folder, cards, language(settings.languages[0]).translate("not known"))
         scores = read_scores(folder / SCORES, cards) if (folder / SCORES).exists() else None
         return cls(
             path=folder,
@@ -200,12 +215,19 @@ class StudyFolder:
             fingerprint=_fingerprint(settings, cards, scores),
             unfinished=tuple(note for edition in editions.values() for note in edition.unfinished),
             scores=scores,
+            pictures=pictures,
         )
 
     @property
     def first(self) -> Edition:
         """In the study's first language."""
         return self.editions[self.settings.languages[0]]
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The languages that participants may choose from: the first, and all that are complete."""
+        first = self.settings.languages[0]
+        return tuple(code for code, edition in self.editions.items() if code == first or edition.is_complete)
 
     @property
     def cards(self) -> Mapping[str, Card]:
@@ -236,9 +258,9 @@ class StudyFolder:
         return self.schedules.places(participant_number, slot)
 
     def people(self) -> pd.DataFrame:
-        """Return everyone with the values behind what is shown, by id."""
+        """Return everyone with the values behind what is shown, by id; no pictures: nothing is learned from them."""
         people: pd.DataFrame = read_parquet(self.path / PEOPLE).to_pandas().set_index(ID)
-        return people
+        return people.drop(columns=columns_shown([column for column in self.settings.columns if column.alt]))
 
     def outcome(self) -> pd.Series[Any]:
         """Return the outcomes by person, for a fit. Nothing else opens their file."""
@@ -275,7 +297,7 @@ def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Map
     names = [column.name for column in settings.columns]
     seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
     for person, card in cards.items():
-        seen.update(json.dumps([person, *(row.text for row in card.rows)]).encode())
+        seen.update(json.dumps([person, *(row.text for row in card.rows), *sorted(names_of([card]))]).encode())
     if scores is not None:
         seen.update(json.dumps([scores[person] for person in cards]).encode())
     return seen.hexdigest()

@@ -1,86 +1,17 @@
-"""The languages that participants may read: their words, and how they write dates and numbers.
-
-English is what the code says. Every other language is a catalogue under ``locale/``, read as it is: nothing is compiled
-beforehand, so nothing can be out of date.
-"""
+"""The languages that participants may read; how a language is read and written is in ``fairwise.languages``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, cached_property
-from gettext import GNUTranslations, NullTranslations
-from importlib.resources import files
-from io import BytesIO
+from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
 
-from babel import Locale
-from babel.dates import format_date, format_time
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-from babel.numbers import get_decimal_symbol
-
-SOURCE = "en"
-# Days before months, and hours from 0 to 23, are read rightly by more people.
-_CONVENTIONS = {"en": "en_GB"}
+__all__ = ["SOURCE", "Language", "available", "language", "marked"]
 
 
-def marked(text: str) -> str:
-    """Return the text as it is: catalogues have it because it stands in this call, and ``say`` finds it there."""
-    return text
-
-
-@dataclass(frozen=True)
-class Language:
-    """A language with its catalogue."""
-
-    code: str
-    catalogue: NullTranslations
-
-    @cached_property
-    def locale(self) -> Locale:
-        """Its conventions."""
-        return Locale.parse(_CONVENTIONS.get(self.code, self.code))
-
-    @cached_property
-    def name(self) -> str:
-        """As those call it who speak it."""
-        name = Locale.parse(self.code).get_display_name() or self.code
-        return name[:1].upper() + name[1:]
-
-    @cached_property
-    def direction(self) -> str:
-        """``ltr`` or ``rtl``."""
-        return self.locale.text_direction
-
-    def translate(self, text: str) -> str:
-        """Return a text of ours in this language."""
-        return self.catalogue.gettext(text) if text else ""  # a catalogue would tell about itself
-
-    def decimal(self, digits: str) -> str:
-        """Return a number that is written with a point as it is written here."""
-        return digits.replace(".", get_decimal_symbol(self.locale))
-
-    def moment(self, moment: datetime) -> str:
-        """Return day and time as one would say them."""
-        moment = moment.astimezone(UTC)
-        day, time = format_date(moment, "long", self.locale), format_time(moment, "short", locale=self.locale)
-        return self.translate("{day}, {time} UTC").format(day=day, time=time)
-
-
-@cache
 def available() -> tuple[str, ...]:
     """Codes of all languages that there are."""
-    return (SOURCE, *sorted(place.name for place in files(__package__).joinpath("locale").iterdir() if place.is_dir()))
+    return languages_of("fairwise.study")
 
 
-@cache
 def language(code: str) -> Language:
     """Return one of the available languages."""
-    if code == SOURCE:
-        return Language(code, NullTranslations())
-    source = files(__package__).joinpath("locale", code, "LC_MESSAGES", "messages.po")
-    compiled = BytesIO()
-    with source.open("rb") as file:
-        write_mo(compiled, read_po(file, code))
-    compiled.seek(0)
-    return Language(code, GNUTranslations(compiled))
+    return language_of("fairwise.study", code)

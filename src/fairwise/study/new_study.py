@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from fairwise.errors import InputError
 from fairwise.study import folder as study
 from fairwise.study import translations
-from fairwise.study.cards import ID, cards_of
+from fairwise.study.cards import ID, cards_of, columns_shown
 from fairwise.study.designs import Schedules
 from fairwise.study.folder import CONSENT, SETTINGS, TASK, GivenScores, named
 from fairwise.study.languages import SOURCE, available, language
+from fairwise.study.pictures import IMAGES, check_pictures, read_picture
 from fairwise.study.settings import StudySettings
-from fairwise.study.texts import CONSENT_DRAFTS, TASK_DRAFTS, TITLE_DRAFT
+from fairwise.study.texts import TITLE_DRAFT, consent_draft, task_draft
 from fairwise.study.toml import Plain
 from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile
@@ -116,11 +117,13 @@ def _drafted(
 ) -> Iterator[Path]:
     """Check everything, then fill a folder that only its owner can open; it is gone afterwards unless it was moved."""
     settings = StudySettings.checked(_with_columns(show, choices), "study")
-    for name in show:
+    for name in columns_shown(settings.columns):
         _refuse_hidden(people, name, outcome)
     ids = pa.array([text_of(person) for person in people.table.index], pa.string())
-    table = _table(ids, {name: arrow_column(people.column(name)) for name in show}, people)
+    table = _table(ids, {name: arrow_column(people.column(name)) for name in columns_shown(settings.columns)}, people)
     cards = cards_of(table, settings.columns, people.source.where(), language(settings.languages[0]))
+    beside_people = Path(people.source.file or "").parent
+    pictures = check_pictures(beside_people, cards, language(settings.languages[0]).translate("not known"))
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
     if outcome is not None:
@@ -132,8 +135,12 @@ def _drafted(
     draft = None
     try:
         draft = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=beside))
-        written = dict(_texts(settings)) | dict(texts or {})
+        written = dict(_texts(settings, translations.words_in(settings, table))) | dict(texts or {})
         _write(draft, written, table, hidden, secret or secrets.token_bytes(study.SECRET_BYTES))
+        for name in sorted(pictures):
+            content, _ = read_picture(beside_people, name)
+            (draft / IMAGES).mkdir(exist_ok=True)
+            (draft / IMAGES / name).write_bytes(content)
         yield draft
     except OSError as error:
         raise InputError(f"{beside}: cannot be written: {error.strerror or error}") from None
@@ -144,9 +151,11 @@ def _drafted(
 
 def _with_columns(show: Sequence[str], choices: Plain) -> Plain:
     """The choices with a title, and with columns whose labels are their names, unless they say otherwise."""
+    alt = choices.get("pictures", {})
+    choices = {name: value for name, value in choices.items() if name != "pictures"}
     labels = [readable(name) for name in show]
     columns = [
-        {"name": name, "label": name if labels.count(label) > 1 else label}
+        {"name": name, "label": name if labels.count(label) > 1 else label, "alt": alt.get(name, "")}
         for name, label in zip(show, labels, strict=True)
     ]
     own = choices.get("languages", [SOURCE])[0]
@@ -189,17 +198,24 @@ def _refuse_hidden(people: PeopleFile, name: str, outcome: str | None) -> None:
 def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile) -> None:
     """Participants must not read the outcome from a column that says the same under another name, or in numbers."""
     outcome = results.column_names[1]
+    for name, reason in telling_columns(people, outcome, results[outcome]).items():
+        raise InputError(f"{file.source.where(column=name)}: {reason}")
+
+
+def telling_columns(people: pa.Table, outcome: str, results: pa.ChunkedArray) -> dict[str, str]:
+    """Return every column from which the outcome can be read, and how, as the end of a sentence."""
+    found = {}
     for name in people.column_names:
-        where = file.source.where(column=name)
-        if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results[outcome])).all():
-            raise InputError(f"{where}: this tells everyone's outcome, {outcome!r}, {_NEVER_SHOWN}")
-        parted = _parted(people[name], results[outcome])
-        if parted is not None:
+        parted = _parted(people[name], results)
+        if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results)).all():
+            found[name] = f"this tells everyone's outcome, {outcome!r}, {_NEVER_SHOWN}"
+        elif parted is not None:
             higher, lower = parted
-            raise InputError(
-                f"{where}: everyone with {outcome} = {higher} has a higher number here than everyone with {outcome} = "
-                f"{lower}, so that one threshold tells the outcome, {_NEVER_SHOWN}"
+            found[name] = (
+                f"everyone with {outcome} = {higher} has a higher number here than everyone with {outcome} = {lower}, "
+                f"so that one threshold tells the outcome, {_NEVER_SHOWN}"
             )
+    return found
 
 
 def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[object, object] | None:
@@ -252,16 +268,16 @@ def _text(value: object) -> str | None:
     return text_of(value).removesuffix(" 00:00:00" if isinstance(value, pd.Timestamp) else "")
 
 
-def _texts(settings: StudySettings) -> Iterator[tuple[str, str]]:
+def _texts(settings: StudySettings, values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """Name and content of every file that is to be edited."""
     own, *others = settings.languages
     yield SETTINGS, settings.toml()
     for code in others:
-        yield named(SETTINGS, code), translations.draft(settings, code)
+        yield named(SETTINGS, code), translations.draft(settings, code, values)
     for code in settings.languages:
         other = None if code == own else code
-        yield named(CONSENT, other), CONSENT_DRAFTS[code]
-        yield named(TASK, other), TASK_DRAFTS[code]
+        yield named(CONSENT, other), consent_draft(language(code))
+        yield named(TASK, other), task_draft(language(code))
 
 
 def _write(

@@ -5,7 +5,7 @@ All of it is about the buttons and none of it about fairness: a study gives no g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -48,16 +48,28 @@ class Question:
     """Value and words of each."""
 
     right: str
+    meanings: Mapping[str, str]
+    """What each value means, for those who chose a wrong one."""
+
+    def explain(self, chosen: str | None) -> str:
+        """Say what the chosen answer means; nothing if none was chosen."""
+        return self.meanings.get(chosen or "", "")
 
 
 def check_questions(settings: StudySettings, say: Say = str) -> tuple[Question, ...]:
     """Two or three questions, by the answers that this study has."""
     buttons = tuple((answer.value, settings.words_of(answer)) for answer in settings.allowed_answers)
+    meaning = say("“{words}” means: {meaning}")
+    meanings = {
+        answer.value: meaning.format(words=settings.words_of(answer), meaning=say(MEANINGS[answer]))
+        for answer in settings.allowed_answers
+    }
     ordered = Question(
         "order",
         say("You want to say: person A must not be treated worse than person B. Which answer says this?"),
         buttons,
         Answer.A_AT_LEAST_B.value,
+        meanings,
     )
     unordered = Question(
         "either",
@@ -66,11 +78,13 @@ def check_questions(settings: StudySettings, say: Say = str) -> tuple[Question, 
         ),
         buttons,
         Answer.NO_CONSTRAINT.value,
+        meanings,
     )
     change = Question(
         "change",
         say("Can you change an answer later?"),
         (("no", say("No, never")), ("yes", say("Yes, until I finish at the end"))),
         "yes",
+        {"no": say("You can: go back to the pair, and press another button. That counts until you finish at the end.")},
     )
     return (ordered, unordered, change) if settings.answers == "four" else (unordered, change)

@@ -21,6 +21,9 @@ from fairwise.study.toml import Input, Line, SettingsTable
 # How someone came to the study: by the open link, by a personal one, by a room's code, or from a panel.
 
 OPEN, PERSONAL, ROOM = "open", "personal", "room"
+SIMULATED_AGENT, FORCED_AGENT = "fairwise-bots (simulated)", "fairwise-bots (simulated, forced)"
+"""What simulated people say their browser is, and what those say who are to come among real people."""
+
 PANELS = {"prolific": "Prolific", "sona": "Sona", "mturk": "Mechanical Turk"}
 """Panels that send people, with the names people know them by."""
 

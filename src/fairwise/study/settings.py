@@ -145,6 +145,9 @@ class ShownColumn(SettingsTable):
     unit: Annotated[Unit, Field(title="Unit"), Input(locked=True)] = ""
     """What participants read behind the value, such as years; may be empty."""
 
+    alt: str = ""
+    """For pictures: the column that says in words what each shows; the values are then files in the folder images."""
+
 
 class AnswerWords(SettingsTable):
     """What the buttons say."""

@@ -1,14 +1,16 @@
 """A study's own words in another of its languages: ``study.de.toml`` beside ``study.toml``.
 
-Whatever is not translated stays in the study's first language, and is named, so that nobody overlooks it.
+A language is offered to participants once all of it is translated; what is missing is named in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+import pyarrow as pa
 import tomlkit
 from pydantic import Field
 
@@ -17,8 +19,15 @@ from fairwise.study.languages import language
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
 from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
+from fairwise.tables.ids import some
 
-_WORDS = ("title", "question", "treated_well", "relation_question", "contact")
+_WORDS = {
+    "title": "the title",
+    "question": "the question about every pair",
+    "treated_well": "what “treated well” means",
+    "relation_question": "the question about participants themselves",
+    "contact": "whom to write to",
+}
 
 
 class ButtonTranslation(SettingsTable):
@@ -35,6 +44,11 @@ class ColumnTranslation(SettingsTable):
 
     label: Line | None = None
     unit: Unit | None = None
+    values: dict[Line, Line] = Field(default_factory=dict)
+    """Words that are values, by what people.parquet has."""
+
+    keep_values: bool | None = None
+    """Whether the values are read as they are, such as names; then none is missing."""
 
 
 class Translation(SettingsFile):
@@ -74,12 +88,56 @@ class Translation(SettingsFile):
 def translated(settings: StudySettings, code: str, file: Path) -> tuple[StudySettings, tuple[str, ...]]:
     """Return the settings in another language, and what is missing in its file."""
     words, missing = _words(settings, code, Translation.read(file, settings))
-    first = language(settings.languages[0]).name
-    notes = tuple(f"{file.name}: {name} is not translated; participants read it in {first}" for name in missing)
+    notes = tuple(f"{file.name}: {what} {_is_missing(code)}" for what in missing)
     return StudySettings.checked(settings.model_dump() | words, str(file)), notes
 
 
-def draft(settings: StudySettings, code: str) -> str:
+def _is_missing(code: str, verb: str = "is") -> str:
+    name = language(code).name
+    return f"{verb} not translated; {name} is not offered until {'it is' if verb == 'is' else 'they are'}"
+
+
+# Values that are words, such as "married", are translated too; numbers and yes and no are read rightly in any language.
+
+MOST_WORDS, LONGEST_WORD = 100, 200
+"""Columns with more different values, or longer ones, are names and texts, which stay as they are."""
+
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def words_in(settings: StudySettings, people: pa.Table) -> dict[str, list[str]]:
+    """Return by column what is to be translated of its values."""
+    found = {column.name: _words_in(people[column.alt or column.name]) for column in settings.columns}
+    return {
+        name: words
+        for name, words in found.items()
+        if 0 < len(words) <= MOST_WORDS and max(map(len, words)) <= LONGEST_WORD
+    }
+
+
+def _words_in(column: pa.ChunkedArray) -> list[str]:
+    if not pa.types.is_string(column.type):
+        return []
+    texts = {text.strip() for text in column.unique().to_pylist() if text}
+    return sorted(text for text in texts if _LETTER.search(text))
+
+
+def translated_values(
+    settings: StudySettings, code: str, file: Path, people: pa.Table
+) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """Return the values in another language by column, and what is missing in its file."""
+    columns, notes = Translation.read(file, settings).columns, []
+    for name, words in words_in(settings, people).items():
+        own = columns.get(name, ColumnTranslation())
+        missing = [] if own.keep_values else [word for word in words if word not in own.values]
+        label = next(column.label for column in settings.columns if column.name == name)
+        if missing:
+            values = f"{'value' if len(missing) == 1 else 'values'} of “{label}” ({some(missing)})"
+            notes.append(f"{file.name}: the {values} {_is_missing(code, 'is' if len(missing) == 1 else 'are')}")
+    return {name: column.values for name, column in columns.items()}, tuple(notes)
+
+
+def draft(settings: StudySettings, code: str, values: Mapping[str, Sequence[str]]) -> str:
     """Return the text of a new ``study.de.toml``: every word behind #, in this language where we have it."""
     content = draft_words(settings, code)
     lines = [
@@ -93,7 +151,10 @@ def draft(settings: StudySettings, code: str) -> str:
     if settings.relations:
         lines += ["\n[relations]", *_lines({part["name"]: part["words"] for part in content["relations"]})]
     for column in content["columns"]:
-        lines += [f"\n[columns.{tomlkit.key(column.pop('name')).as_string()}]", *_lines(column)]
+        table = f"columns.{tomlkit.key(column['name']).as_string()}"
+        lines += [f"\n[{table}]", *_lines({part: column[part] for part in ("label", "unit")})]
+        if words := values.get(column["name"]):
+            lines += [f"\n[{table}.values]", *_lines(dict(zip(words, words, strict=True)))]
     return "\n".join([*lines, ""])
 
 
@@ -108,39 +169,45 @@ def _lines(words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _words(settings: StudySettings, code: str, translation: Translation) -> tuple[Plain, list[str]]:
-    """Return the settings that are words, in a language, and the names of those that are not translated.
+    """Return the settings that are words, in a language, and which of them are not translated.
 
     A word is the translation; or ours in this language, where it is ours; or else that of the study's first language.
     """
     first, into = language(settings.languages[0]), language(code)
     missing: list[str] = []
 
-    def word(name: str, text: str, translated: str | None, ours: str | None = None) -> str:
+    def word(about: str, text: str, translated: str | None, ours: str | None = None) -> str:
         if translated is not None:
             return translated
         if ours is not None and text == first.translate(ours):
             return into.translate(ours)
-        if text and name != "contact":  # an address is the same in every language
-            missing.append(name)
+        if text and about != _WORDS["contact"]:  # an address is the same in every language
+            missing.append(about)
         return text
 
     ours = {name: StudySettings.model_fields[name].default for name in _WORDS} | {"title": TITLE_DRAFT}
     content: Plain = {
-        name: word(name, getattr(settings, name), getattr(translation, name), ours[name]) for name in _WORDS
+        name: word(about, getattr(settings, name), getattr(translation, name), ours[name])
+        for name, about in _WORDS.items()
     }
     buttons, translated = settings.answer_words, translation.answer_words
     content["answer_words"] = {
-        name: word(f"answer_words.{name}", getattr(buttons, name), getattr(translated, name), field.default)
+        name: word(
+            f"the button “{getattr(buttons, name)}”", getattr(buttons, name), getattr(translated, name), field.default
+        )
         for name, field in AnswerWords.model_fields.items()
     }
     content["relations"] = [
-        {**one.model_dump(), "words": word(f"relations.{one.name}", one.words, translation.relations.get(one.name))}
+        {
+            **one.model_dump(),
+            "words": word(f"the choice “{one.words}”", one.words, translation.relations.get(one.name)),
+        }
         for one in settings.relations
     ]
     content["columns"] = []
     for column in settings.columns:
         words = translation.columns.get(column.name, ColumnTranslation())
-        label = word(f"columns.{column.name}.label", column.label, words.label)
-        unit = word(f"columns.{column.name}.unit", column.unit, words.unit)
-        content["columns"].append({"name": column.name, "label": label, "unit": unit})
+        label = word(f"the label “{column.label}”", column.label, words.label)
+        unit = word(f"the unit “{column.unit}”", column.unit, words.unit)
+        content["columns"].append({**column.model_dump(), "label": label, "unit": unit})
     return content, missing

@@ -31,7 +31,7 @@ def study(make_study: Callable[..., StudyFolder]) -> StudyFolder:
 
 
 def answer_all(visit: Visit, mine: str, said: str) -> None:
-    visit.post(f"{mine}/practice", **hidden(visit.get(f"{mine}/practice")), answer="same")
+    visit.post(f"{mine}/practice", **hidden(visit.get(f"{mine}/practice")), done="yes")
     for number in range(1, PAIRS + 1):
         visit.answer(mine, number, said)
 

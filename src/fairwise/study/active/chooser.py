@@ -13,10 +13,9 @@ from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.study.active.features import SeenPeople, is_number
 from fairwise.study.active.model import AnswerModel, Floats, ParticipantAnswer, restored
-from fairwise.study.cards import ID
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.numbered_pairs import Purpose, stream
-from fairwise.study.folder import PEOPLE, StudyFolder
+from fairwise.study.folder import StudyFolder
 
 CANDIDATES = 300
 # Up to so many numbers it is quicker to shuffle them all than to draw until enough are new.
@@ -234,10 +233,11 @@ class StudyChooser:
     @classmethod
     def of(cls, study: StudyFolder) -> StudyChooser:
         """Return one that has learned nothing yet; it sees what participants see."""
-        people = pd.read_parquet(study.path / PEOPLE).set_index(ID)
-        for place, name in enumerate(people.columns):
+        people = study.people()
+        places = {column.name: place for place, column in enumerate(study.settings.columns)}
+        for name in people.columns:
             if not is_number(people[name]):
-                people[name] = [card.rows[place].text for card in study.cards.values()]
+                people[name] = [card.rows[places[name]].text for card in study.cards.values()]
         records = {person: card.rows for person, card in study.cards.items()}
         chooser = ActiveChooser.of(people, study.settings.allowed_answers, records)
         return cls(chooser, study.settings.seed, study.scores)
