@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from fairwise.numbers import rounded
 from fairwise.reporting.figures import draw_figures
 from fairwise.reporting.page import render
 
@@ -37,15 +38,14 @@ def test_cost_and_gap(complete: Findings) -> None:
         bound = float(error - 10.0 ** rng.uniform(-6, -3))
         proved = replace(complete.certificate, error=error, lower_bound=bound, gap=error - bound)
         page = text_of(render(replace(complete, certificate=proved, plain_error=plain), drawings))
-        wrong = number(r"decided wrongly by this model</dt><dd>([\d.]+) %", page)
-        without = number(r"without any judgment</dt><dd>([\d.]+) %", page)
-        if wrong == without:
-            assert "costs no accuracy" in page
-        else:
-            assert (
-                number(r"Respecting the judgments costs ([\d.]+) percentage points? of accuracy", page)
-                == wrong - without
-            )
+        cost = re.search(r"costs ([\d.]+) more wrong decisions? in 100 \(([\d.]+) instead of ([\d.]+)\)", page)
+        assert cost is not None
+        more, wrong, without = map(Decimal, cost.groups())
+        assert more == wrong - without > 0
+        beats = re.search(r"beats always saying “[^”]*” by ([\d.]+) in 100", page)
+        if beats is not None:
+            assert complete.guess_error is not None
+            assert Decimal(beats[1]) == rounded(100 * complete.guess_error, 0 if "." not in cost[1] else 1) - wrong
         two = number(r"Its error</dt><dd>([\d.]+) % of the people", page)
         least = number(r"Proven least error</dt><dd>([\d.]+) %\.", page)
         if two == least:
@@ -59,7 +59,7 @@ def test_why_a_model_is_below_the_bound(complete: Findings, reason: str | None) 
     above = complete.certificate.error + 0.01
     below = replace(complete.certificate, lower_bound=above, gap=-0.01, below_because=reason)
     page = text_of(render(replace(complete, certificate=below)))
-    assert f"This model is below it because {reason or 'it breaks the rules a little'}." in page
+    assert f"This model is below it because{': ' + reason if reason else ' it breaks the rules a little'}." in page
 
 
 def test_pairs_and_groups(complete: Findings) -> None:
@@ -69,7 +69,7 @@ def test_pairs_and_groups(complete: Findings) -> None:
     not_followed = 0
     for card in cards:
         chances = re.search(r"<tfoot>.*?<td>([\d.]+) %</td><td>([\d.]+) %</td>", card)
-        broken = re.search(r"broken by ([\d.]+) percentage", card)
+        broken = re.search(r"the chances differ by ([\d.]+) percentage", card)
         assert chances is not None
         if broken is not None:
             not_followed += 1
@@ -98,4 +98,4 @@ def test_a_share_beside_counts_says_when_it_is_no_quotient_of_them(complete: Fin
     weight = np.arange(len(judgments)) % 2 + 1.0 if weighted else 2.0
     audit = replace(complete.audit, judgments=judgments.assign(weight=weight))
     page = text_of(render(replace(complete, audit=audit), draw_figures(complete)))
-    assert ("the share counts each with its weight" in page) == weighted
+    assert ("Shares in this annex count each with its weight" in page) == weighted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,16 +19,16 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from fairwise.reporting.words import printable
+from fairwise.reporting.words import ENGLISH, Words, printable
 
 # The colours of figures: each has a role, and the page gives the role another value in the dark.
 
-INK = "#1f2933"
-MUTED = "#52606d"
-RULE = "#d5dbe1"
-SOFT = "#76828f"
-ACCENT = "#1d5a96"
-WARM = "#a6410a"
+INK = "#17212b"
+MUTED = "#4f5b66"
+RULE = "#d3dadd"
+SOFT = "#6d7a85"
+ACCENT = "#0b5c6b"
+WARM = "#a35c06"
 PAPER = "#ffffff"
 _HALF = 0.5  # of the way from black to white
 
@@ -46,7 +47,7 @@ class Palette:
 
 
 LIGHT = Palette(MUTED, SOFT, ACCENT, WARM, PAPER)
-DARK = Palette(muted="#aeb9c4", soft="#8a97a5", accent="#86bdf2", warm="#f4ab68", paper="#14181d")
+DARK = Palette(muted="#b1bdc5", soft="#8796a0", accent="#7fd0de", warm="#f0a443", paper="#12181c")
 
 
 def palette_of(axes: Axes) -> Palette:
@@ -125,10 +126,13 @@ def draw(
     height: float,
     simulated: bool,
     paint: Callable[[Figure], list[Tooltip]],
+    words: Words = ENGLISH,
 ) -> Drawing:
     """Let ``paint`` fill a figure and say which of its points carry values."""
+    notice = words.translate("Simulated people: no real person was asked")
     if simulated:
-        title, description = f"{title} (simulated people)", f"Simulated people: no real person was asked. {description}"
+        title = words.translate("{title} (simulated people)").format(title=title)
+        description = f"{notice}. {description}"
     style: Any = _STYLE | {"svg.hashsalt": name}  # ids that depend on the figure alone
     with warnings.catch_warnings(), mpl.rc_context(style):
         # A name in a script that the measuring font lacks: the browser has another font for it.
@@ -140,7 +144,7 @@ def draw(
         for axes in figure.axes:
             axes.patch.set_visible(False)
         if simulated:
-            figure.supxlabel("Simulated people: no real person was asked", fontsize=9.5, color=WARM, x=0.01, ha="left")
+            figure.supxlabel(notice, fontsize=9.5, color=WARM, x=0.01, ha="left")
         figure.draw_without_rendering()
         marks = [_mark(point, height) for point in points]
         buffer = io.StringIO()
@@ -265,10 +269,18 @@ def share_axis(axis: Axis) -> None:
     axis.set_ticks([0, 0.5, 1], ["0", "50 %", "100"])
 
 
-def percent_axis(axis: Axis) -> None:
+def percent_axis(axis: Axis, words: Words = ENGLISH) -> None:
     """Label shares as per cent, at few places."""
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(100 * value, 3):g} %"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{words.setting(round(100 * value, 3))} %"))
+
+
+def wrapped(name: object, width: int = 20, lines: int = 2) -> str:
+    """A name on so many lines at most, for beside a figure."""
+    broken = textwrap.wrap(printable(str(name)), width, break_on_hyphens=False) or [""]
+    if len(broken) > lines:
+        broken = [*broken[: lines - 1], f"{broken[lines - 1][: width - 1]}…"]
+    return "\n".join(broken)
 
 
 def draw_on(axes: Axes | None, paint: Callable[[Axes], object], *, simulated: bool) -> Axes:
@@ -279,5 +291,5 @@ def draw_on(axes: Axes | None, paint: Callable[[Axes], object], *, simulated: bo
         own = plt.subplots(layout="constrained")[1] if axes is None else axes
         paint(own)
         if simulated:
-            own.set_title(f"{own.get_title(loc='left')} (simulated people)", loc="left")
+            own.set_title(f"{own.get_title(loc='left')} (simulated people)".strip(), loc="left")
     return own

@@ -19,18 +19,12 @@ from fairwise import templates
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.intervals import LEAST_JUDGES, LEAST_PAIRS
 from fairwise.errors import InputError
-from fairwise.numbers import counted, setting, share_difference
-from fairwise.reporting import words
-from fairwise.reporting.figures import (
-    FEW_PEOPLE,
-    MOST_GROUPS,
-    SHARES,
-    at_share,
-    draw_figures,
-    has_any,
-    in_order,
-    largest_groups,
-)
+from fairwise.languages import marked
+from fairwise.numbers import share_difference
+from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
+from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
+from fairwise.reporting.message import cost_digits, message
+from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,39 +36,71 @@ if TYPE_CHECKING:
 LONG_TABLE = 15
 MOST_RULES = 20  # whoever wants more of a model's rules wants them in a file
 _FILTERS = (
-    *("percent", "points", "points_above", "largest_difference", "decimal", "interval", "listed"),
-    *("coefficient", "capitalised"),
+    *("percent", "in_100", "points", "points_above", "largest_difference", "decimal", "interval", "listed", "counted"),
+    *("coefficient", "setting", "answer", "design", "group", "price", "rules", "answers"),
 )
 
 SECTIONS = (
-    ("summary", "Summary"),
-    ("asked", "What was asked"),
-    ("panel", "Who answered, and how far they agree"),
-    ("cost", "What the judgments cost"),
-    ("dearest", "The most expensive judgments"),
-    ("judges", "What each judge gets"),
-    ("spread", "How unevenly it is spread"),
-    ("groups", "Groups of people"),
-    ("rules", "The model in rules"),
-    ("proof", "What is proved, and what is not"),
-    ("limits", "Limits of this report"),
-    ("again", "How to repeat this"),
+    ("message", marked("In short")),
+    ("who", marked("Who was asked")),
+    ("asked", marked("What they asked for")),
+    ("gains", marked("Who gains, who loses")),
+    ("dearest", marked("The most expensive pairs")),
+    ("limits", marked("What this does not show")),
+)
+ANNEX = (
+    ("method", marked("Settings and words")),
+    ("cost", marked("What other settings would cost")),
+    ("agreement", marked("How far participants agree, and how steady they are")),
+    ("judges", marked("What each participant gets")),
+    ("spread", marked("How unevenly it is spread")),
+    ("groups", marked("Groups of people in full")),
+    ("rules", marked("The model in rules")),
+    ("proof", marked("What is proved, and what is not")),
+    ("again", marked("How to repeat this")),
 )
 
 
-def render(findings: Findings, drawings: dict[str, Drawing] | None = None) -> str:
-    """The report as one HTML page that needs nothing else."""
+def render(
+    findings: Findings,
+    drawings: dict[str, Drawing] | None = None,
+    *,
+    language: str = "en",
+    case_details: bool = False,
+) -> str:
+    """The report as one HTML page that needs nothing else; the options are those of :func:`write_report`."""
+    words = _words(language)
+    drawn = draw_figures(findings, words, named=case_details) if drawings is None else drawings
+    gains, plain = findings.gains, findings.plain_error
+    few = (
+        []
+        if gains is None
+        else gains.loc[(gains["people"] < FEW_PEOPLE) & (gains["group"] != ""), "group"].map(words.group).tolist()
+    )
     return render_page(
         "report.html",
         "sections",
         SECTIONS,
+        annex=ANNEX,
+        words=words,
         simulated=findings.simulated,
         f=findings,
-        figures=draw_figures(findings) if drawings is None else drawings,
+        message=message(findings, words),
+        costs=plain is not None and share_difference(findings.certificate.error, plain, cost_digits(findings)) > 0,
+        few=few,
+        crowded=gains is not None and bool((gains["attribute"].value_counts() > MOST_GROUPS).any()),
+        named=case_details,
+        figures=drawn,
         judges=in_order(findings.audit.by_judge).merge(
             findings.price_by_judge[["price"]], how="left", left_on="judge", right_index=True
         ),
     )
+
+
+def _words(language: str) -> Words:
+    if language not in languages():
+        raise InputError(f"language: no report in {language!r}; there are {', '.join(languages())}")
+    return words_in(language)
 
 
 def render_page(
@@ -83,15 +109,18 @@ def render_page(
     sections: Sequence[tuple[str, str]],
     *,
     simulated: bool,
+    annex: Sequence[tuple[str, str]] = (),
+    words: Words = ENGLISH,
     package: str = "fairwise.reporting",
     **content: object,
 ) -> str:
     """A page of several sections, each a template of that name in ``folder`` of a package, with its heading."""
     style, script = _resource("report.css"), _resource("report.js")
-    page = _environment(package).get_template(template)
+    page = _environment(package, words).get_template(template)
     return page.render(
         folder=folder,
         sections=sections,
+        annex=annex,
         simulated=simulated,
         version=version("fairwise"),
         style=style,
@@ -109,26 +138,24 @@ def content_security_policy(style: str, script: str) -> str:
     )
 
 
-def _environment(package: str) -> Environment:
-    environment = templates.environment(package, "fairwise.reporting", trim=False)
+def _environment(package: str, words: Words) -> Environment:
+    catalogue = words.language.catalogue
+    environment = templates.environment(package, "fairwise.reporting", trim=False, catalogue=catalogue)
     environment.filters |= {name: getattr(words, name) for name in _FILTERS} | {
         "above": share_difference,
-        "counted": counted,
-        "setting": setting,
-        "answer": words.answer_words,
-        "design": words.design_words,
-        "price": words.wrong_per_ten_thousand,
-        "shown": words.value_text,
+        "capitalised": capitalised,
+        "people": lambda number, simulated: words.people(number, simulated=simulated),
+        "shown": words.value,
         "breakable": _breakable,
         "records": _records,
         "by_knob": _by_knob,
-        "knob_value": lambda value, symbol: f"{symbol} = {value:g}",
+        "knob_value": lambda value, symbol: f"{symbol} = {words.setting(value)}",
         "by_attribute": _by_attribute,
-        "largest_groups": largest_groups,
         "has_any": has_any,
         "at_share": at_share,
     }
     environment.globals |= {
+        "language": words.language,
         "LONG_TABLE": LONG_TABLE,
         "MOST_RULES": MOST_RULES,
         "FEW_PEOPLE": FEW_PEOPLE,
@@ -168,14 +195,21 @@ def _hash(text: str) -> str:
 
 
 def write_report(
-    findings: Findings, path: str | PathLike[str], figures: str | PathLike[str] | None = None
+    findings: Findings,
+    path: str | PathLike[str],
+    figures: str | PathLike[str] | None = None,
+    *,
+    language: str = "en",
+    case_details: bool = False,
 ) -> list[Path]:
     """Write the report as one HTML file; with ``figures``, its figures (SVG) and numbers (CSV) to that folder, too.
 
-    The same findings give the same bytes. Returns the files written.
+    ``language`` is a code, ``en`` or ``de``. With ``case_details`` the page and its figures also name ids of people and
+    of participants, and show columns of free text; the tables in the folder always name ids. The same findings give
+    the same bytes. Returns the files written.
     """
-    drawings = draw_figures(findings)
-    contents = {Path(path): render(findings, drawings)}
+    drawings = draw_figures(findings, _words(language), named=case_details)
+    contents = {Path(path): render(findings, drawings, language=language, case_details=case_details)}
     if figures is not None:
         folder = Path(figures)
         contents |= {folder / f"{name}.svg": drawing.standalone() for name, drawing in drawings.items()}
@@ -211,6 +245,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "lorenz": pd.concat([curve.assign(of=name) for name, curve in spread.items()], ignore_index=True),
         "groups": audit.by_group,
         "group_gaps": audit.group_gaps,
+        "group_gains": findings.gains,
         "frontier": None if findings.curve is None else findings.curve.whole,
     }
     return {name: table for name, table in every.items() if table is not None and len(table)}

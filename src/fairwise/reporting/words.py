@@ -1,93 +1,201 @@
-"""Numbers as people read them, and measures in plain words."""
+"""Numbers as people read them, and measures in plain words, in the language of the report."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
+from fairwise.auditing.groups import NOT_KNOWN
 from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
+from fairwise.languages import Language, language_of, languages_of, marked
 from fairwise.numbers import digits_beside, rounded, share_difference
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
 _ANSWERS = {
-    Answer.SAME: "treat the two the same",
-    Answer.A_AT_LEAST_B: "treat A at least as well as B",
-    Answer.B_AT_LEAST_A: "treat B at least as well as A",
-    Answer.NO_CONSTRAINT: "no constraint",
+    Answer.SAME: marked("treat the two the same"),
+    Answer.A_AT_LEAST_B: marked("treat A at least as well as B"),
+    Answer.B_AT_LEAST_A: marked("treat B at least as well as A"),
+    Answer.NO_CONSTRAINT: marked("leave the model free"),
 }
 _DESIGNS: dict[str, str] = {
-    PairDesign.UNIFORM: "drawn at random, every pair equally likely (also assumed where nothing was recorded)",
-    PairDesign.STRATIFIED: "spread evenly over the combinations of the groups that two people are of",
-    PairDesign.FIXED: "the same pairs for every judge",
-    PairDesign.ANCHOR: "shown to several judges, to compare them",
-    PairDesign.REPEAT: "shown again with sides swapped, to see how steady an answer is; asks for nothing",
-    PairDesign.CHECK: "two identical records, to see whether a judge pays attention; asks for nothing",
-    PairDesign.ACTIVE: "chosen because earlier answers left them open",
+    PairDesign.UNIFORM: marked("drawn at random, every pair equally likely (also assumed where nothing was recorded)"),
+    PairDesign.STRATIFIED: marked("spread evenly over the combinations of the groups that two people are of"),
+    PairDesign.FIXED: marked("the same pairs for every participant"),
+    PairDesign.ANCHOR: marked("shown to several participants, to compare them"),
+    PairDesign.REPEAT: marked("shown again with sides swapped, to see how steady an answer is; asks for nothing"),
+    PairDesign.CHECK: marked("two identical records, to see whether a participant pays attention; asks for nothing"),
+    PairDesign.ACTIVE: marked("chosen because earlier answers left them open"),
+    PairDesign.PREDICTED: marked("asked of nobody: what a model of this participant's answers is sure they would say"),
 }
+_OWN_DESIGN = marked("a design of the study's own")
+# What other rooms of the house say in English, where it may stand in a report.
+_SAID_ELSEWHERE = (
+    marked("agree well"),
+    marked("agree fairly well, enough for tentative conclusions"),
+    marked("agree somewhat"),
+    marked("agree only a little more than chance would have it"),
+    marked("agree no more clearly than chance might have it"),
+    marked("agree less often than chance would have it: they disagree systematically"),
+    marked("no pair was answered by two judges"),
+    marked("all their answers are the same answer"),
+    marked("not known"),
+    marked("linear thresholds, by coordinate descent on the 0/1 cost"),
+    marked("linear thresholds, by least squares of the costs"),
+)
+_TREES = re.compile(
+    r"decision trees of depth (?P<depth>\d+) over all (?P<thresholds>\d+) thresholds of (?P<columns>\d+) columns?"
+)
 
 
-def percent(share: float | None, digits: int = 1) -> str:
-    """0.345 is 34.5 %."""
-    return NOTHING if _missing(share) else f"{100 * share:.{digits}f}{_SPACE}%"  # type: ignore[operator]
+class Words:
+    """Numbers and words in one language."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.translate, self.ngettext = language.translate, language.ngettext
+
+    def counted(self, number: float) -> str:
+        """5829 is 5,829."""
+        return self.language.grouped(int(number))
+
+    def answers(self, number: int) -> str:
+        """So many answers."""
+        return self.ngettext("{count} answer", "{count} answers", number).format(count=self.counted(number))
+
+    def people(self, number: int, *, simulated: bool) -> str:
+        """So many of those who were asked, who are called simulated where they are."""
+        if simulated:
+            words = self.ngettext("{count} simulated person", "{count} simulated people", number)
+        else:
+            words = self.ngettext("{count} person", "{count} people", number)
+        return words.format(count=self.counted(number))
+
+    def percent(self, share: float | None, digits: int = 1) -> str:
+        """0.345 is 34.5 %."""
+        return NOTHING if _missing(share) else f"{self.in_100(share, digits)}{_SPACE}%"  # type: ignore[arg-type]
+
+    def in_100(self, share: float, digits: int = 0) -> str:
+        """0.345 is 34 of 100, or 34.5 with a decimal."""
+        return self.number(rounded(100 * share, digits))
+
+    def number(self, number: Decimal) -> str:
+        """A number as it is, written as it is written here."""
+        return self.language.decimal(_minus(f"{number:f}"))
+
+    def points(self, width: float, digits: int = 1) -> str:
+        """So much of a share, which is no share itself."""
+        return self._points(rounded(100 * width, digits))
+
+    def points_above(self, one: float, other: float, digits: int = 1) -> str:
+        """How much more one share is than another, to stand beside both as `percent` prints them."""
+        return self._points(share_difference(one, other, digits))
+
+    def signed(self, one: float, other: float, digits: int = 0) -> str:
+        """The same as a bare number with its sign: +4."""
+        number = share_difference(one, other, digits)
+        return f"{'+' if number > 0 else ''}{self.number(number)}"
+
+    def largest_difference(self, shares: Sequence[float], digits: int = 1) -> str:
+        """How many percentage points the largest and the smallest of some shares are apart, as printed."""
+        numbers = [share for share in shares if not _missing(share)]
+        return self.number(share_difference(max(numbers), min(numbers), digits)) if numbers else NOTHING
+
+    def _points(self, number: Decimal) -> str:
+        plain = number.normalize() + 0
+        words = self.ngettext("{number} percentage point", "{number} percentage points", float(plain))
+        return words.format(number=self.number(plain))
+
+    def decimal(self, number: float | None, digits: int = 2) -> str:
+        """So many decimals, and no minus before zero."""
+        return self.language.decimal(decimal(number, digits))
+
+    def setting(self, value: float | None) -> str:
+        """0.3 rather than 0.300; a word where a limit is off."""
+        if value is None or math.isnan(value):
+            return self.translate("none")
+        return self.language.decimal(f"{value:g}")
+
+    def interval(self, low: float | None, high: float | None, digits: int = 1, beside: float | None = None) -> str:
+        """The words to follow a share whose interval is known, and none otherwise.
+
+        Each end gets as many decimals as it takes to see on which side of ``beside`` it is.
+        """
+        if low is None or high is None or _missing(low) or _missing(high):
+            return ""
+        decimals = [digits if beside is None else digits_beside(100 * end, 100 * beside, digits) for end in (low, high)]
+        ends = {"low": self.percent(low, decimals[0]), "high": self.percent(high, decimals[1])}
+        return self.translate(" (between {low} and {high})").format(**ends)
+
+    def price(self, price: float) -> str:
+        """A price in people: how many decisions in 10,000 ten percentage points more on the pair would put right."""
+        if _missing(price):
+            return NOTHING
+        people = 1000 * price
+        return self.decimal(people, 0 if people >= 10 else 1 if people >= 1 else 2)
+
+    def listed(self, names: Sequence[object], most: int = 5) -> str:
+        """Some names, and how many more there are."""
+        some, more = [str(name) for name in names[:most]], len(names) - most
+        if more > 0:
+            return self.translate("{names} and {count} more").format(names=", ".join(some), count=more)
+        return self.translate(" and ").join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
+
+    def value(self, value: Any) -> str:
+        """A value of a person's record: no needless decimals, and words for nothing."""
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return self.translate("not known")
+        return self.language.decimal(f"{value:g}") if isinstance(value, float) else str(value)
+
+    def group(self, name: str) -> str:
+        """What a group is called."""
+        return self.translate("not known") if name == NOT_KNOWN else name
+
+    def answer(self, answer: str) -> str:
+        """What an answer asks for."""
+        return self.translate(_ANSWERS[Answer(answer)])
+
+    def design(self, design: str) -> str:
+        """How pairs of a design come about, where that is known."""
+        return self.translate(_DESIGNS.get(design, _OWN_DESIGN))
+
+    def rules(self, hypothesis_class: str) -> str:
+        """The kind of rules that a model is made of; what is not known here stays as it is."""
+        trees = _TREES.fullmatch(hypothesis_class)
+        if trees is None:
+            return self.translate(hypothesis_class)
+        text = self.translate("decision trees of depth {depth} over all {thresholds} thresholds of {columns} columns")
+        return text.format(**trees.groupdict())
+
+    def coefficient(self, number: float | None) -> str:
+        """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
+        if _missing(number):
+            return NOTHING
+        return self.language.decimal(_minus(agreement.decimals(float(number))))  # type: ignore[arg-type]
 
 
-def points(width: float, digits: int = 1) -> str:
-    """So much of a share, which is no share itself."""
-    return _points(rounded(100 * width, digits))
+def languages() -> tuple[str, ...]:
+    """Codes of the languages that a report may be in."""
+    return languages_of("fairwise.reporting")
 
 
-def points_above(one: float, other: float, digits: int = 1) -> str:
-    """How much more one share is than another, to stand beside both as `percent` prints them with so many decimals."""
-    return _points(share_difference(one, other, digits))
+def words_in(code: str) -> Words:
+    """Numbers and words in one of these languages."""
+    return Words(language_of("fairwise.reporting", code))
 
 
-def largest_difference(shares: Sequence[float], digits: int = 1) -> str:
-    """How many percentage points the largest and the smallest of some shares are apart, as printed."""
-    numbers = [share for share in shares if not _missing(share)]
-    return str(share_difference(max(numbers), min(numbers), digits)) if numbers else NOTHING
-
-
-def _points(number: Decimal) -> str:
-    text = _minus(f"{number.normalize() + 0:f}")
-    return f"{text} percentage {'point' if text == '1' else 'points'}"
+ENGLISH = words_in("en")
 
 
 def decimal(number: float | None, digits: int = 2) -> str:
-    """So many decimals, and no minus before zero."""
+    """So many decimals as in English, and no minus before zero."""
     return NOTHING if _missing(number) else _minus(f"{round(float(number), digits) + 0.0:.{digits}f}")  # type: ignore[arg-type]
-
-
-def interval(low: float | None, high: float | None, digits: int = 1, beside: float | None = None) -> str:
-    """The words to follow a share whose interval is known, and none otherwise.
-
-    Each end gets as many decimals as it takes to see on which side of ``beside`` it is.
-    """
-    if low is None or high is None or _missing(low) or _missing(high):
-        return ""
-    decimals = [digits if beside is None else digits_beside(100 * end, 100 * beside, digits) for end in (low, high)]
-    return f" (between {percent(low, decimals[0])} and {percent(high, decimals[1])})"
-
-
-def wrong_per_ten_thousand(price: float) -> str:
-    """A price in people: how many decisions in 10,000 ten percentage points more on the pair would put right."""
-    if _missing(price):
-        return NOTHING
-    people = 1000 * price
-    return decimal(people, 0 if people >= 10 else 1 if people >= 1 else 2)
-
-
-def listed(names: Sequence[object], most: int = 5) -> str:
-    """Some names, and how many more there are."""
-    some, more = [str(name) for name in names[:most]], len(names) - most
-    if more > 0:
-        return f"{', '.join(some)} and {more} more"
-    return " and ".join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
 
 
 def shortened(name: object, most: int) -> str:
@@ -104,28 +212,6 @@ def printable(text: str) -> str:
 def capitalised(text: str) -> str:
     """With a capital to begin with, and the rest as it is."""
     return text[:1].upper() + text[1:]
-
-
-def value_text(value: Any) -> str:
-    """A value of a person's record: no needless decimals, and words for nothing."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return "not known"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def answer_words(answer: str) -> str:
-    """What an answer asks for."""
-    return _ANSWERS[Answer(answer)]
-
-
-def design_words(design: str) -> str:
-    """How pairs of a design come about, where that is known."""
-    return _DESIGNS.get(design, "a design of the study's own")
-
-
-def coefficient(number: float | None) -> str:
-    """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""
-    return NOTHING if _missing(number) else _minus(agreement.decimals(float(number)))  # type: ignore[arg-type]
 
 
 def _minus(number: str) -> str:

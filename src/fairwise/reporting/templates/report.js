@@ -1,7 +1,7 @@
 "use strict";
 // Values at the points of figures: the nearest point to the pointer or finger, or one after the other by arrow keys.
 // Without this script each point has a title, and each figure a table.
-let hint = "Point at a figure, or use the arrow keys in it, for single values.";
+let hint = document.body.dataset.hint;
 for (const plot of document.querySelectorAll(".plot")) {
   const marks = [...plot.querySelectorAll(".marks circle")].map((circle) => {
     const title = circle.querySelector("title");
@@ -35,7 +35,7 @@ for (const plot of document.querySelectorAll(".plot")) {
   readout.textContent = readout.dataset.hint;
   readout.hidden = false;
   plot.tabIndex = 0;
-  plot.ariaLabel += ". The arrow keys go through its values.";
+  plot.ariaLabel += `. ${document.body.dataset.keys}`;
   plot.addEventListener("pointermove", (event) => show(nearest(event)));
   plot.addEventListener("pointerdown", (event) => show(nearest(event)));
   plot.addEventListener("pointerleave", () => show(-1));
@@ -57,3 +57,6 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => {
   for (const details of opened) details.open = false;
 });
+const print_button = document.getElementById("print");
+print_button.hidden = false;
+print_button.addEventListener("click", () => print());

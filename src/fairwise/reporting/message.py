@@ -1,0 +1,133 @@
+"""The first page of a report: its message in one short paragraph, for someone who reads nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairwise.numbers import digits_beside, share_difference
+from fairwise.reporting.words import NOTHING
+
+if TYPE_CHECKING:
+    from fairwise.auditing.findings import Findings
+    from fairwise.reporting.words import Words
+
+
+def message(findings: Findings, words: Words) -> str:
+    """What was followed and what that costs, who asked, how good the model is, and how sure that is."""
+    sentences = [
+        _cost(findings, words),
+        _affected(findings, words),
+        _constant(findings, words),
+        *_caution(findings, words),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def cost_digits(findings: Findings) -> int:
+    """With how many decimals wrong decisions in 100 are told: none, unless it takes one to see a cost."""
+    if findings.plain_error is None:
+        return 0
+    both = findings.certificate.error, findings.plain_error
+    return 0 if share_difference(*both, 0) or not share_difference(*both, 1) else 1
+
+
+def _cost(findings: Findings, words: Words) -> str:
+    say, error, plain = words.translate, findings.certificate.error, findings.plain_error
+    digits, overall = cost_digits(findings), findings.audit.overall
+    wrong, without = words.in_100(error, digits), NOTHING if plain is None else words.in_100(plain, digits)
+    asked, missed = int(overall["in_force"].loc["value"]), int(overall["not_followed"].loc["value"])
+    n = findings.panel.n_judges
+    if not asked:
+        nobody = words.ngettext(
+            "{people} was asked, and asked for nothing.", "{people} were asked, and nobody asked for anything.", n
+        )
+        rest = say("So the model is free. It is wrong {wrong} times in 100.").format(wrong=wrong)
+        return f"{nobody.format(people=words.people(n, simulated=findings.simulated))} {rest}"
+    if findings.simulated:
+        what = words.ngettext("what {count} simulated person asked for", "what {count} simulated people asked for", n)
+    else:
+        what = words.ngettext("what {count} person asked for", "what {count} people asked for", n)
+    names = {"what": what.format(count=words.counted(n)), "wrong": wrong, "without": without}
+    names["share"] = words.percent((asked - missed) / asked, digits_beside(100 * (asked - missed) / asked, 100, 0))
+    if plain is None:
+        some = say("The model follows {share} of {what}. It is wrong {wrong} times in 100.")
+        return (some if missed else say("The model follows {what}. It is wrong {wrong} times in 100.")).format(**names)
+    cost = share_difference(error, plain, digits)
+    names["cost"] = words.number(cost)
+    if missed:
+        begun = say("The model follows {share} of {what}.").format(**names)
+        if cost > 0:
+            costs = words.ngettext(
+                "That costs {cost} more wrong decision in 100 ({wrong} instead of {without}).",
+                "That costs {cost} more wrong decisions in 100 ({wrong} instead of {without}).",
+                float(cost),
+            )
+        elif cost == 0:
+            costs = say("That costs nothing that shows: it is wrong {wrong} times in 100, and so it would be without.")
+        else:
+            costs = say("That costs nothing: it is wrong {wrong} times in 100, the best found without {without} times.")
+        return f"{begun} {costs.format(**names)}"
+    if cost > 0:
+        costs = words.ngettext(
+            "Following {what} costs {cost} more wrong decision in 100 ({wrong} instead of {without}).",
+            "Following {what} costs {cost} more wrong decisions in 100 ({wrong} instead of {without}).",
+            float(cost),
+        )
+    elif cost == 0:
+        costs = say(
+            "Following {what} costs nothing that shows. The model is wrong {wrong} times in 100, with it or without."
+        )
+    else:
+        costs = say(
+            "Following {what} costs nothing. "
+            "The model is wrong {wrong} times in 100, the best found without {without} times."
+        )
+    return costs.format(**names)
+
+
+def _affected(findings: Findings, words: Words) -> str:
+    """Whether those who were asked are touched by such decisions themselves."""
+    say, n, affected = words.translate, findings.panel.n_judges, findings.panel.n_affected
+    if findings.simulated:
+        return say("No real person was asked.")
+    if affected is None:
+        return say("Nobody asked them if such decisions affect them.")
+    if n == 1:
+        return say("This person is affected too.") if affected else say("This person is not affected.")
+    if not affected:
+        return say("None of the {all} is affected.").format(all=words.counted(n))
+    if affected == n:
+        return say("All {all} are affected themselves.").format(all=words.counted(n))
+    some = words.ngettext(
+        "{count} of the {all} is affected too.", "{count} of the {all} are affected themselves.", affected
+    )
+    return some.format(count=words.counted(affected), all=words.counted(n))
+
+
+def _constant(findings: Findings, words: Words) -> str:
+    """Against the simplest rule there is: to say the same of everyone."""
+    say, guess = words.translate, findings.guess_error
+    if guess is None:
+        return ""
+    digits = cost_digits(findings)
+    better = share_difference(guess, findings.certificate.error, digits)
+    names = {"label": findings.guess_label, "better": words.number(better), "guess": words.in_100(guess, digits)}
+    if better > 0:
+        sentence = say("The model beats always saying “{label}” by {better} in 100.")
+    elif better == 0:
+        sentence = say("It does not beat always saying “{label}”: that too is wrong {guess} times in 100.")
+    else:
+        sentence = say("Always saying “{label}” would do better: it is wrong {guess} times in 100.")
+    return sentence.format(**names)
+
+
+def _caution(findings: Findings, words: Words) -> list[str]:
+    """What the numbers above do not promise."""
+    cautions = []
+    if findings.held_out is not None:
+        expected = words.in_100(findings.held_out.error, cost_digits(findings))
+        sentence = words.translate("For new people, expect it to be wrong {expected} times in 100.")
+        cautions.append(sentence.format(expected=expected))
+    if findings.certificate.kind != "exact":
+        cautions.append(words.translate("There may be a better model: no proof rules that out."))
+    return cautions
