@@ -70,7 +70,7 @@ class Bot:
             return await self._pair(path, page)
         if path.endswith("/review"):
             return f"{self._me}/closing"
-        return (await self._send(path, {**page.fields, "answer": ANSWERS[0]})).location
+        return (await self._send(path, {**page.fields, "answer": ANSWERS[0], "done": "yes"})).location
 
     # Pairs, answered as people do: mostly in order, sometimes twice, late, or otherwise than before
 

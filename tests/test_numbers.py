@@ -30,13 +30,15 @@ def test_printed_differences_are_those_of_printed_numbers(digits: int) -> None:
 
 def test_the_same_for_shares_in_words() -> None:
     for one, other in np.random.default_rng(9).random((TRIED // 10, 2)).tolist():
-        left, right = (Decimal(words.percent(share).removesuffix("\N{NO-BREAK SPACE}%")) for share in (one, other))
+        left, right = (
+            Decimal(words.ENGLISH.percent(share).removesuffix("\N{NO-BREAK SPACE}%")) for share in (one, other)
+        )
         assert share_difference(one, other) == left - right
-        told = words.points_above(one, other).replace("\N{MINUS SIGN}", "-").split(" percentage point")[0]
+        told = words.ENGLISH.points_above(one, other).replace("\N{MINUS SIGN}", "-").split(" percentage point")[0]
         assert Decimal(told) == left - right
-        assert Decimal(words.largest_difference([one, other, float("nan")])) == abs(left - right)
-    assert words.points_above(0.4013, 0.3286) == "7.2 percentage points"
-    assert words.largest_difference([]) == words.NOTHING
+        assert Decimal(words.ENGLISH.largest_difference([one, other, float("nan")])) == abs(left - right)
+    assert words.ENGLISH.points_above(0.4013, 0.3286) == "7.2 percentage points"
+    assert words.ENGLISH.largest_difference([]) == words.NOTHING
 
 
 def test_enough_digits_to_see_the_side() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gettext import NullTranslations
+
 import pytest
 from jinja2 import UndefinedError
 
@@ -19,6 +21,6 @@ def test_an_unknown_name_is_an_error() -> None:
 
 
 def test_the_first_package_that_has_a_template_gives_it() -> None:
-    both = environment("fairwise.replication", "fairwise.reporting")
+    both = environment("fairwise.replication", "fairwise.reporting", catalogue=NullTranslations())
     assert "replication" in str(both.get_template("section5.html").filename)
     assert "reporting" in str(both.get_template("base.html").filename)

@@ -68,7 +68,7 @@ class FrontierDisplay(_Display):
     --------
     >>> import pandas as pd
     >>> curve = pd.DataFrame({"judge": "panel", "gamma": [0.0, 0.5, 1.0], "eta": 0.0, "error": [0.4, 0.35, 0.3]})
-    >>> FrontierDisplay.from_frame(curve).ax_.get_title(loc="left")
+    >>> FrontierDisplay.from_frame(curve).ax_.get_ylabel()
     'People decided wrongly'
     """
 
@@ -117,7 +117,7 @@ class FrontierDisplay(_Display):
     def plot(self, ax: Axes | None = None, **line_kwargs: Any) -> Self:
         """Plot on ``ax`` or a new figure; ``line_kwargs`` are matplotlib's, for the line of the panel."""
         require("report", type(self).__name__)
-        from fairwise.reporting.figures import draw_frontier  # matplotlib, of an extra
+        from fairwise.reporting.annex_figures import draw_frontier  # matplotlib, of an extra
 
         def paint(axes: Axes) -> None:
             draw_frontier(axes, self.curve, self.plain_error, **line_kwargs)
@@ -159,7 +159,7 @@ class JudgmentPricesDisplay(_Display):
     def plot(self, ax: Axes | None = None, **line_kwargs: Any) -> Self:
         """Plot on ``ax`` or a new figure; ``line_kwargs`` are matplotlib's, for both curves."""
         require("report", type(self).__name__)
-        from fairwise.reporting.figures import draw_spread, has_any  # matplotlib, of an extra
+        from fairwise.reporting.annex_figures import draw_spread, has_any  # matplotlib, of an extra
 
         if not any(map(has_any, self.spread.values())):
             raise InputError("There is nothing to plot: no judgment has a price or an excess.")
@@ -228,7 +228,11 @@ class AuditDisplay(_Display):
     def plot(self, ax: Axes | None = None, *, measure: Measure = "share_followed", **dot_kwargs: Any) -> Self:
         """Plot one measure on ``ax`` or a new figure; ``dot_kwargs`` are matplotlib's, for the dots."""
         require("report", type(self).__name__)
-        from fairwise.reporting.figures import JUDGE_MEASURES, asking_judges, draw_judges  # matplotlib, of an extra
+        from fairwise.reporting.annex_figures import (
+            JUDGE_MEASURES,
+            asking_judges,
+            draw_judges,
+        )  # matplotlib, of an extra
 
         one_of("measure", measure, JUDGE_MEASURES)
         judges = asking_judges(self.audit.by_judge)
@@ -237,6 +241,7 @@ class AuditDisplay(_Display):
 
         def paint(axes: Axes) -> None:
             draw_judges(axes, judges, measure, **dot_kwargs)
+            axes.set_xlabel(axes.get_xlabel().replace("Participants", "Judges"))  # as they are called in Python
             axes.set_title(f"{JUDGE_MEASURES[measure]}, by judge")
 
         return self._draw(ax, paint, simulated=are_simulated(judges["judge"]))

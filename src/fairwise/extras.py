@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from fairwise.errors import MissingExtraError
 
 EXTRAS = {
-    "report": ("jinja2", "matplotlib"),
+    "report": ("babel", "jinja2", "matplotlib"),
     "study": (
         *("alembic", "argon2", "babel", "httptools", "itsdangerous", "jinja2", "markdown_it", "nh3", "pydantic"),
         *("prometheus_client", "python_multipart", "segno", "sqlalchemy", "starlette", "tomlkit", "uvicorn"),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
+from gettext import NullTranslations
 
 from jinja2 import BytecodeCache, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
 
-def environment(*packages: str, trim: bool = True, html: bool = True) -> Environment:
+def environment(
+    *packages: str, trim: bool = True, html: bool = True, catalogue: NullTranslations | None = None
+) -> Environment:
     """Return the templates in ``templates/`` of these packages; of two with one name the first package's.
 
-    With ``trim`` a line that holds only a tag leaves no empty line. ``html`` says whether values are escaped.
+    With ``trim`` a line that holds only a tag leaves no empty line. ``html`` says whether values are escaped. With a
+    ``catalogue`` templates may have words to translate.
     """
-    return Environment(
+    made = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=html,  # noqa: S701 - for pages it is on: names of people and columns are anybody's text
         undefined=StrictUndefined,
@@ -23,6 +27,11 @@ def environment(*packages: str, trim: bool = True, html: bool = True) -> Environ
         lstrip_blocks=trim,
         keep_trailing_newline=not html,
     )
+    if catalogue is not None:
+        made.policies["ext.i18n.trimmed"] = True
+        made.add_extension("jinja2.ext.i18n")
+        made.install_gettext_translations(catalogue, newstyle=True)  # type: ignore[attr-defined]
+    return made
 
 
 class _Compiled(BytecodeCache):

@@ -53,6 +53,20 @@ def test_it_prints_certificate_and_held_out_error_and_keeps_the_model(study: Stu
     )
 
 
+def test_predicted_judgments_are_used_and_counted_apart(
+    study: Study, answer: Callable[..., dict[str, Any]], run: Callable[..., Result]
+) -> None:
+    plain = answer("fit", *study.to_fit, *FAST)
+    printed = answer("fit", *study.to_fit, "--predicted", "10", "--coverage", "0.5", *FAST)
+    assert 0 < printed["predicted"] <= 10
+    assert printed["answers"] == plain["answers"]
+    assert printed["certificate"]["n_predicted"] == printed["predicted"]
+    assert plain["predicted"] == 0
+    told = run("fit", *study.to_fit, "--predicted", "10", "--coverage", "0.5", "--splits", "1").stdout
+    assert "predicted, not asked for" in told
+    assert "The refits go without predicted judgments" in told
+
+
 def test_nothing_is_written_that_was_not_asked_for(study: Study, run: Callable[..., Result]) -> None:
     before = sorted(study.folder.iterdir())
     run("fit", *study.to_fit, *FAST)

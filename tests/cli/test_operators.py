@@ -81,6 +81,7 @@ def test_who_cannot_log_in_is_let_in_again(console: Operating, home: Path, where
     assert [tuple(row) for row in noted][1:] == [
         ("(command line)", "account reset", "Ada"),
         ("Ada", "password set by link", "Ada"),
+        ("Ada", "logged in", ""),
     ]
 
 

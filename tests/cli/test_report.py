@@ -57,10 +57,12 @@ def test_a_report_that_fits_itself(study: Study, run: Callable[..., Result]) -> 
 
 def test_groups_of_a_column_that_the_model_does_not_learn_from(study: Study, run: Callable[..., Result]) -> None:
     out = study.folder / "r.html"
-    run("report", *study.to_fit, "--drop", "town", "--groups", "town", "--out", out)
+    run("report", *study.to_fit, "--drop", "town", "--groups", "town", "--language", "de", "--out", out)
     page = out.read_text(encoding="utf-8")
     assert "Aa" in page
     assert "Be" in page
+    assert '<html lang="de"' in page
+    assert "Wer gewinnt, wer verliert" in page
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,7 @@ def test_groups_of_a_column_that_the_model_does_not_learn_from(study: Study, run
         (["--model", "none.skops"], "none.skops: no such file"),
         (["--frontier", "none.csv"], "none.csv: there is no such file"),
         (["--groups", "city"], "city"),
+        (["--language", "xx"], "--language: no report in 'xx'; there are en, de"),
         (["--figures", "no/where/at/all"], "there is no such folder"),
     ],
 )

@@ -158,7 +158,7 @@ def test_a_participant_goes_through(front: Front) -> None:
             task = visit.post(task.url.path, **hidden(task), **chosen)
         said = visit.answer(mine, 1)
         assert said.status_code == 200
-        assert str(said.url) == f"{front.address}{mine}/pair/2?saved"
+        assert str(said.url) == f"{front.address}{mine}/pair/2?saved=1"
         assert "Saved" in said.text
         assert said.headers["strict-transport-security"].startswith("max-age=")
         assert said.headers["cache-control"] == "no-store"

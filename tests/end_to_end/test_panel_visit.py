@@ -125,6 +125,7 @@ def test_a_visit_with_everything_done_twice(browser: Browser, served: Served, pa
             page.get_by_role("button", name="Go on").dblclick()
         assert page.url.endswith("/practice")
         twice(page, "The two should be treated the same")
+        twice(page, "Begin with the first pair")
         for number in range(1, PAIRS + 1):
             assert page.url.partition("?")[0].endswith(f"/pair/{number}")
             twice(page, "Person A should be treated at least as well")

@@ -29,7 +29,7 @@ def test_number_keys_answer_only_what_is_asked(browser: Browser) -> None:
         page = visit.open("pair-two")
         for other in ("3", "4", "5", "0", "a", "Control+1", "Alt+2", "Shift+1"):
             page.keyboard.press(other)
-        page = visit.open("pair-full")
+        page = visit.open("why")
         page.locator("#why").focus()
         page.keyboard.type(" 1234")
         assert page.locator("#why").input_value().replace("because", "") == " 1234"
@@ -65,6 +65,8 @@ def test_tab_and_enter_answer(browser: Browser, scripts: bool) -> None:
         page = visit.open("pair")
         page.keyboard.press("Tab")
         assert focused(page) == "Skip to the main part"
+        page.keyboard.press("Tab")
+        assert focused(page) == "Undo"
         for value in ("same", "a_at_least_b", "b_at_least_a"):
             page.keyboard.press("Tab")
             assert focused(page) == value
@@ -77,24 +79,10 @@ def test_focus_is_seen(browser: Browser) -> None:
     with visiting(browser) as visit:
         page = visit.open("pair-full")
         page.keyboard.press("Tab")
-        for _ in range(12):
+        for _ in range(9):
             page.keyboard.press("Tab")
             style = "getComputedStyle(document.activeElement)"
             assert page.evaluate(f"[{style}.outlineStyle, {style}.outlineWidth]") == ["solid", "3px"], focused(page)
-
-
-@pytest.mark.parametrize(("scripts", "answers"), [(True, []), (False, ["none"])], ids=["scripts", "no-scripts"])
-def test_enter_in_a_field_never_answers(browser: Browser, scripts: bool, answers: list[str]) -> None:
-    """With scripts nothing happens; without, the form arrives without an answer, which is then asked for."""
-    with visiting(browser, java_script_enabled=scripts) as visit:
-        page = visit.open("pair-full")
-        page.locator("#confidence").focus()
-        page.keyboard.press("Enter")
-        if answers:
-            page.wait_for_selector("text=Pair 8 of 50")
-        else:
-            page.wait_for_timeout(300)
-        assert visit.answers() == answers
 
 
 def test_the_skip_link_leads_to_the_main_part(browser: Browser) -> None:
@@ -108,14 +96,14 @@ def test_the_skip_link_leads_to_the_main_part(browser: Browser) -> None:
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
 def test_why_and_confidence_go_with_the_answer(browser: Browser, scripts: bool) -> None:
     with visiting(browser, java_script_enabled=scripts) as visit:
-        page = visit.open("pair-full")
+        page = visit.open("why")
         page.get_by_label("Why?").fill("because\nof “this” & that")
         page.get_by_label("Very sure").check()
-        page.get_by_role("button", name="The two should be treated the same").click()
+        page.get_by_role("button", name="Next").click()
         page.wait_for_selector("text=Pair 8 of 50")
         ((_, fields),) = visit.sent
         assert fields["why"] == "because\r\nof “this” & that"
-        assert (fields["answer"], fields["confidence"]) == ("same", "5")
+        assert (fields["answer"], fields["confidence"]) == ("a_at_least_b", "5")
 
 
 def test_a_double_click_answers_one_pair_and_not_the_next(browser: Browser) -> None:
@@ -178,14 +166,25 @@ def test_the_own_link_can_be_copied(browser: Browser) -> None:
         assert page.evaluate("navigator.clipboard.readText()") == ME.link
 
 
-def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches(browser: Browser) -> None:
-    with visiting(browser) as visit:
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_long_texts_are_folded_and_the_keyboard_unfolds_them(browser: Browser, scripts: bool) -> None:
+    with visiting(browser, java_script_enabled=scripts) as visit:
         page = visit.open("pair-odd")
-        box = page.get_by_role("group", name="Age, person A")
-        assert box.bounding_box()["height"] < 200  # type: ignore[index]
-        box.focus()
-        page.keyboard.press("End")
-        page.wait_for_function("(one) => one.scrollTop > 0", arg=box.element_handle())
+        long = page.locator("details.long").first
+        folded = long.bounding_box()["height"]  # type: ignore[index]
+        long.locator("summary").focus()
+        page.keyboard.press("Enter")
+        long.get_by_text("Show less").wait_for()
+        assert long.bounding_box()["height"] > 10 * folded  # type: ignore[index]
+        assert len(long.locator(".whole").inner_text()) > 1000
+
+
+def test_a_receipt_says_the_time_where_the_reader_is(browser: Browser) -> None:
+    with visiting(browser, timezone_id="Asia/Tokyo", locale="en-GB") as visit:
+        assert "9 March 2026" in visit.open("thanks").locator("time").inner_text()
+        assert "23:05" in visit.open("thanks").locator("time").inner_text()
+    with visiting(browser, timezone_id="Asia/Tokyo", java_script_enabled=False) as visit:
+        assert visit.open("thanks").locator("time").inner_text() == "9 March 2026, 14:05 UTC"
 
 
 def test_what_was_written_is_not_lost_without_asking(browser: Browser) -> None:

@@ -116,15 +116,15 @@ def test_values_by_keyboard_and_by_pointer(browser: Browser, report: Path) -> No
         plot.focus()
         page.keyboard.press("ArrowRight")
         first = readout.inner_text()
-        assert first.startswith("top 1% of pairs")
+        assert first.replace("\N{NO-BREAK SPACE}", " ").startswith("top 1 % of pairs")
         page.keyboard.press("ArrowRight")
-        assert readout.inner_text().startswith("top 5% of pairs")
+        assert readout.inner_text().replace("\N{NO-BREAK SPACE}", " ").startswith("top 5 % of pairs")
         page.keyboard.press("ArrowLeft")
         assert readout.inner_text() == first
         page.keyboard.press("Escape")
         assert readout.inner_text() == ""
         plot.locator("circle").nth(2).hover()
-        assert readout.inner_text().startswith("top 10% of pairs")
+        assert readout.inner_text().replace("\N{NO-BREAK SPACE}", " ").startswith("top 10 % of pairs")
 
 
 def test_the_skip_link_leads_to_the_report(browser: Browser, report: Path) -> None:
@@ -137,8 +137,8 @@ def test_the_skip_link_leads_to_the_report(browser: Browser, report: Path) -> No
 
 def test_all_is_there_without_javascript(browser: Browser, report: Path) -> None:
     with opened(browser, report, java_script_enabled=False) as page:
-        assert page.locator("section").count() == 12
-        assert page.locator("svg").count() == 5
+        assert page.locator("section").count() == 15
+        assert page.locator("svg").count() == 8
         assert not page.locator(".readout").first.is_visible()
         assert page.locator("#figure-lorenz circle title").count() == 10
         page.locator("summary").first.click()
@@ -155,3 +155,25 @@ def test_printing_shows_folded_tables_on_white(browser: Browser, report: Path, s
         assert box is not None
         assert box["height"] > 200
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_the_button_prints_and_paper_begins_with_the_message_alone(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as page:
+        page.evaluate("window.print = () => { document.title = 'printed'; }")
+        page.get_by_role("button", name="Print, or save as PDF").click()
+        assert page.title() == "printed"
+        page.emulate_media(media="print")
+        assert not page.locator("nav").is_visible()
+        assert not page.get_by_role("button").is_visible()
+        breaks = """() => [document.querySelector("#message"), document.querySelector(".annex")]
+            .map((one) => [getComputedStyle(one).breakAfter, getComputedStyle(one).breakBefore])"""
+        (after_message, _), (_, before_annex) = page.evaluate(breaks)
+        assert (after_message, before_annex) == ("page", "page")
+
+
+def test_on_a_phone_the_message_comes_before_the_contents(browser: Browser, report: Path) -> None:
+    with opened(browser, report, PHONE) as page:
+        message, contents = page.locator(".message").bounding_box(), page.locator("nav").bounding_box()
+        assert message is not None
+        assert contents is not None
+        assert contents["y"] > message["y"] + message["height"]

@@ -8,7 +8,7 @@ import pytest
 from tests.support.accessible import axe_on
 from tests.support.fits import done_job, wanted
 from tests.support.fitting import answered, study_of, working
-from tests.support.served import browsing, press
+from tests.support.served import browsing, practise, press
 from tests.support.served_site import ServedSite, serving_site
 
 from fairwise.store.study_state import choose
@@ -46,7 +46,7 @@ def take_part(page: Page, address: str) -> str:
     press(page, page.get_by_role("button", name="I agree to take part"))
     mine = page.url.removesuffix("/task")
     press(page, page.get_by_role("button", name="Start"))
-    press(page, page.locator("button[value=same]"))  # the practice pair
+    practise(page)
     for answer in ("same", "a_at_least_b", "b_at_least_a", "no_constraint"):
         press(page, page.locator(f"button[value={answer}]"))
     page.goto(f"{mine}/closing")
@@ -64,6 +64,18 @@ def marker_is_on(page: Page, place: int) -> bool:
     return moved == f"translate({spot.get_attribute('cx')} {spot.get_attribute('cy')})"
 
 
+def knob_is_below_the_marker(page: Page) -> bool:
+    """The middle of the knob, and that of the circle around the point."""
+    middle = """() => {
+        const range = document.querySelector("[data-marker-range]"), box = range.getBoundingClientRect();
+        const share = (range.value - range.min) / (range.max - range.min), knob = 1.5 * 16;
+        return box.left + knob / 2 + share * (box.width - knob);
+    }"""
+    circle = page.locator("[data-marker] circle").bounding_box()
+    assert circle is not None
+    return abs(float(page.evaluate(middle)) - (circle["x"] + circle["width"] / 2)) < 2
+
+
 @pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desktop", "phone", "dark"])
 def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
     browser: Browser, served: ServedSite, options: dict[str, Any]
@@ -72,36 +84,40 @@ def test_the_marker_is_moved_by_keys_by_mouse_and_stays_after_a_reload(
         served.set_up(page)
         page.goto(f"{served.address}/admin/fits/1")
         is_accessible(page)
-        assert "η = 0 " in f"{seen_point(page)} "
+        assert "Allowance 0 " in f"{seen_point(page)} "
         assert marker_is_on(page, 0)
-        marker = page.get_by_label("The marker", exact=True)
+        marker = page.get_by_label("The knob", exact=True)
         marker.press("ArrowRight")
         marker.press("ArrowRight")
-        assert "η = 0.02" in seen_point(page)
+        assert "Allowance 0.02" in seen_point(page)
         assert marker_is_on(page, 2)
-        assert marker.get_attribute("aria-valuetext") == "Allowance 0.02: 26.0 % wrong, 7 not followed"
-        assert page.locator("section[data-point]:not([hidden]) tbody tr").count() == 7
+        assert (
+            marker.get_attribute("aria-valuetext")
+            == "Allowance 0.02: 26.0 wrong decisions in 100, 7 answers not followed"
+        )
+        assert page.locator("[data-answers]:not([hidden]) tbody tr").count() == 7
         is_accessible(page)
         page.locator(".frontier a .reach").nth(3).click()
-        assert "η = 0.04" in seen_point(page)
+        assert "Allowance 0.04" in seen_point(page)
         page.reload()
-        assert "η = 0.04" in seen_point(page)
-        assert marker.input_value() == "3"
-        press(page, page.get_by_role("button", name="Make this model"))
+        assert "Allowance 0.04" in seen_point(page)
+        assert float(marker.input_value()) == float(page.locator(".frontier .spot").nth(3).get_attribute("cx") or 0)
+        assert knob_is_below_the_marker(page)
+        press(page, page.get_by_role("button", name="Learn this point"))
         assert page.url.split("?")[0].endswith("/admin/fits/2")
         assert "waits for its turn" in page.content()
         is_accessible(page)
-        press(page, page.get_by_role("button", name="Stop making it"))
-        page.get_by_text("The making of this model was stopped").wait_for()
+        press(page, page.get_by_role("button", name="Stop learning it"))
+        page.get_by_text("The learning of this model was stopped").wait_for()
 
 
 def test_without_scripts_the_marker_goes_by_links(browser: Browser, served: ServedSite) -> None:
     with browsing(browser, java_script_enabled=False) as (_, page):
         served.set_up(page)
         page.goto(f"{served.address}/admin/fits/1")
-        assert not page.get_by_label("The marker", exact=True).is_visible()
+        assert not page.get_by_label("The knob", exact=True).is_visible()
         press(page, page.locator(".points a").nth(2))
-        assert "η = 0.02" in seen_point(page)
+        assert "Allowance 0.02" in seen_point(page)
         assert marker_is_on(page, 2)
         assert page.locator(".points a[aria-current]").inner_text() == "0.02"
 
@@ -126,9 +142,10 @@ def test_a_participant_reads_what_became_of_their_answers(
         press(page, page.get_by_role("link", name="See the result"))
         assert page.locator("h1").inner_text() == "What became of your answers"
         assert page.locator("article.treated").count() == PAIRS
+        page.locator("details.folded").last.locator("summary").first.click()
         opened = page.locator("article.treated").last.locator("details")
         opened.locator("summary").click()
-        assert opened.locator(".card").first.is_visible()
+        assert opened.locator(".compared").first.is_visible()
         if options.get("java_script_enabled", True):
             is_accessible(page)
         press(page, page.get_by_role("link", name="Back to your receipt"))
@@ -147,16 +164,18 @@ def test_from_the_question_what_it_costs_to_the_page_of_a_participant(browser: B
         with browsing(browser, **PHONE) as (_, phone):
             mine = take_part(phone, served.address)
             page.goto(f"{served.address}/admin/fits")
-            press(page, page.get_by_role("link", name="New model"))
+            press(page, page.get_by_role("link", name="Learn a model"))
             is_accessible(page)
             page.get_by_label("0", exact=True).check()
+            page.get_by_text("Advanced", exact=True).click()
             page.get_by_label("Questions in a row").select_option("1")
-            page.get_by_label("Tolerance").fill("nothing")
-            press(page, page.get_by_role("button", name="Make the model"))
+            page.get_by_label("An allowance of my own").check()
+            page.get_by_label("Tolerance (γ)").fill("nothing")
+            press(page, page.get_by_role("button", name="Learn the model"))
             assert "must be a number from 0 to 1" in page.get_by_role("alert").inner_text()
             assert page.get_by_label("Questions in a row").input_value() == "1"
-            page.get_by_label("Tolerance").fill("0.05")
-            press(page, page.get_by_role("button", name="Make the model"))
+            page.get_by_label("Tolerance (γ)").fill("0.05")
+            press(page, page.get_by_role("button", name="Learn the model"))
             with working(study.path, database):
                 # Without reloading; fits run at the lowest priority, which takes its time on a busy machine.
                 page.get_by_text("What is proved, and what is not").wait_for(timeout=300_000)

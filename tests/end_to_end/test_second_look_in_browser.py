@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 from tests.support.accessible import axe_on
-from tests.support.served import Served, browsing, press, serving
+from tests.support.served import Served, browsing, practise, press, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def to_the_second_look(page: Page, served: Served) -> str:
     press(page, page.get_by_role("button", name="I agree to take part"))
     mine = page.url.removesuffix("/task")
     press(page, page.get_by_role("button", name="Start"))
-    press(page, page.locator("button[value=same]"))  # the practice pair
+    practise(page)
     for _ in range(PAIRS):
         press(page, page.locator("button[value=a_at_least_b]"))
     assert page.url.split("?")[0] == f"{mine}/review"

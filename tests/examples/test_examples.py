@@ -99,7 +99,7 @@ def check_recidivism(printed: str, out: Path) -> None:
 
 def check_gradient_boosting(printed: str, out: Path) -> None:
     assert not out.exists()
-    assert "No proof of optimality: heuristic search over Pipeline" in printed
+    assert "No proof of optimality: heuristic search over HistGradientBoostingClassifier behind a Pipeline" in printed
     alone, judged = (
         [float(cell) for cell in re.findall(rf"^{name} ([\d.]+) ([\d.]+)$", printed, re.MULTILINE)[0]]
         for name in ("boosting alone", "with judgments")
@@ -120,12 +120,20 @@ def check_neural_network(printed: str, out: Path) -> None:
     assert number("with judgments mean excess", printed) <= 0.01
 
 
+def check_unasked_pairs(printed: str, out: Path) -> None:
+    assert not out.exists()
+    assert ", and 400 predicted" in printed
+    asked, more = (float(excess) for excess in re.findall(r"mean excess over all pairs (\d+\.\d+)", printed))
+    assert more < asked
+
+
 CHECKS = {
     "plot_gradient_boosting": check_gradient_boosting,
     "plot_hiring": check_hiring,
     "plot_loans": check_loans,
     "plot_neural_network": check_neural_network,
     "plot_recidivism": check_recidivism,
+    "plot_unasked_pairs": check_unasked_pairs,
 }
 
 

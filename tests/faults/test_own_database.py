@@ -168,7 +168,9 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
     (study.path / FILE).unlink()
     engine = writing_engine(database_url(closed))
     with engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE database_identity")
+        for newer in ("report_links", "database_identity"):
+            connection.exec_driver_sql(f"DROP TABLE {newer}")
+        connection.exec_driver_sql("ALTER TABLE participants DROP COLUMN simulated")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()
     (study.path / "jobs" / "1").mkdir(parents=True)  # a fit, so that it was served before
@@ -183,7 +185,12 @@ def test_a_study_of_an_older_version_gets_its_database_recorded(study: StudyFold
 def started_without(study: StudyFolder, closed: str | Path) -> Path:
     """A study of 0.1.0 without fits that was started without its database, and so on an empty one."""
     (study.path / FILE).unlink()
-    change(closed, "DROP TABLE database_identity", "UPDATE alembic_version SET version_num = '0008'")
+    newer = (
+        "DROP TABLE report_links",
+        "DROP TABLE database_identity",
+        "ALTER TABLE participants DROP COLUMN simulated",
+    )
+    change(closed, *newer, "UPDATE alembic_version SET version_num = '0008'")
     here = study.path / "study.sqlite"
     assert state(study.path, here) == "open"
     return here

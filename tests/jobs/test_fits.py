@@ -14,7 +14,7 @@ from tests.support.fitting import answered, ended, study_of, submitted, until, w
 
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, REPORTS, RULES, SCORES, SUMMARY, job_folder
 from fairwise.store.store import Store
 from fairwise.study.folder import OUTCOME
 
@@ -46,7 +46,10 @@ def job(panel: Panel) -> Job:
 def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     assert (job.state, job.message, job.progress) == ("done", "", 1.0)
     home = job_folder(panel.study.path, job.id)
-    assert {file.name for file in home.iterdir()} == {SUMMARY, FRONTIER, REPORT, RULES, MODEL, PRICES, SCORES}
+    assert {file.name for file in home.iterdir()} == {
+        *(SUMMARY, FRONTIER, RULES, MODEL, PRICES, SCORES),
+        *REPORTS.values(),
+    }
     assert [file.name for file in panel.jobs.iterdir()] == [str(job.id)], "nothing else is left"
 
     people, outcome = people_of(panel), panel.study.outcome()

@@ -30,9 +30,11 @@ from fairwise.store.fit_files import (
     MODEL,
     PRICES,
     REPORT,
+    REPORTS,
     RULES,
     SCORES,
     SUMMARY,
+    WITH_ANSWERS,
     job_folder,
     unfinished_folder,
 )
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
     from fairwise.study.folder import StudyFolder
 
-FILES = (FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY)
+FILES = (FRONTIER, MODEL, PRICES, *REPORTS.values(), RULES, SCORES, SUMMARY)
 GONE = 3
 
 
@@ -102,11 +104,11 @@ def files_after(panel: Panel, home: Path, traces: list[Any]) -> set[str]:
 @pytest.mark.slow
 def test_no_answer_is_in_any_file_after_a_withdrawal(panel: Panel, tmp_path: Path) -> None:
     with working(panel.study.path, panel.database):
-        done = submitted(panel.store)
+        done = submitted(panel.store, case_details=True)
         assert until(panel.store, done, ended).state == "done"
     traces = traces_of(panel.store, GONE)
     before = files_after(panel, tmp_path, traces)
-    assert {REPORT, FRONTIER, PRICES, f"backup.zip: {PRICES}", "bundle.zip: schedule.csv"} <= before
+    assert {*WITH_ANSWERS, f"backup.zip: {PRICES}", "bundle.zip: schedule.csv"} <= before
     assert not [name for name in before if MODEL in name]
     judges = read_json(panel.study.path, done, SUMMARY)["judges"]
 
@@ -213,7 +215,7 @@ def test_killed_before_it_said_that_it_is_done_nothing_remains(panel: Panel, qui
     assert job_of(panel.store, job_id).state == "running"
     assert (job_folder(panel.study.path, job_id) / REPORT).exists()
     panel.withdraw()
-    assert not [file for file in panel.study.path.rglob("*") if file.name in (REPORT, FRONTIER, PRICES)]
+    assert not [file for file in panel.study.path.rglob("*") if file.name in WITH_ANSWERS]
     assert not [file for file in panel.study.path.rglob("*") if file.name.startswith("judgments")]
 
 

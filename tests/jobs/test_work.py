@@ -115,7 +115,11 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     assert told.count(TreatmentStatus.KEPT) + told.count(TreatmentStatus.NEARLY) == summary.followed
     # And so does the report.
     report = (tmp_path / "jobs" / "1" / "report.html").read_text(encoding="utf-8")
-    assert f"are followed ({summary.followed} of {summary.asked})" in report
+    counted = f"{summary.not_followed} of {summary.asked} {'is' if summary.not_followed == 1 else 'are'} not followed"
+    assert (counted if summary.not_followed else "All are followed.") in report
+    german = (tmp_path / "jobs" / "1" / "report.de.html").read_text(encoding="utf-8")
+    assert '<html lang="de"' in german
+    assert "Kurz gesagt" in german
     assert ">visits<" not in report
     assert (">Visits so far<" in report) is ('<ol class="cards">' in report)
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
@@ -142,4 +146,4 @@ def test_columns_are_kept_from_the_model_and_the_report_says_which() -> None:
     files = work.fit(data)
     files |= work.artefacts(data, files, None)
     assert work._load_model(files).features_ == ["age"]
-    assert "<dd>age. It was not allowed to use Visits so far.</dd>" in files[REPORT].decode()
+    assert "age. It was not allowed to use Visits so far.</p>" in files[REPORT].decode()

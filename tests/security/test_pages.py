@@ -87,12 +87,13 @@ def test_every_page_keeps_frames_and_foreign_scripts_out(console: Operating) -> 
         assert re.search(r"frame-ancestors '(none|self)'", policy), path
         assert reply.headers["x-frame-options"] in ("DENY", "SAMEORIGIN"), path
         assert reply.headers["x-content-type-options"] == "nosniff", path
-        assert reply.headers["referrer-policy"] == "same-origin", path
+        # The address of a report may be a key: nobody at all is told where a reader came from.
+        assert reply.headers["referrer-policy"] == ("no-referrer" if "/report" in path else "same-origin"), path
         assert reply.headers["cross-origin-opener-policy"] == "same-origin", path
         if "/report" not in path:  # a page of its own, in a sandbox
             assert "unsafe" not in policy, path
         else:
-            assert policy.startswith("sandbox allow-scripts;"), path
+            assert policy.startswith("sandbox allow-scripts allow-modals;"), path
         seen += 1
     assert seen > 45
 

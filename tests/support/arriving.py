@@ -26,13 +26,15 @@ ANNS_LINK = "/?PROLIFIC_PID=ann000000000000000000000&STUDY_ID=study1&SESSION_ID=
 def to_the_end(visit: Visit, mine: str) -> Response:
     page = visit.get(mine)
     while not page.url.path.endswith(("/thanks", "/screened-out")):
-        path = page.url.path
+        before, path = page.url, page.url.path
         if path.endswith("/review"):
             page = visit.get(f"{mine}/closing")
             continue
-        chosen = {"answer": "same", "relation": "neither"}
-        page = visit.post(path, **hidden(page), **chosen)
-        assert page.url.path != path or page.status_code == 422
+        chosen = {"answer": "same", "relation": "neither", "why": ""}
+        page = visit.post(path.removesuffix("/why"), **{**chosen, **hidden(page)})
+        if "you can go on" in page.text:  # after the last try at the check
+            page = visit.get(mine)
+        assert page.url != before or page.status_code == 422
     return page
 
 

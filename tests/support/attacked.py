@@ -80,7 +80,15 @@ def prepared(study: StudyFolder, database: str | Path) -> Attacked:
     return Attacked(tuple(good), (*sorted(names | PARAMETERS),))
 
 
-_FILLED = {"number": "1", "id": "1", "code": "ABCDEF", "part": "words", "file": "judgments.csv", "upload": "none"}
+_FILLED = {
+    "number": "1",
+    "id": "1",
+    "link": "1",
+    "code": "ABCDEF",
+    "part": "words",
+    "file": "judgments.csv",
+    "upload": "none",
+}
 GAPS = frozenset(_FILLED.values()) | {"x", "3", "judgments.csv", "study.css"}
 """What stands in paths where something else may stand."""
 
@@ -180,11 +188,11 @@ async def good_visit(site: Site) -> None:
     mine = agreed.headers["location"]
     while "/pair/" not in (reply := await send(site, get(mine))).headers["location"]:
         page = reply.headers["location"]
-        reply = await send(site, post(page, {**_hidden(await send(site, get(page))), "answer": "same"}))
+        reply = await send(site, post(page, {**_hidden(await send(site, get(page))), "answer": "same", "done": "yes"}))
         assert reply.status == 303, reply.text
     pair = await send(site, get(f"{mine}/pair/1"))
     reply = await send(site, post(f"{mine}/pair/1", {**_hidden(pair), "answer": "same"}))
-    assert reply.headers["location"].endswith("/pair/2?saved")
+    assert re.search(r"/pair/(1/why|2\?saved)", reply.headers["location"])  # whether or not it asks why
 
 
 def _hidden(reply: Reply) -> dict[str, str]:

@@ -21,6 +21,7 @@ from fairwise.web.shared.views import (
     Receipt,
     Result,
     Resume,
+    ReviewPair,
     WayBack,
 )
 
@@ -86,8 +87,13 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "task": pages.task(me),
         "check": pages.check(me, tries=1, problem=text, wrong=["either"], given={"either": text}),
         "practice": pages.practice(me, problem=text),
-        "pair": pages.pair(me, pair(a, b, Answer.SAME, text, 4), saved=True, problem=text),
-        "review": pages.review(me, {1: Answer.SAME, 2: None}, saved=True, problem=text),
+        "pressed": pages.practice(me, pressed=Answer.SAME),
+        "pair": pages.pair(me, pair(a, b, Answer.SAME, text, 4), undo=f"{prefix}/p/token/pair/6", problem=text),
+        "why": pages.why(me, pair(a, b, Answer.SAME, text, 4)),
+        "review": pages.review(
+            me, [ReviewPair(1, (a, b), Answer.SAME), ReviewPair(2, (a, b), None)], undo=me.path, problem=text
+        ),
+        "check_failed": pages.check_failed(me),
         "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt(text, 50, NOON)),
         "result": pages.result(me, result(a, b)),

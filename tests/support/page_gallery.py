@@ -5,6 +5,7 @@ No server is needed: the browser's requests are answered from memory, with the h
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from gettext import NullTranslations
@@ -14,10 +15,19 @@ from urllib.parse import parse_qs, urlsplit
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
-from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
-from fairwise.web.shared.views import NumberedAnswer, OwnPages, Pair, Receipt, Resume, SecondLookGroup, SecondLookPair
+from fairwise.web.shared.views import (
+    NumberedAnswer,
+    OwnPages,
+    Pair,
+    Receipt,
+    Resume,
+    ReviewPair,
+    SecondLookGroup,
+    SecondLookPair,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,11 +78,16 @@ def pair(
     )
 
 
+def reviewed(answers: dict[int, Answer | None]) -> list[ReviewPair]:
+    return [ReviewPair(number, (card(ALICE), card(BELLA)), answer) for number, answer in answers.items()]
+
+
 GERMAN = study(languages=["de", "en"], mark_differences=True, ask_why=True, ask_confidence=True)
 ARABIC = Pages(GERMAN.settings, CONSENT, "", PREFIX, spoken=Language("ar", NullTranslations()))
 PLAIN, FULL = study(), study(mark_differences=True, ask_why=True, ask_confidence=True)
 LONG = study(title="a_name_without_any_end_" * 12, question="Fair? " * 60, treated_well="שלום" * 30, ask_why=True)
-ALL = {number: list(Answer)[number % 4] for number in range(1, 51)}
+ALL = reviewed({number: list(Answer)[number % 4] for number in range(1, 51)})
+OPEN = reviewed({1: Answer.SAME, 2: None})
 GALLERY = {
     "consent": PLAIN.consent(start_key="s", csrf="c", resume=None),
     "consent-again": PLAIN.consent(
@@ -91,13 +106,15 @@ GALLERY = {
     "check": PLAIN.check(ME, tries=0),
     "check-again": PLAIN.check(ME, tries=1, problem="Not right yet", wrong=["order"], given={"order": "same"}),
     "practice": FULL.practice(ME),
-    "pair": PLAIN.pair(ME, pair(), saved=True),
-    "pair-two": study(answers="two").pair(ME, pair(ALICE, BELLA, Answer.SAME), saved=False),
-    "pair-full": FULL.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), saved=True),
-    "pair-problem": FULL.pair(ME, pair(), saved=False, problem="Choose an answer"),
-    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), saved=False, problem="Too long"),
+    "practice-pressed": FULL.practice(ME, pressed=Answer.A_AT_LEAST_B),
+    "pair": PLAIN.pair(ME, pair(), undo="/p/token/pair/6"),
+    "pair-two": study(answers="two").pair(ME, pair(ALICE, BELLA, Answer.SAME)),
+    "pair-full": FULL.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), undo="/p/token/pair/6"),
+    "why": FULL.why(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4)),
+    "pair-problem": FULL.pair(ME, pair(), problem="Choose an answer"),
+    "pair-odd": LONG.pair(ME, pair(ODD, ODD[::-1]), problem="Too long"),
     "review": PLAIN.review(ME, ALL),
-    "review-open": PLAIN.review(ME, {1: Answer.SAME, 2: None}, problem="One pair is open"),
+    "review-open": PLAIN.review(ME, OPEN, problem="One pair is open"),
     "closing": PLAIN.closing(ME),
     "thanks": PLAIN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
     "withdraw": PLAIN.withdraw(ME),
@@ -105,12 +122,13 @@ GALLERY = {
     "de-task": GERMAN.task(ME),
     "de-check": GERMAN.check(ME, tries=1, problem="Noch nicht", wrong=["order"], given={"order": "same"}),
     "de-practice": GERMAN.practice(ME),
-    "de-pair": GERMAN.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4), saved=True),
-    "de-review": GERMAN.review(ME, {1: Answer.SAME, 2: None}),
+    "de-pair": GERMAN.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4), undo="/p/token/pair/6"),
+    "de-why": GERMAN.why(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "weil", 4)),
+    "de-review": GERMAN.review(ME, OPEN),
     "de-closing": GERMAN.closing(ME),
     "de-thanks": GERMAN.thanks(ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC))),
     "de-withdraw": GERMAN.withdraw(ME),
-    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), saved=True),
+    "ar-pair": ARABIC.pair(ME, pair(ODD, BELLA, Answer.A_AT_LEAST_B), undo="/p/token/pair/6"),
     "message": PLAIN.message(heading="This page does not exist", text="Check the link.", back=f"{PREFIX}/"),
 }
 TOGETHER = [
@@ -136,12 +154,61 @@ GALLERY |= {
     "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
     "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
     "ar-second-look": ARABIC.second_look(ME, TOGETHER),
-    "pair-again": PLAIN.pair(ME, pair(ALICE, BELLA, Answer.SAME), saved=False, again=True),
+    "pair-again": PLAIN.pair(ME, pair(ALICE, BELLA, Answer.SAME), again=True),
     "review-second-look": study(second_look=True).review(ME, ALL),
     "closing-again": PLAIN.closing(ME, again=True),
 }
+# Two people with nine short columns, as on many forms of applicants, in any language; and "longer", where each word of
+# ours in German is two fifths longer still.
+SHORT = {
+    "Age": ("34", "24"),
+    "Sex": ("female", "male"),
+    "Married": ("yes", "no"),
+    "Children": ("2", "0"),
+    "Schooling": ("12 years", "10 years"),
+    "Income": ("2,400 euros", "1,950 euros"),
+    "Savings": ("none", "5,000 euros"),
+    "In this job for": ("6 years", "1 year"),
+    "Unpaid loans": ("1", "0"),
+}
+
+
+class Longer(NullTranslations):
+    """German with two fifths more letters."""
+
+    def gettext(self, message: str) -> str:
+        text = language("de").catalogue.gettext(message)
+        letters = re.sub(r"%\(\w+\)s|<[^>]*>", "", text)
+        return f"{text} {letters[: len(letters) * 2 // 5].strip()}"
+
+
+def nine_columns(code: str) -> str:
+    spoken = Language("de", Longer()) if code == "longer" else language(code)
+    say = spoken.translate
+    ours = StudySettings.model_fields
+    told = {
+        "title": "Loans",
+        "question": say(ours["question"].default),
+        "treated_well": say(ours["treated_well"].default),
+        "answer_words": {name: say(field.default) for name, field in AnswerWords.model_fields.items()},
+        "columns": tuple(ShownColumn(name=label, label=label) for label in SHORT),
+        "mark_differences": True,
+    }
+    pages = Pages(StudySettings.model_validate(told), CONSENT, "", PREFIX, spoken=spoken)
+    a, b = (Card("7", tuple(Row(label, both[side]) for label, both in SHORT.items())) for side in (0, 1))
+    shown = Pair(7, 50, 6, a, b, key="the-key", nonce="the-nonce", stamp="the-stamp")
+    return pages.pair(ME, shown, undo=f"{ME.path}/pair/6")
+
+
+def many_columns() -> str:
+    labels = [f"Column {number}" for number in range(60)]
+    pages = study(columns=tuple(ShownColumn(name=label, label=label) for label in labels))
+    someone = Card("7", tuple(Row(label, "a value") for label in labels))
+    return pages.pair(ME, Pair(7, 50, 6, someone, someone))
+
+
 STATIC = {f"{PREFIX}/static/{name}": file for name, file in read_static_files().items()}
-NEXT = PLAIN.pair(ME, pair(number=8), saved=True)
+NEXT = PLAIN.pair(ME, pair(number=8), undo="/p/token/pair/6")
 
 
 class Visit:
@@ -151,6 +218,7 @@ class Visit:
         self.page = page
         self.sent: list[tuple[str, dict[str, str]]] = []
         self.complaints: list[str] = []
+        self._other = ""
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.route("**/*", self._answer)
@@ -158,6 +226,11 @@ class Visit:
     def open(self, name: str) -> Page:
         self.page.goto(f"{HOST}{PREFIX}/{name}")
         return self.page
+
+    def show(self, page: str) -> Page:
+        """Open a page that is not in the gallery."""
+        self._other = page
+        return self.open("other")
 
     def answers(self) -> list[str]:
         return [fields.get("answer", "none") for _, fields in self.sent]
@@ -175,7 +248,8 @@ class Visit:
             self.sent.append((asked.path, {name: " and ".join(values) for name, values in fields.items()}))
             self._show(route, NEXT)
         else:
-            self._show(route, GALLERY[asked.path.removeprefix(f"{PREFIX}/")])
+            name = asked.path.removeprefix(f"{PREFIX}/")
+            self._show(route, self._other if name == "other" else GALLERY[name])
 
     @staticmethod
     def _show(route: Route, page: str) -> None:

@@ -26,8 +26,8 @@ class RuleReader:
         self._fills = {}
         for note in notes:
             if note.startswith("Missing values count as: "):
-                for name, fill in re.findall(rf"{_NAME} {_NUMBER}(?:, |$)", note.split(": ", 1)[1]):
-                    self._fills[_plain(name)] = float(fill)
+                for name, fill in re.findall(rf"{_NAME} {_NAME}(?:, |$)", note.split(": ", 1)[1]):
+                    self._fills[_plain(name)] = _plain(fill)
         limit = re.search(rf"are at least {_NUMBER};", self.lead)
         self._threshold = None if limit is None else float(limit[1])
         self._weights: list[float] = []
@@ -103,7 +103,7 @@ class RuleReader:
         assert found is not None, words
         name, value = _plain(found[1]), _plain(found[2])
         if found[2] == "missing":
-            return (lambda people: self._texts(people, name) == None), found.end()  # noqa: E711 - element by element
+            return (lambda people: people[name].isna().to_numpy()), found.end()
         return (lambda people: self._texts(people, name) == value), found.end()
 
     def _points(self, lines: list[str], limit: float) -> Decide:
@@ -129,15 +129,15 @@ class RuleReader:
         return float(found[1]), lambda people: np.asarray(question(people), dtype=float)
 
     def _texts(self, people: pd.DataFrame, name: str) -> Any:
-        """A column as text, None where it is missing; of the people of the moment it is made once."""
+        """A column as text, with what counts for a missing one; of the people of the moment it is made once."""
         if name not in self._made:
             self._made[name] = people[name].astype(str).to_numpy(object)
-            self._made[name][people[name].isna().to_numpy()] = None
+            self._made[name][people[name].isna().to_numpy()] = self._fills.get(name)
         return self._made[name]
 
     def _number(self, people: pd.DataFrame, name: str) -> Any:
         values = people[name].astype(float).to_numpy()
-        return np.where(np.isnan(values), self._fills[name], values)
+        return np.where(np.isnan(values), float(self._fills.get(name, "nan")), values)
 
 
 def _plain(name: str) -> str:

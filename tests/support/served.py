@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from tests.support.small_study import translate
 
 from fairwise.store import export
 from fairwise.store.engine import database_url, reading_engine
@@ -62,7 +63,7 @@ def listening(app: Any, **options: Any) -> Iterator[str]:
 def serving(people: Path, folder: Path, **choices: Any) -> Iterator[Served]:
     """A study about these people."""
     told = {"title": "Who goes home", "treated_well": "to go home", "pairs": PAIRS, **choices}
-    study = new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told)
+    study = translate(new_study(folder / "study", PeopleFile.read(people, "id"), ["age", "note"], told))
     database = folder / "study.sqlite"
     with listening(Site(study.path, database)) as address:
         yield Served(address, database)
@@ -84,3 +85,9 @@ def press(page: Page, what: Locator) -> None:
     """Click, and wait for the page that it leads to."""
     with page.expect_navigation():
         what.click()
+
+
+def practise(page: Page) -> None:
+    """Press an answer to the practice pair, read what it means, and begin."""
+    press(page, page.locator("button[value=same]"))
+    press(page, page.locator("main .notice button"))

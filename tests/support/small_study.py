@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fairwise.study.folder import StudyFolder
 from fairwise.study.new_study import new_study
 from fairwise.tables.people_file import PeopleFile
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
-
-    from fairwise.study.folder import StudyFolder
 
 OUTCOME = "a_result_that_must_never_be_seen"
 
@@ -35,9 +34,19 @@ def study_maker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Study
     source = tmp_path_factory.mktemp("people") / "people.csv"
     table.to_csv(source, index=False)
 
-    def make(**choices: Any) -> StudyFolder:
+    def make(*, translated: bool = True, **choices: Any) -> StudyFolder:
         folder = tmp_path_factory.mktemp("studies") / "study"
         wanted = {"title": "A study", "treated_well": "to be let in", "pairs": 4, **choices}
-        return new_study(folder, PeopleFile.read(source, "person"), ["age", "town"], wanted, outcome=OUTCOME)
+        made = new_study(folder, PeopleFile.read(source, "person"), ["age", "town"], wanted, outcome=OUTCOME)
+        return translate(made) if translated else made
 
     return make
+
+
+def translate(study: StudyFolder) -> StudyFolder:
+    """Take every word of the drafts for its translation, so that all languages are offered."""
+    files = list(study.path.glob("study.*.toml"))
+    for file in files:
+        lines = file.read_text(encoding="utf-8").splitlines()[2:]
+        file.write_text("\n".join(line.removeprefix("# ") for line in lines), encoding="utf-8")
+    return StudyFolder.open(study.path) if files else study

@@ -61,7 +61,7 @@ def uploaded(console: Operating, content: bytes | None = None, name: str = "peop
     """Send a table; returns the path of the page where one chooses."""
     page = send(console, csv() if content is None else content, name)
     assert page.status_code == 200, problem(page)
-    return str(page.url.path).removeprefix("/admin")
+    return str(page.url.path).removeprefix("/admin").removesuffix("/file")
 
 
 def problem(page: Response) -> str:

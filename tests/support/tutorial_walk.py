@@ -67,6 +67,8 @@ def _begin(reader: Reader) -> None:
     reader.look("upload")
     reader.press("Upload and go on")
     reader.reads("hiring.csv: 400 people, 9 columns")
+    reader.look("file")
+    reader.press("Yes, go on")
 
 
 def _choose(reader: Reader) -> None:
@@ -139,13 +141,14 @@ def _take_part(reader: Reader) -> str:
     reader.reads("Copied")
     reader.look("task", reader.page.locator("main > h2:last-of-type, .link-box, #start"))
     reader.press("Start")
-    reader.reads("Try the buttons")
+    reader.reads("Made-up people")
     reader.answer("same")
+    reader.press("Begin with the first pair")
     reader.reads("Pair 1 of 20")
     reader.look("pair")
     for _ in range(PAIRS):
         reader.answer(_view(reader.page))
-    reader.reads("All 20 pairs are answered.")
+    reader.reads("Every pair is answered.")
     reader.press("Go on to the last questions")
     reader.press("Finish")
     reader.reads("You have finished.")
@@ -156,7 +159,8 @@ def _take_part(reader: Reader) -> str:
 
 def _view(page: Page) -> str:
     """What one who looks at experience alone says about the two people on a page."""
-    a, b = ([*map(str.strip, card.locator("dd").all_inner_texts())] for card in page.locator(".card").all())
+    rows = [row.locator("td").all_inner_texts() for row in page.locator(".compared tbody tr").all()]
+    a, b = ([text.strip() for text in side] for side in zip(*rows, strict=True))
     place = list(SHOWN).index("years_of_experience")
     if a == b:
         return "same"
@@ -215,28 +219,28 @@ def _watch(reader: Reader) -> None:
 
 def _fit(reader: Reader) -> None:
     page = reader.page
-    reader.section("16. Ask what the judgments would cost")
+    reader.section("16. Learn a model")
     reader.press("Models")
-    reader.press("New model")
+    reader.press("Learn a model", page.get_by_role("main").get_by_role("link", name="Learn a model"))
     reader.tick("1")
-    reader.fill("A name for this model", "First model")
-    reader.look("fit_form", page.locator("h1, form .field:has(#eta)"))
-    reader.press("Make the model")
+    reader.tick("Follow everything", page.locator("[value=everything]"))
+    reader.look("fit_form")
+    reader.press("Learn the model")
     reader.reads("What is proved, and what is not")
 
     reader.section("17. Read the result")
-    reader.look("fit", page.locator("h1, .proof"))
+    reader.look("fit", page.locator("h1, .actions"))
     reader.press("Read the full report")
     reader.look("report")
     reader.back()
 
     reader.section("18. Choose a model")
-    marker = page.get_by_label("The marker", exact=True)
+    marker = page.get_by_label("The knob", exact=True)
     marker.focus()
     for _ in range(4):
         marker.press("ArrowRight")
-    reader.look("frontier", page.locator("#frontier, section[data-point]:not([hidden]) .tiles"))
-    reader.press("Make this model", page.get_by_role("button", name="Make this model"))
+    reader.look("frontier", page.locator("#frontier, .slider"))
+    reader.press("Learn this point", page.get_by_role("button", name="Learn this point"))
     reader.reads("What is proved, and what is not")
     reader.look("second_fit", page.locator("h1, .actions"))
     reader.press("Choose this model")
@@ -261,7 +265,7 @@ def _keep(reader: Reader) -> None:
     reader.section("20. Download what people said")
     reader.press("Downloads")
     reader.look("downloads")
-    assert reader.download("Judgments as CSV").endswith(".csv")
+    assert reader.download("Answers as CSV").endswith(".csv")
     assert reader.download("Bundle as ZIP").endswith(".zip")
 
     reader.section("21. Make a backup")

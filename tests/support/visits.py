@@ -64,7 +64,7 @@ class Visit:
         mine = self.agree()
         page = self.get(mine)
         while "/pair/" not in page.url.path:
-            chosen = {"answer": "same"} if page.url.path.endswith("practice") else {}
+            chosen = {"done": "yes"} if page.url.path.endswith("practice") else {}
             page = self.post(page.url.path.removeprefix(self.prefix), **hidden(page), **chosen)
         return mine
 

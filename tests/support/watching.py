@@ -24,7 +24,7 @@ def take_part(console: Operating, answered: int, *, link: str | None = None, why
     page = visit.post("/consent", **hidden(page), decision="agree")
     mine = page.url.path.rpartition("/")[0]
     while "/pair/" not in page.url.path:
-        chosen = {"answer": "same"} if page.url.path.endswith("practice") else {}
+        chosen = {"done": "yes"} if page.url.path.endswith("practice") else {}
         page = visit.post(page.url.path, **hidden(page), **chosen)
     for number in range(1, answered + 1):
         assert visit.answer(mine, number, why=why).status_code == 200

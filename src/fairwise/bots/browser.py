@@ -13,6 +13,7 @@ import httpx2
 
 from fairwise.errors import InputError
 from fairwise.study.cards import Card
+from fairwise.study.recruitment import FORCED_AGENT, SIMULATED_AGENT
 
 # A page as a simulated person sees it: forms to fill in, two cards to compare, a receipt at the end.
 
@@ -20,7 +21,7 @@ SeenCard = tuple[tuple[str, str], ...]
 """Labels and values, in order."""
 
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-_COLLECTED = {"h1", "dt", "dd", "textarea"}
+_COLLECTED = {"h1", "th", "td", "dd", "textarea"}
 
 
 @dataclass
@@ -71,9 +72,11 @@ class _Reader(HTMLParser):
         self.page = Page()
         self._open: list[tuple[str, set[str]]] = []
         self._form: PageForm | None = None
-        self._rows: list[tuple[str, str]] | None = None
+        self._people: list[list[tuple[str, str]]] | None = None
+        """What the table of people says of each of them so far."""
+
         self._text: list[str] | None = None
-        self._textarea, self._label = "", ""
+        self._textarea, self._label, self._column = "", "", 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
@@ -83,8 +86,12 @@ class _Reader(HTMLParser):
         if tag in _COLLECTED:
             self._text = []
             self._textarea = attributes.get("name", "")
-        elif tag == "section" and self._within("section", "card"):
-            self._rows = []
+        elif tag == "table" and self._within("table", "compared"):
+            self._people = []
+        elif tag == "tr":
+            self._column = 0
+        elif tag == "img" and self._text is not None:
+            self._text.append(attributes.get("alt", ""))
         elif tag == "form" and attributes.get("method", "").lower() == "post":
             self._form = PageForm(attributes.get("action", ""))
             self.page.forms.append(self._form)
@@ -100,15 +107,16 @@ class _Reader(HTMLParser):
         while self._open and any(name == tag for name, _ in self._open):
             closed, classes = self._open.pop()
             if closed == tag:
-                if tag == "section" and "card" in classes and self._rows is not None:
-                    self.page.cards.append(tuple(self._rows))
-                    self._rows = None
+                if "compared" in classes and self._people is not None:
+                    self.page.cards += [tuple(person) for person in self._people if person]
+                    self._people = None
                 break
         if tag == "form":
             self._form = None
 
     def handle_data(self, data: str) -> None:
-        if self._text is not None and not self._within("span", "mark"):
+        beside = any(name == "summary" or "hidden" in classes for name, classes in self._open)
+        if self._text is not None and not beside:  # the beginning of a folded text, and what only some hear
             self._text.append(data)
 
     def _collected(self, tag: str, text: str) -> None:
@@ -117,10 +125,14 @@ class _Reader(HTMLParser):
                 self._form.fields[self._textarea] = text.removeprefix("\n")
         elif tag == "h1":
             self.page.heading = squeezed(text)
-        elif tag == "dt":
+        elif tag == "th":
             self._label = squeezed(text)
-        elif self._rows is not None:
-            self._rows.append((self._label, squeezed(text)))
+        elif tag == "td" and self._people is not None:
+            if len(self._people) == self._column:
+                self._people.append([])
+            if self._label:
+                self._people[self._column].append((self._label, squeezed(text)))
+            self._column += 1
         elif self._within("dd", "code"):
             self.page.receipt = squeezed(text)
 
@@ -179,10 +191,10 @@ _PATIENCE = 60.0  # seconds; a server with hundreds of participants may take its
 class Browser:
     """One window with cookies of its own; every call returns the page that one then looks at."""
 
-    def __init__(self, site: httpx2.URL, certificates: ssl.SSLContext) -> None:
+    def __init__(self, site: httpx2.URL, certificates: ssl.SSLContext, *, force: bool = False) -> None:
         self._site = site
         self._client = httpx2.AsyncClient(
-            headers={"origin": _origin(site), "user-agent": "fairwise-bots (simulated)"},
+            headers={"origin": _origin(site), "user-agent": FORCED_AGENT if force else SIMULATED_AGENT},
             verify=certificates,
             timeout=_PATIENCE,
             trust_env=False,  # no proxy between a machine and itself

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_STEPS_BESIDE_PAIRS = 20
+_STEPS_OF_A_PAIR, _STEPS_BESIDE_PAIRS = 2, 20  # an answer, and why
 # Seconds of thinking about a page: half of all thoughts take less than the first, few more than the second.
 _USUAL_THOUGHT, _LONGEST_THOUGHT, _SPREAD = 4.0, 20.0, 0.5
 
@@ -57,7 +57,7 @@ class BotParticipant:
     async def take_part(self, browser: Browser, entrance: str = "/") -> str | None:
         """Return the code of the receipt; None if there were enough people, or enough like this one."""
         page = await browser.start(entrance)
-        for _ in range(self._study.settings.pairs + _STEPS_BESIDE_PAIRS):
+        for _ in range(_STEPS_OF_A_PAIR * self._study.settings.pairs + _STEPS_BESIDE_PAIRS):
             if page.receipt:
                 return page.receipt
             if page.is_end:
@@ -77,7 +77,8 @@ class BotParticipant:
         if "relation" in form.options:
             welcome = [relation.name for relation in self._study.settings.relations if relation.most != 0]
             return {"relation": welcome[int(self._birth.integers(len(welcome)))]}
-        if form.options and not form.buttons:
+        asks_more = "why" in form.fields  # about an answer, which is enough
+        if form.options and not form.buttons and not asks_more:
             return {question.name: question.right for question in check_questions(self._study.settings)}
         if "rules" in form.fields:
             return self._respondent.closing_words()
@@ -137,9 +138,11 @@ async def play(
     concurrency: int = 50,
     progress: Callable[[int, int], None] | None = None,
     room_code: str | None = None,
+    force: bool = False,
 ) -> BotRun:
     """Let them take part from consent to receipt, so many at a time; the first that is stuck stops all of them.
 
+    A study that real people have answered lets them in only with `force`.
     They come into a room by its code, or as from the panel where only a panel sends people, or else by the open link.
     """
     total, done = len(respondents) * study.settings.pairs, 0
@@ -155,7 +158,7 @@ async def play(
     room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
 
     async def take_part(number: int, respondent: Respondent) -> None:
-        async with room, Browser(site, certificates) as browser:
+        async with room, Browser(site, certificates, force=force) as browser:
             entrance = _entrance(study.settings.recruitment, number, room_code)
             receipt = await BotParticipant(shared, respondent, [seed, number]).take_part(browser, entrance)
             if receipt is not None:

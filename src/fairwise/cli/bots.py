@@ -24,6 +24,9 @@ def bots(
     allow_remote: Annotated[
         bool, Option("--allow-remote", help="Also go to a study that is not on this machine.")
     ] = False,
+    force: Annotated[
+        bool, Option("--force", help="Also among the answers of real people; they are marked as simulated.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Let simulated people answer a running study over HTTP, from consent to receipt.
@@ -53,6 +56,7 @@ def bots(
                 concurrency=concurrency,
                 progress=progress,
                 room_code=room,
+                force=force,
             )
         )
     if as_json:

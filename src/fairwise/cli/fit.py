@@ -1,7 +1,7 @@
 """``fairwise fit``: learn a model, say what is proved about it and how it does on what it has not seen."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -48,6 +48,14 @@ def fit(
     deterministic: Annotated[
         bool, Option("--deterministic", help="Decide without chance, and say what that breaks.")
     ] = False,
+    predicted: Annotated[
+        int,
+        Option("--predicted", help="Also use so many judgments about pairs nobody was asked about.", min=0),
+    ] = 0,
+    coverage: Annotated[
+        float,
+        Option("--coverage", help="How often the sets hold that predicted judgments come from.", min=0.01, max=0.99),
+    ] = 0.9,
     held_out: Annotated[bool, Option("--held-out/--no-held-out", help="Measure on held-out parts.")] = True,
     held_out_by: Annotated[HeldOutBy, Option("--held-out-by", help="What is new in a held-out part.")] = "pair",
     splits: Annotated[int, Option("--splits", help="How many times to split and refit.", min=1)] = 5,
@@ -65,9 +73,9 @@ def fit(
     _check_targets(out, prices, [people.people, judgments.judgments])
     from fairwise.learning.estimator import PairwiseFairClassifier
 
-    large = _in_blocks(people, learning, dask, deterministic=deterministic)
+    large = _in_blocks(people, learning, dask, in_memory=deterministic or predicted > 0)
     if large is None:
-        task = TrainingData.read(people, judgments, learning)
+        task = _extended(TrainingData.read(people, judgments, learning), predicted, coverage)
         model, answers, account = task.model(), task.judgments, task.account
         what, how = f"{len(task.people.features)} people", ""
     else:  # read twice, and never held
@@ -96,7 +104,8 @@ def fit(
                 "held_out": None if measured is None else _held_out_json(measured),
                 "people": model.n_people_,
                 "judges": answers.n_judges,
-                "answers": len(answers.counted()),
+                "answers": len(answers.asked().counted()),
+                "predicted": answers.n_predicted,
                 "classes": model.classes_.tolist(),
                 "features": model.features_,
                 "group_rules": model.group_rules_,
@@ -110,11 +119,24 @@ def fit(
         return
     if measured is not None:
         heading(f"Held out by {held_out_by}")
-        echo(_in_words(measured))
+        echo(_in_words(measured, predicted=answers.n_predicted > 0))
     elif held_out or large is not None:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
         echo(f"\nModel kept in {out}" + (f", what each judgment costs in {prices}" if prices else ""))
+
+
+def _extended(task: TrainingData, n_pairs: int, coverage: float) -> TrainingData:
+    """Add what a model of the answers is sure would be said of other pairs of these people, if that is wanted."""
+    if not n_pairs:
+        return task
+    from fairwise.judgments.answer_model import AnswerModel
+
+    seed = task.settings["random_state"]
+    with spinner(f"Predicting {n_pairs} judgments"):
+        answers = AnswerModel(random_state=seed).fit(task.judgments)
+        extended = task.judgments.extended(answers, n_pairs, coverage, people=task.people.features, random_state=seed)
+    return replace(task, judgments=extended)
 
 
 def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | None]) -> None:
@@ -127,10 +149,10 @@ def _check_targets(out: Path | None, prices: Path | None, inputs: list[Path | No
 
 
 def _in_blocks(
-    people: PeopleOptions, learning: LearningOptions, dask: str | None, *, deterministic: bool
+    people: PeopleOptions, learning: LearningOptions, dask: str | None, *, in_memory: bool
 ) -> "LargeTable | None":
-    """Where they may be read so: what decides without chance is chosen on people in memory."""
-    return None if deterministic else people_in_blocks(people, learning, shared=dask is not None)
+    """Where they may be read so: what decides without chance, or is predicted, is chosen on people in memory."""
+    return None if in_memory else people_in_blocks(people, learning, shared=dask is not None)
 
 
 def _print_summary(model: "PairwiseFairClassifier") -> None:
@@ -191,7 +213,7 @@ _METRICS = {
 }
 
 
-def _in_words(measured: "HeldOut") -> str:
+def _in_words(measured: "HeldOut", *, predicted: bool) -> str:
     from fairwise.auditing.audit import NOT_COVERED
 
     count = measured.by_split["split"].nunique()
@@ -208,6 +230,8 @@ def _in_words(measured: "HeldOut") -> str:
     )
     if measured.dropped:
         lines.append(f"  {measured.dropped:.0%} of the answers were about one person of each side and left out.")
+    if predicted:
+        lines.append("  The refits go without predicted judgments, which follow from answers that are held out here.")
     return "\n".join(lines)
 
 

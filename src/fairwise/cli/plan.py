@@ -10,7 +10,7 @@ from typer import Option
 
 from fairwise.cli.options import with_option_groups
 from fairwise.cli.options.learning import BOUND_HELP, EXCESS_HELP
-from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes
+from fairwise.cli.options.parsing import BudgetOption, budget, fraction, parse_option, sizes, typed_options
 from fairwise.cli.terminal import Json, echo, print_frame, print_json, progress_bars
 from fairwise.errors import InputError
 
@@ -116,7 +116,7 @@ def plan(
 
     fairwise plan --simulate my-study --judges 20,43 --favorable-label 0
     """
-    typed = _typed(context)
+    typed = typed_options(context)
     _refuse_what_does_not_go_together(typed)
     panel = None if judges is None else parse_option("--judges", sizes, judges)
     if simulation.simulate is not None:
@@ -148,12 +148,6 @@ def plan(
         "simulated: in made-up studies, where each judge has a rate of their own.\n"
         "needed: judges for the half-width wanted, with so many pairs each."
     )
-
-
-def _typed(context: typer.Context) -> frozenset[str]:
-    """Return the names of the options that were typed."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
 
 
 def _refuse_what_does_not_go_together(typed: frozenset[str]) -> None:

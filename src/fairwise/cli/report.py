@@ -1,7 +1,7 @@
 """``fairwise report``: one HTML file that says what was asked, what was learnt and what it cost."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -46,7 +46,12 @@ def report(
         Path | None, Option("--figures", help="Folder for the figures and their numbers as files, too.")
     ] = None,
     groups: Annotated[
-        str, Option("--groups", help="Columns whose groups to compare: race,sex.", metavar="COLUMNS")
+        str,
+        Option(
+            "--groups",
+            help="Columns whose groups to compare: race,sex. Default: those that look protected.",
+            metavar="COLUMNS|none",
+        ),
     ] = "",
     question: Annotated[
         str | None, Option("--question", help="What the judges were asked: the text, or @file.", metavar="TEXT|@FILE")
@@ -56,6 +61,11 @@ def report(
     ] = None,
     title: Annotated[str | None, Option("--title", help="Of the report.")] = None,
     simulated: Annotated[bool, Option("--simulated", help="Say that no real people were asked.")] = False,
+    language: Annotated[str, Option("--language", help="Of the report: en or de.")] = "en",
+    case_details: Annotated[
+        bool,
+        Option("--case-details", help="Name ids of people and participants, and show columns of free text."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     r"""Write one self-contained HTML file with figures: what was asked, what was learnt, what it cost.
@@ -76,8 +86,11 @@ def report(
     task = TrainingData.read(people, judgments, learning, to_fit=model is None)
     print_import(task.account, as_json=as_json)
     from fairwise.reporting import findings, write_report
+    from fairwise.reporting.words import languages
 
-    compared = names(groups)
+    if language not in languages():
+        raise InputError(f"--language: no report in {language!r}; there are {', '.join(languages())}")
+    compared = () if groups == "none" else names(groups)
     task.people.columns(compared)  # refused before the fit if they are not there
     kept = None if model is None else _kept_model(model, prices, task)
     if curves is not None:  # refused before the fit if they are of something else
@@ -98,14 +111,15 @@ def report(
             task.judgments,
             outcome=task.people.outcome,
             frontier=curves,
-            groups=compared or None,
+            groups=compared if groups else None,
             protected=[] if task.sensitive is None else [str(name) for name in task.sensitive.columns],
             question=question_text,
             design=design_text,
             title=title,
             simulated=simulated,
         )
-        write_output(out, lambda draft: write_report(content, draft, figures=figures))
+        shown: dict[str, Any] = {"figures": figures, "language": language, "case_details": case_details}
+        write_output(out, lambda draft: write_report(content, draft, **shown))
     if as_json:
         imported = None if task.account is None else task.account.as_json()
         print_json({"report": out, "figures": figures, "imported": imported})

@@ -70,6 +70,15 @@ def new(
         Literal["0", "1"] | None,
         Option("--favorable-label", help="Whether label 1 or 0 is good; needed with --scores."),
     ] = None,
+    pictures: Annotated[
+        str | None,
+        Option(
+            "--pictures",
+            help="A column of --show that names picture files in the folder images beside the people, and the column "
+            "that says in words what each shows: photo=photo_text.",
+            metavar="COLUMN=WORDS",
+        ),
+    ] = None,
     seed: Annotated[int, Option("--seed", help="Decides who is shown which pairs.", min=0)] = 0,
     answers: Annotated[
         Literal["four", "two"], Option("--answers", help="All four answers, or only same and no_constraint.")
@@ -102,11 +111,15 @@ def new(
             raise InputError('--strata: there are no stratified pairs; add them to --design, such as "10 stratified"')
         kinds["strata"] = names(strata)
     columns = names(show)
-    needed = columns if outcome is None else (*columns, outcome)
+    shown, _, words = (pictures or "").partition("=")
+    if pictures is not None and (shown not in columns or not words):
+        raise InputError(f"--pictures {pictures}: needed: a column of --show and the column with its words, photo=text")
+    needed = [*columns, *(name for name in (outcome, words) if name)]
     file = PeopleFile.read(people, id_column, *(name for name in needed if name != id_column))
     texts = {"title": title, "treated_well": treated_well, "question": question, "pairs": pairs}
     codes = names(languages)
     choices = {"answers": answers, "seed": seed, "contact": contact, "design": kinds, "languages": codes}
+    choices |= {"pictures": {shown: words}} if words else {}
     choices |= {name: value for name, value in texts.items() if value is not None}
     made = new_study(folder, file, columns, choices, outcome=outcome, scores=_read_scores(scores, favorable_label))
     if as_json:

@@ -17,14 +17,15 @@ from fairwise.judgments import Judgments
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
 from fairwise.store.store import Store
-from fairwise.study.cards import ID
 from fairwise.study.fit_choices import FitChoices
-from fairwise.study.folder import PEOPLE, StudyFolder
-from fairwise.tables.files import read_parquet
+from fairwise.study.folder import StudyFolder
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
+SIMULATED = " (simulated)"
+"""What stands behind the relation of a simulated participant."""
+
 _NO_ANSWER = "There is no answer yet that a model could follow."
 _NOBODY_LEFT = "Everyone whose answers it was made from has withdrawn, was erased or excluded. Make a new model."
 
@@ -43,6 +44,9 @@ class FitData:
     simulated: bool
     labels: Mapping[str, str]
     """What participants read instead of the columns' names."""
+
+    affected: tuple[str, ...] = ("affected",)
+    """Relations to the decision that mean to be affected by it."""
 
     @property
     def favorable_label(self) -> Any:
@@ -69,11 +73,13 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         if not numbers:
             raise InputError(_NOBODY_LEFT if job.restarts else _NO_ANSWER)
         store.read_now(lambda connection: _keep(connection, settings, set(map(judge_name, numbers)), kept))
-    people = read_parquet(folder / PEOPLE).to_pandas().set_index(ID)
-    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge")
+    people = study.people()
+    about = study.settings
+    words = {relation.name: relation.words for relation in about.relations}
+    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace(words)
+    relations = relations.rename(columns={"relation": about.relation_question})
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
-    about = study.settings
     return FitData(
         settings,
         people,
@@ -84,6 +90,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         about.question,
         about.simulated,
         {column.name: column.label for column in about.columns},
+        ("affected", words.get("affected", "affected")),
     )
 
 
@@ -95,5 +102,8 @@ def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: P
     answers.write(kept / _ANSWERS)
     everyone = judges(connection)
     about = everyone[everyone["judge"].isin(answers.judges)]
+    # A program is nothing to the decision, whatever it said: it is never counted among those who are affected.
+    simulated = (about["simulated"] == "yes") & about["relation"].notna()
+    about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + SIMULATED))
     about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
     write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there

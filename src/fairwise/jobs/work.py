@@ -29,7 +29,7 @@ from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import MOST_RULES
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, RULES, SCORES, SUMMARY
+from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
@@ -138,11 +138,14 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             date=f"{data.begun:%Y-%m-%d}",
             simulated=data.simulated,
             columns=data.labels,
+            affected=data.affected,
             held_out=held_out,
         )
         good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]
     with tempfile.TemporaryDirectory() as folder:
-        write_report(found, Path(folder, REPORT))
+        for language, name in REPORTS.items():
+            details = data.settings.case_details
+            write_report(found, Path(folder, name), language=language, case_details=details)
         pd.DataFrame({"id": data.people.index, "good": good}).to_parquet(Path(folder, SCORES), index=False)
         return {
             SUMMARY: _json(_summary(data, model, found)),

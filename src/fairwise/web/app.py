@@ -27,15 +27,21 @@ from fairwise.store.errors import (
 from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
 from fairwise.study.languages import marked
-from fairwise.web.console.base import ConsolePages, Rendering
+from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.downloads import DownloadPages
-from fairwise.web.console.fits import FitPages, ResultPages
+from fairwise.web.console.fits import FitPages
+from fairwise.web.console.help import HelpPages
 from fairwise.web.console.login import AccountPages, LoginPages
 from fairwise.web.console.overview import OverviewPages
 from fairwise.web.console.participants import OneParticipantPages, ParticipantsPages
 from fairwise.web.console.recruitment import RecruitmentPages
+from fairwise.web.console.rendering import LANGUAGE_COOKIE, REFUSALS, REFUSED_OTHERWISE, Rendering, languages
+from fairwise.web.console.reports import ReportPages, public_report_route
+from fairwise.web.console.results import ResultPages
 from fairwise.web.console.study_pages import StudyPages
 from fairwise.web.console.study_wizard import StudyWizardPages
+from fairwise.web.console.trail import TrailPages
+from fairwise.web.console.trial import TrialPages
 from fairwise.web.participant.answering import answering
 from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
@@ -50,6 +56,7 @@ from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, plain_page
+from fairwise.web.trial_site import TrialSite
 
 _log = logging.getLogger("fairwise")
 _PATIENCE_SECONDS = 1.0
@@ -67,6 +74,7 @@ class Site:
         self._host: Host | None = None
         self._console: ASGIApp | None = None
         self._study: ASGIApp | None = None
+        self._trials: TrialSite | None = None
         self._services: Services | None = None
         self._housekeeper: Housekeeper | None = None
         self._refresher: ThreadPoolExecutor | None = None
@@ -115,7 +123,10 @@ class Site:
 
     def _app(self, scope: Scope) -> ASGIApp:
         path: str = scope.get("path", "")
-        app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
+        if TrialSite.is_for(path):
+            app: ASGIApp | None = self._trials
+        else:
+            app = self._console if path == "/admin" or path.startswith("/admin/") else self._study
         assert app is not None
         return app
 
@@ -138,6 +149,7 @@ class Site:
         self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
         move_prices_out(host.path, host.store)
         self._console = create_console(self._host)
+        self._trials = TrialSite(self._host, participant_app)
         self._serve_study()
         self._refresher = ThreadPoolExecutor(1, "fairwise-refresher")
 
@@ -146,6 +158,8 @@ class Site:
             self._refresher.shutdown()
         if self._services is not None:
             self._services.answering.close()
+        if self._trials is not None:
+            self._trials.close()
         self.host.close()
 
     async def _keep_up(self) -> None:
@@ -234,7 +248,7 @@ _PARTICIPANTS_READ_OTHERWISE = (
 
 def participant_app(services: Services) -> Starlette:
     """The pages of one study."""
-    prefix, languages = services.host.prefix, services.study.settings.languages
+    prefix, offered = services.host.prefix, services.study.offered
     consent, second_look = ConsentPages(services), SecondLookPages(services)
     groups = (
         PairPages(services, consent.invited, second_look),
@@ -258,11 +272,12 @@ def participant_app(services: Services) -> Starlette:
         return await consent.not_open(request)
 
     return application(
-        [route for group in groups for route in group.routes()] + [static_route(), *health_routes(services.host.store)],
+        [route for group in groups for route in group.routes()]
+        + [public_report_route(services.host), static_route(), *health_routes(services.host.store)],
         message,
         {Unknown: 404},
         handlers={NotOpen: not_open, AlreadyFinished: elsewhere, NotYet: elsewhere},
-        outside=[Middleware(LanguageChoice, languages=languages, prefix=prefix)],
+        outside=[Middleware(LanguageChoice, languages=offered, path=f"{prefix}/")],
     )
 
 
@@ -274,33 +289,28 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
     AccountPages,
     StudyWizardPages,
     StudyPages,
+    TrialPages,
     ParticipantsPages,
     OneParticipantPages,
     RecruitmentPages,
     DownloadPages,
     FitPages,
+    ReportPages,
     ResultPages,
+    TrailPages,
+    HelpPages,
 )
-
-_OPERATORS_READ = {
-    401: ("You are not logged in any more", "Log in again, then do it once more. Nothing was changed."),
-    403: ("This is not for you to do", "It needs an owner's account, or the form is too old. Nothing was changed."),
-    404: ("There is no such page", "It may have been there before. Nothing was changed."),
-    413: ("That was too large", "The file is larger than what is taken here. Nothing was changed."),
-    503: ("The database cannot be reached at the moment", "Wait a minute, then reload. Nothing was lost."),
-    507: ("The disk of the server is full", "Make room there, then do it once more. Nothing was changed."),
-}
-_OPERATORS_READ_OTHERWISE = ("Something went wrong", "Nothing was changed. The log of the server says more.")
 
 
 def create_console(host: Host) -> Starlette:
     """An app whose every page but the login needs an account."""
     rendering = Rendering(host.prefix)
 
-    def message(_scope: Scope, status: int) -> Response:
-        heading, text = _OPERATORS_READ.get(status, _OPERATORS_READ_OTHERWISE)
+    def message(scope: Scope, status: int) -> Response:
+        heading, text = REFUSALS.get(status, REFUSED_OTHERWISE)
+        code = language_of(scope)
         html = rendering.page(
-            "message", operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
+            "message", code, operator=None, csrf="", here="", study=host.study, done=None, heading=heading, text=text
         )
         return HTMLResponse(html, status)
 
@@ -317,6 +327,9 @@ def create_console(host: Host) -> Starlette:
         message,
         {NotLoggedIn: 401, NotAllowed: 403, Unknown: 404},
         handlers={OSError: no_room},
+        outside=[
+            Middleware(LanguageChoice, languages=languages(), path=f"{host.prefix}/admin", cookie=LANGUAGE_COOKIE)
+        ],
         scripts_may_ask=True,
         larger={route.path: route.most_bytes for pages in ALL_PAGES for route in pages.routes if route.most_bytes},
     )

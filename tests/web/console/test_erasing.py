@@ -191,8 +191,8 @@ def test_only_fits_with_their_answers_are_made_again(console: Operating, by: str
     kept, again = console.site.host.store.read_now(all_jobs)
     assert (kept.state, kept.restarts) == ("done", 0)
     assert (again.state, again.restarts, again.cancel_wanted) == ("waiting", 1, False)
-    assert "made again without them" in console.get("/fits/1").text
-    assert "waits to be made again after a withdrawal" in " ".join(console.get("/fits").text.split())
+    assert "learned again without them" in console.get("/fits/1").text
+    assert "waits to be learned again after a withdrawal" in " ".join(console.get("/fits").text.split())
 
 
 @pytest.mark.parametrize("by", ["operator", "participant"])

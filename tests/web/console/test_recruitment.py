@@ -78,7 +78,10 @@ def test_names_are_taken_as_pasted_and_the_file_is_safe_in_a_spreadsheet(console
     assert address is not None
     rows = list(csv.reader(io.StringIO(unquote(unescape(address[1])))))
     assert [row[0] for row in rows] == ["name", "Ann", "'=HYPERLINK(1)", "<b>Bea</b>, 'x'"]
-    assert [row[1] for row in rows[1:]] == [f"https://study.example{link}" for link in LINK.findall(page)]
+    assert rows[0] == ["name", "email", "link", "subject", "letter"]
+    assert all(row[2] in row[4] for row in rows[1:])
+    assert "mailto:?subject=" in page
+    assert [row[2] for row in rows[1:]] == [f"https://study.example{link}" for link in LINK.findall(page)]
     assert {one.name for one in kept(console)} == {"Ann", "=HYPERLINK(1)", "<b>Bea</b>, 'x'"}
     assert "&lt;b&gt;Bea" in console.get("/coming").text
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairwise.study.languages import available
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.toml import SettingError
@@ -14,10 +15,10 @@ from fairwise.web.console.settings_form import FormField, value_at
 from fairwise.web.console.study_editor import SettingsSection, sections_of
 from fairwise.web.shared.forms import Form
 
-NOWHERE = {"design.stratified", "design.strata", "columns.name"}
+NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt"}
 """Chosen when the study is made, and not changed in the console."""
 
-OF_THE_FORM_ALONE = {"columns.place", "also.de"}
+OF_THE_FORM_ALONE = {"columns.place", *(f"also.{code}" for code in available() if code != "en")}
 
 
 def every_setting() -> set[str]:

@@ -13,6 +13,8 @@ from tests.support.operating import Operating, operating
 
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import events, participants
+from fairwise.study.translations import Translation, words_in
+from fairwise.tables.files import read_parquet
 from fairwise.web.console.study_pages import ChangedMeanwhile, edited, version
 
 if TYPE_CHECKING:
@@ -145,6 +147,22 @@ def test_what_an_operator_wrote_beside_the_settings_stays(plain_console: Operati
     assert all("# Not before March." in text for text in (written, german))
     assert served(plain_console).settings.title == "Who goes home"
     assert served(plain_console).editions["de"].settings.columns[0].label == "Alter"
+
+
+def test_values_that_are_words_are_translated_or_stay_as_they_are(plain_console: Operating) -> None:
+    study = served(plain_console)
+    words = words_in(study.settings, read_parquet(study.path / "people.parquet"))
+    (name, values), *_ = words.items()
+    k = [column.name for column in study.settings.columns].index(name)
+    typed = {f"columns.{k}.values.{j}": f"{word} auf Deutsch" for j, word in enumerate(values)}
+    assert change(plain_console, "words-de", **typed).status_code == 200
+    german = Translation.read(study.path / "study.de.toml", study.settings)
+    assert german.columns[name].values == {word: f"{word} auf Deutsch" for word in values}
+    first = next(iter(typed))
+    assert change(plain_console, "words-de", **{first: "", f"columns.{k}.keep_values": "yes"}).status_code == 200
+    german = Translation.read(study.path / "study.de.toml", study.settings)
+    assert german.columns[name].values == {word: f"{word} auf Deutsch" for word in values[1:]}
+    assert german.columns[name].keep_values is True
 
 
 def test_what_is_wrong_is_said_at_its_field(plain_console: Operating) -> None:

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from tests.support.operating import Operating, operating
 from tests.support.study_making import CHOSEN, TABLE, csv, left, problem, send, uploaded
@@ -32,6 +33,62 @@ def test_parquet_is_taken_too(plain_console: Operating) -> None:
     assert plain_console.post(path, **CHOSEN).url.path == "/admin/study"
 
 
+OFFICERS = TABLE.assign(
+    town=[f"Köln {k % 3}" for k in range(len(TABLE))], grade=[1.5 + k / 4 for k in range(len(TABLE))]
+)
+
+
+def officers_file(kind: str) -> bytes:
+    """The same table as several programs save it."""
+    if kind == "xlsx":
+        file = io.BytesIO()
+        OFFICERS.to_excel(file, index=False)
+        return file.getvalue()
+    return OFFICERS.to_csv(index=False, sep=";", decimal=",").encode(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("xlsx", ""), ("cp1252", "Windows-1252"), ("utf-8-sig", "UTF-8"), ("utf-16", "UTF-16")],
+)
+def test_files_as_officers_have_them(plain_console: Operating, kind: str, said: str) -> None:
+    page = send(plain_console, officers_file(kind), "people.xlsx" if kind == "xlsx" else "people.csv")
+    assert page.url.path.endswith("/file")
+    assert "30 people, 7 columns" in page.text
+    assert "Köln 0" in page.text
+    assert said in page.text
+    assert ("separated by a semicolon" in page.text) == (kind != "xlsx")
+    assert ("with a comma" in page.text.partition("<details")[0]) == (kind != "xlsx")
+    assert '<td dir="auto" class="number">1.75</td>' in page.text
+    path = page.url.path.removeprefix("/admin").removesuffix("/file")
+    assert plain_console.post(path, **CHOSEN, **{"show-6": "yes", "label-6": "Grade"}).url.path == "/admin/study"
+    grades = pd.read_parquet(plain_console.site.host.path / "people.parquet")["grade"]
+    assert grades.tolist() == OFFICERS["grade"].tolist()
+
+
+def test_a_file_can_be_read_in_another_way(plain_console: Operating) -> None:
+    table = TABLE.assign(amount=[f"{k + 1},000" for k in range(len(TABLE))]).to_csv(index=False, sep=";")
+    page = send(plain_console, table.replace("town", "miasto").replace("Town", "Łódź").encode("cp1250"))
+    path = page.url.path.removeprefix("/admin")
+    assert "Windows-1252" in page.text
+    assert ">1000<" in page.text  # thousands
+    page = plain_console.post(path, encoding="cp1250", separator=";", decimal=",")
+    assert "Łódź" in page.text
+    assert ">1.0<" in page.text
+    page = plain_console.post(path, encoding="cp1250", separator="\t", decimal=",")
+    assert "2 people" not in page.text
+    assert "There is only one column" in page.text
+    assert "Yes, go on" not in page.text
+
+
+def test_what_cannot_become_a_study_is_said_at_once(plain_console: Operating) -> None:
+    page = send(plain_console, csv(TABLE[["age", "good"]].assign(age=7)))
+    assert "No column is different for everyone" in page.text
+    page = send(plain_console, csv(TABLE[["person", "age"]]))
+    assert "No column has exactly two values" in page.text
+    assert "Yes, go on" in page.text
+
+
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
@@ -39,12 +96,12 @@ def test_parquet_is_taken_too(plain_console: Operating) -> None:
         (b"id,age\n", "people.csv", "people.csv: only a header"),
         (b"PK\x03\x04" + b"x" * 100, "people.csv", "an Excel workbook or a zip archive"),
         (b"id,age\n1,\x00\n", "people.csv", "people.csv, line 2: a binary file, not CSV text"),
-        (b"id,town\n1,K\xf6ln\n", "people.csv", "byte 0xf6"),
+        (b"id,town\n1,K\x81ln\n", "people.csv", "people.csv: cannot be read as Windows-1252"),
         (b"id,age\n1,2,3\n", "people.csv", "people.csv, line 2: 3 cells where the header has 2"),
         (b"id,id\n1,2\n", "people.csv", "columns given twice"),
         (b"PAR1 and so on", "people.parquet", "people.parquet: a damaged Parquet file"),
-        (b"PK\x03\x04" + b"x" * 100, "people.xlsx", "people.xlsx: tables are taken from files that end in .csv"),
-        (b"id,age\n1,2\n", "people.exe", "people.exe: tables are taken from files that end in .csv"),
+        (b"PK\x03\x04" + b"x" * 100, "people.xlsx", "people.xlsx: not an Excel workbook (.xlsx), or a damaged one"),
+        (b"id,age\n1,2\n", "people.exe", "people.exe: tables are taken from files that end in .xlsx"),
         (b"id,age\n1,2\n", "../../../etc/passwd", "passwd: tables are taken from"),
         (("k" * 5 + "\n").encode() + b"x" * (1 << 21), "people.csv", "longer than"),
         ((",".join(f"c{k}" for k in range(501)) + "\n" + "1," * 500 + "1\n").encode(), "wide.csv", "501 columns"),
@@ -70,6 +127,7 @@ def test_a_name_is_only_a_name(plain_console: Operating) -> None:
     home = plain_console.site.host.path
     assert {file.split("/")[-1] for file in left(plain_console)} == {
         "secret.key",
+        "received",
         "people.csv",
         "look.json",
         "sample.parquet",

@@ -83,7 +83,7 @@ def test_a_room_from_its_code_to_its_end(make_study: Any, new_database: Callable
         assert (room.name, room.started, room.finished, room.is_open) == ("Class 7b", 2, 1, True)
         wall = visit.get(f"/room/{code}/wall")
         assert "<svg" in wall.text
-        assert "2 have begun, 1 have finished." in wall.text
+        assert "2 people have begun. 1 person has finished." in wall.text
         assert "Class 7b" not in wall.text
         late = visit.get(f"/room/{code}")
         assert visit.store.change_now(partial(close_room, code=code, at=NOW))

@@ -25,9 +25,15 @@ def test_the_whole_way_on_both_databases(make_study: Any, new_database: Callable
         assert check.url.path == f"{mine}/check"
         again = visit.post(f"{mine}/check", **hidden(check), order="same")
         assert again.status_code == 422
-        practice = visit.post(f"{mine}/check", **hidden(again), order="same")
+        assert "means: Neither of the two" in again.text  # what the wrong answer would have said
+        failed = visit.post(f"{mine}/check", **hidden(again), order="same")
+        assert "Not all of that was right, but you can go on" in failed.text
+        practice = visit.get(mine)
         assert practice.url.path == f"{mine}/practice"  # after two tries everyone goes on
-        assert visit.post(f"{mine}/practice", **hidden(practice), answer="same").url.path == f"{mine}/pair/1"
+        pressed = visit.post(f"{mine}/practice", **hidden(practice), answer="no_constraint")
+        assert pressed.url.path == f"{mine}/practice"
+        assert "You ask for nothing here" in pressed.text.partition("</section>")[0]
+        assert visit.post(f"{mine}/practice", **hidden(pressed)).url.path == f"{mine}/pair/1"
         said = ["same", "a_at_least_b", "b_at_least_a", "no_constraint"]
         for number, answer in enumerate(said, start=1):
             following = visit.answer(mine, number, answer, why="=1+1 <b>", confidence="4")
@@ -140,3 +146,63 @@ def test_two_answers_are_only_two(make_study: Any, tmp_path: Path) -> None:
         mine = visit.begin()
         assert visit.answer(mine, 1, "a_at_least_b").status_code == 422
         assert visit.answer(mine, 1, "no_constraint").status_code == 200
+
+
+def test_first_the_answer_then_why_then_the_next_pair(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(ask_why=True, ask_confidence=True), tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        why = visit.answer(mine, 1, "same")
+        assert why.url.path == f"{mine}/pair/1/why"
+        assert visit.exported() == ["same"]  # kept already, whatever comes now
+        assert f'href="{mine}/pair/1">Undo</a>' in why.text
+        following = visit.post(f"{mine}/pair/1", **hidden(why), why="because", confidence="4")
+        assert following.url.path == f"{mine}/pair/2"
+        assert f'href="{mine}/pair/1">Undo</a>' in following.text
+        kept = visit.store.read_now(lambda c: c.execute(sa.select(answers.c.confidence)).scalars().all())
+        assert (visit.exported(), kept) == (["same"], [None, 4])
+        assert visit.store.read_now(export.texts)["text"].tolist() == ["because"]
+
+
+def test_an_answer_alone_takes_nothing_away(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(ask_why=True), tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        first = hidden(visit.get(f"{mine}/pair/1"))
+        why = visit.post(f"{mine}/pair/1", **first, answer="same")
+        visit.post(f"{mine}/pair/1", **hidden(why), why="because")
+        assert visit.rows(answers) == 2
+        again = hidden(visit.get(f"{mine}/pair/1"))
+        for form in (first, again):  # the same button once more, by an old form and by a new one
+            assert "because" in visit.post(f"{mine}/pair/1", **form, answer="same").text
+        assert visit.rows(answers) == 2
+        visit.answer(mine, 1, "no_constraint")
+        for form in (first, again):  # both sent again from somewhere: they undo no change of mind
+            visit.post(f"{mine}/pair/1", **form, answer="same")
+        assert visit.exported() == ["no_constraint"]
+        assert "because" not in visit.get(f"{mine}/pair/1/why").text  # that was about another answer
+
+
+def test_the_time_is_that_of_the_answer_and_not_of_the_reason(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(ask_why=True), tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        why = visit.answer(mine, 1)
+        visit.post(f"{mine}/pair/1", **hidden(why), why="because")
+        seconds = visit.store.read_now(lambda c: c.execute(sa.select(answers.c.seconds)).scalars().all())
+        assert len(seconds) == 2
+        assert seconds[0] == seconds[1]
+
+
+def test_nothing_more_is_asked_or_kept_unless_the_study_wants_it(visit: Visit) -> None:
+    mine = visit.begin()
+    assert visit.answer(mine, 1, why="because", confidence="4").url.path == f"{mine}/pair/2"
+    assert visit.get(f"{mine}/pair/1/why").url.path == f"{mine}/pair/1"
+    assert visit.get(f"{mine}/pair/3/why").url.path == f"{mine}/pair/3"
+    assert visit.store.read_now(export.texts).empty
+
+
+def test_undo_leads_back_to_the_answer_of_just_now(visit: Visit) -> None:
+    mine = visit.begin()
+    following = visit.answer(mine, 1, "same")
+    assert f'<a class="undo" href="{mine}/pair/1">' in following.text
+    assert 'value="same" id="answer" aria-keyshortcuts="1" class="chosen"' in visit.get(f"{mine}/pair/1").text
+    for odd in ("", "x", "9" * 20, "1'"):
+        assert "Undo" not in visit.get(f"{mine}/pair/2?saved={odd}").text

@@ -6,14 +6,14 @@ import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from tests.support.every_page import ALICE, Parsed, all_pages, card, pair, settings
+from tests.support.every_page import ALICE, BELLA, Parsed, all_pages, card, pair, settings
 
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card
-from fairwise.study.practice import check_questions, practice_pair
+from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.settings import AnswerWords
 from fairwise.web.shared.pages import Pages
-from fairwise.web.shared.views import OwnPages, Pair, Receipt, Resume
+from fairwise.web.shared.views import OwnPages, Pair, Receipt, Resume, ReviewPair
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,32 @@ def test_a_pair_is_sent_with_its_key_nonce_stamp_and_token() -> None:
     assert hidden == {"csrf": "the-csrf", "key": "the-key", "nonce": "the-nonce", "stamp": "the-stamp"}
 
 
-def test_practice_is_sent_elsewhere_and_is_not_about_fairness() -> None:
+def test_practice_asks_the_real_question_and_says_what_a_press_means() -> None:
     told = settings(question="Is it fair?", treated_well="to be released")
-    page = Pages(told, "", "").practice(OwnPages("/p/token", "", "the-csrf"))
+    me, pages = OwnPages("/p/token", "", "the-csrf"), Pages(told, "", "")
+    page = pages.practice(me)
     assert Parsed(page).all("form")[0]["action"] == "/p/token/practice"
-    assert "not kept" in page
-    assert "Is it fair?" not in page
-    assert "to be released" not in page
+    for words in ("Nothing you press here is kept", "Is it fair?", "to be released"):
+        assert words in page
     assert {had["name"] for had in Parsed(page).all("input")} == {"csrf"}
     one, other = practice_pair()
     assert any(one.differences(other))
+    for answer in told.allowed_answers:
+        notice = pages.practice(me, pressed=answer).partition('class="notice"')[2].partition("</section>")[0]
+        assert MEANINGS[answer] in notice
+        assert told.words_of(answer) in notice
+        assert 'name="done"' in notice
+
+
+@pytest.mark.parametrize("kind", ["four", "two"])
+def test_every_wrong_answer_of_the_check_is_explained(kind: str) -> None:
+    told = settings(answers=kind)
+    pages, me = Pages(told, "", ""), OwnPages("/p/t", "", "")
+    for question in check_questions(told):
+        for value, _ in question.options:
+            page = pages.check(me, tries=1, problem="no", wrong=[question.name], given={question.name: value})
+            assert ('class="explained"' in page) == (value != question.right or question.name != "change")
+    assert 'class="explained"' not in pages.check(me, tries=1, problem="no", wrong=["either"])
 
 
 @pytest.mark.parametrize("answer", list(Answer))
@@ -57,15 +73,15 @@ def test_only_the_current_answer_says_so(answer: Answer) -> None:
     assert [("Your answer" in button, 'class="chosen"' in button) for button in buttons] == [
         (other is answer,) * 2 for other in settings().allowed_answers
     ]
-    assert "Your answer" not in pages.pair(me, pair(), saved=False)
+    assert "Your answer" not in pages.pair(me, pair())
 
 
 def test_rows_that_differ_are_marked_in_words_only_if_the_study_says_so() -> None:
     marked = all_pages(Pages(settings(mark_differences=True), "", ""))["pair"]
-    rows = re.findall(r"<div( class=.differs.)?><dt [^>]*>(.*?)</dt><dd [^>]*>(.*?)</dd>", marked)
-    assert len(rows) == 12
-    assert [label for kind, label, _ in rows if kind] == ["Age", "Prior offences"] * 2
-    assert all(("differs" in shown) == bool(kind) for kind, _, shown in rows)
+    rows = re.findall(r"<tr( class=.differs.)?><th [^>]*>(.*?)</th>", marked)
+    assert len(rows) == 6
+    assert [label.partition("<")[0] for kind, label in rows if kind] == ["Age", "Prior offences"]
+    assert all(("(differs)" in label) == bool(kind) for kind, label in rows)
     assert "differs" not in all_pages(Pages(settings(), "", ""))["pair"]
 
 
@@ -75,20 +91,22 @@ def test_only_features_are_shown() -> None:
 
 
 def test_odd_values() -> None:
-    odd = card("", "  \n", "x" * 10_000, "=1+1", "שלום", "two\nlines")
-    page = Pages(settings(), "", "").pair(OwnPages("/p/t", "", ""), pair(a=odd), saved=False)
+    odd = card("", "", "x" * 10_000, "=1+1", "שלום", "two\nlines")
+    page = Pages(settings(), "", "").pair(OwnPages("/p/t", "", ""), pair(a=odd))
     assert page.count("(empty)") == 2
     assert page.count('class="long"') == 1
     assert "x" * 10_000 in page
-    assert '<dd dir="auto">שלום</dd>' in page
-    assert '<dd dir="auto">two\nlines</dd>' in page
+    assert '<td data-name="A"><bdi>שלום</bdi></td>' in page
+    assert '<td data-name="A"><bdi>two\nlines</bdi></td>' in page
 
 
 def test_why_and_confidence_only_if_asked_and_kept_as_given() -> None:
     me, shown = OwnPages("/p/t", "", ""), pair(answer=Answer.SAME, why="\n because", confidence=4)
-    plain = Parsed(Pages(settings(), "", "").pair(me, shown))
-    assert plain.all("textarea") == plain.all("input", type="radio") == []
-    asked = Pages(settings(ask_why=True, ask_confidence=True), "", "").pair(me, shown)
+    full = Pages(settings(ask_why=True, ask_confidence=True), "", "")
+    assert "textarea" not in full.pair(me, shown)  # first the answer
+    asked = full.why(me, shown)
+    hidden = {had["name"]: had["value"] for had in Parsed(asked).all("input", type="hidden")}
+    assert hidden == {"csrf": "", "key": "the-key", "nonce": "the-nonce", "stamp": "the-stamp", "answer": "same"}
     assert Parsed(asked).all("textarea", name="why", maxlength="2000")
     assert ">\n\n because</textarea>" in asked  # the first line break after the tag is not part of the text
     radios = Parsed(asked).all("input", name="confidence")
@@ -99,7 +117,7 @@ def test_ways_on_and_back() -> None:
     me, pages = OwnPages("/p/t", "", ""), Pages(settings(), "", "")
 
     def ways(shown: Pair) -> list[str]:
-        return re.findall(r'href="/p/t/([^"]*)"', pages.pair(me, shown, saved=False))[:-1]
+        return re.findall(r'href="/p/t/([^"]*)"', pages.pair(me, shown))[:-1]
 
     assert ways(pair(number=1)) == ["review"]
     assert ways(pair(number=7)) == ["pair/6", "review"]
@@ -109,7 +127,9 @@ def test_ways_on_and_back() -> None:
 
 def test_saved_and_progress() -> None:
     me, pages = OwnPages("/p/t", "", ""), Pages(settings(), "", "")
-    saved, unsaved = (pages.pair(me, pair(), saved=flag) for flag in (True, False))
+    saved, unsaved = pages.pair(me, pair(), undo="/p/t/pair/6"), pages.pair(me, pair())
+    assert '<a class="undo" href="/p/t/pair/6">Undo</a>' in saved
+    assert "Undo" not in unsaved
     assert re.search(r'role="status"[^>]*>Saved<', saved)
     assert ">Saved<" not in unsaved
     assert "Pair 7 of 50" in unsaved
@@ -120,16 +140,20 @@ def test_saved_and_progress() -> None:
 def test_review_says_what_is_open_and_leads_on_only_when_nothing_is() -> None:
     me = OwnPages("/p/t", "", "")
     some = Pages(settings(pairs=30), "", "").review(
-        me, {number: None if number > 8 else Answer.SAME for number in range(1, 31)}
+        me, [ReviewPair(number, (ALICE, BELLA), None if number > 8 else Answer.SAME) for number in range(1, 31)]
     )
     assert "8 of 30 pairs are answered" in some
     assert "and 12 more" in some
     assert 'href="/p/t/closing"' not in some
     assert some.count("Not answered yet") == 22
-    whole = Pages(settings(pairs=2), "", "").review(me, {1: Answer.SAME, 2: Answer.NO_CONSTRAINT})
+    whole = Pages(settings(pairs=2), "", "").review(
+        me, [ReviewPair(1, (ALICE, BELLA), Answer.SAME), ReviewPair(2, (BELLA, ALICE), Answer.NO_CONSTRAINT)]
+    )
     assert 'href="/p/t/closing"' in whole
     assert "Either may be treated better" in whole
     assert "Not answered yet" not in whole
+    people = re.findall(r'<span class="label" dir="auto">Age</span> <span dir="auto">(.*?)</span>', whole)
+    assert people == ["34 years", "24 years", "24 years", "34 years"]
 
 
 @pytest.mark.parametrize(("kind", "names"), [("four", ["order", "either", "change"]), ("two", ["either", "change"])])

@@ -28,6 +28,7 @@ from fairwise.web.shared.views import (
     Receipt,
     Result,
     Resume,
+    ReviewPair,
     SecondLookGroup,
     SecondLookPair,
     WayBack,
@@ -109,7 +110,8 @@ def all_pages(pages: Pages) -> dict[str, str]:
     rows = tuple(Row(label, text) for label, text in (("9", ""), ("10", "1" * 500)))
     one, other = Card("a", rows), Card("b", (rows[0], Row("10", "13")))
     middle, last = (Pair(number, 2, number - 1, one, other, Answer.SAME, "12", 3) for number in (1, 2))
-    open_pairs = {1: Answer.SAME} | dict.fromkeys(range(2, 20))
+    one_answer = ReviewPair(1, (one, other), Answer.SAME)
+    open_pairs = [one_answer, *(ReviewPair(number, (one, other), None) for number in range(2, 20))]
     return {
         "consent": pages.consent(start_key="", csrf="", resume=Resume("/p/token", "33", ""), problem="14"),
         "whose_device": pages.whose_device(resume=Resume("/p/token", "33", ""), way_here=""),
@@ -130,10 +132,13 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "check": pages.check(me, tries=0, problem="14", wrong=["either"]),
         "last check": pages.check(me, tries=1),
         "practice": pages.practice(me),
-        "pair": pages.pair(me, middle, saved=True, problem="14"),
-        "last pair": pages.pair(me, last, saved=False, problem="14"),
-        "review": pages.review(me, open_pairs, saved=True, problem="14"),
-        "whole review": pages.review(me, {1: Answer.SAME}),
+        "pressed": pages.practice(me, pressed=Answer.SAME),
+        "why": pages.why(me, middle),
+        "check_failed": pages.check_failed(me),
+        "pair": pages.pair(me, middle, undo="/", problem="14"),
+        "last pair": pages.pair(me, last, problem="14"),
+        "review": pages.review(me, [*open_pairs, ReviewPair(20, None, None)], undo="/", problem="14"),
+        "whole review": pages.review(me, [one_answer]),
         "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt("15", 2, MOMENT)),
         "back to the panel": pages.thanks(me, Receipt("15", 2, MOMENT), WayBack("24", "://25", "26")),
@@ -190,12 +195,10 @@ def test_what_is_written_from_left_to_right_stays_so() -> None:
 
 
 def test_the_style_knows_no_left_and_right() -> None:
-    """But for shadows, which have no other way and are turned around by hand."""
     style = read_static_files()["study.css"][0].decode()
     assert not re.findall(
         r"(?:margin|padding|border|inset)-(?:left|right)|text-align: *(?:left|right)|float: *(?:left|right)", style
     )
-    assert style.count("inset .3rem 0") == style.count('[dir="rtl"] .differs { box-shadow: inset -.3rem 0') == 1
 
 
 def test_a_receipt_in_german() -> None:
@@ -211,6 +214,6 @@ def test_a_pair_in_german_is_rendered_in_well_under_a_millisecond() -> None:
     fastest = float("inf")
     for _ in range(200):
         begun = perf_counter()
-        pages.pair(me, shown, saved=True)
+        pages.pair(me, shown, undo="/p/t/pair/0")
         fastest = min(fastest, perf_counter() - begun)
     assert fastest < 0.001

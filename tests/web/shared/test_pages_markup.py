@@ -20,7 +20,19 @@ EVIL = "<script>alert('1')</script>\"' onclick=x {{ 7*7 }} </textarea><img src=x
 OURS = ("study.css", "study.js")
 # Pages on which nothing is asked.
 NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
-NO_PROBLEMS |= {"result", "result now", "whose_device", "id_taken", "no_place", "task", "closing", "withdraw"}
+NO_PROBLEMS |= {
+    "result",
+    "why",
+    "pressed",
+    "check_failed",
+    "result now",
+    "whose_device",
+    "id_taken",
+    "no_place",
+    "task",
+    "closing",
+    "withdraw",
+}
 
 
 def test_nobodys_text_becomes_markup() -> None:
@@ -117,7 +129,7 @@ def test_a_problem_is_told_first_linked_and_in_the_title() -> None:
         assert linked, name
         assert [had for _, had in parsed.elements if had.get("id") == linked[1]], name
     pages = Pages(settings(), "", "")
-    assert "Error" not in pages.pair(OwnPages("/p/t", "", ""), pair(), saved=False)
+    assert "Error" not in pages.pair(OwnPages("/p/t", "", ""), pair())
     assert "Error" not in pages.check(OwnPages("/p/t", "", ""), tries=0)
 
 

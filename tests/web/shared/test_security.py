@@ -136,7 +136,7 @@ def test_a_stage_that_is_switched_off_holds_nobody_back(make_study: Any, tmp_pat
     with visiting(after, tmp_path / "study.sqlite") as visit:
         page = visit.get(mine)
         assert page.url.path == f"{mine}/{stage}"
-        chosen = {"order": "a_at_least_b", "either": "no_constraint", "change": "yes", "answer": "same"}
+        chosen = {"order": "a_at_least_b", "either": "no_constraint", "change": "yes", "done": "yes"}
         assert visit.post(f"{mine}/{stage}", **hidden(page), **chosen).url.path == f"{mine}/pair/1"
 
 

@@ -25,7 +25,7 @@ SKIP = "skip"
 ANSWERS = ("same", "a_at_least_b", "b_at_least_a", "no_constraint")
 COLUMNS = (
     *("judge", "a", "b", "answer", "weight", "round", "design"),
-    *("seconds", "answered_at", "selection_probability"),
+    *("seconds", "answered_at", "selection_probability", "error_bound"),
 )
 
 

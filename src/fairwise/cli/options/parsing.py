@@ -23,6 +23,12 @@ def parse_option(option: str, parse: Callable[[str], Parsed], text: str) -> Pars
         raise typer.BadParameter(error.message, param_hint=f"'{option}'") from None
 
 
+def typed_options(context: typer.Context) -> frozenset[str]:
+    """Return the names of the options that were typed."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+
+
 def fractions(text: str) -> tuple[float, ...]:
     """Return numbers from 0 to 1, sorted, each once; a range includes both its ends.
 

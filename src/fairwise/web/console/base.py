@@ -19,91 +19,11 @@ from fairwise.store import operators
 from fairwise.store.errors import NotLoggedIn
 from fairwise.store.operators import Operator
 from fairwise.study.folder import StudyFolder
+from fairwise.web.console.rendering import Rendering
 from fairwise.web.shared.forms import Form, read_form
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.security import cookie_of
-from fairwise.web.shared.templating import templates_of
-
-# From values to the console's HTML.
-
-# Words for ``?done=``: what was just done, said at the top of the page one comes to.
-DONE = {
-    "saved": "Saved.",
-    "fit-started": "The model was put in the queue.",
-    "model-chosen": "The model was chosen. Participants see nothing of it yet.",
-    "result-shown": "Participants can see the result now.",
-    "result-hidden": "Participants no longer see the result.",
-    "another-chosen": "Another model has been chosen in the meantime, so nothing was changed.",
-    "made": "The study was made. It is paused: complete its texts, look through it, then open it on the overview.",
-    "sample-made": "The sample study was made: 43 simulated people have answered it, and it is open. Take part "
-    "yourself, or see under Models what following the answers costs.",
-    "discarded": "The file was deleted.",
-    "opened": "The study is open: people can take part now.",
-    "paused": "The study is paused: nobody can answer until you open it again.",
-    "closed": "The study is closed, for good.",
-    "not-sure": "Nothing was changed: tick the box beside the button first.",
-    "state-known": "Nothing was changed: somebody else has paused, opened or closed the study in the meantime.",
-    "account-added": "The account was made.",
-    "account-removed": "The account was removed, and its sessions ended.",
-    "excluded": "This participant is left out from now on.",
-    "included": "This participant is back in.",
-    "erased": "The participant was erased.",
-    "erased-later": "The participant was erased. The files of the database were in use, so that deleted answers may "
-    "still be read from them by someone who has the files. The server tries again within the hour.",
-    "ids-listed": "The list was changed: only these ids are let in.",
-    "ids-deleted": "The list was deleted: any id is let in.",
-    "link-revoked": "The link was revoked: nobody can begin by it any more.",
-    "room-opened": "The room is open.",
-    "room-closed": "The room is closed. Whoever is in can go on.",
-    "password-changed": "The password was changed. All other sessions of this account ended.",
-}
-
-# Path, words, and whether only owners may go there.
-MENU = (
-    ("", "Overview", False),
-    ("/participants", "Participants", False),
-    ("/coming", "Links and rooms", True),
-    ("/study", "Study", True),
-    ("/fits", "Models", False),
-    ("/results", "Results", False),
-    ("/downloads", "Downloads", True),
-    ("/accounts", "Accounts", True),
-)
-
-
-class Rendering:
-    """All templates of the console."""
-
-    def __init__(self, prefix: str) -> None:
-        self._environment = templates_of("fairwise.web.console", prefix)
-        self._environment.globals |= {"admin": f"{prefix}/admin", "said_done": DONE, "menu": MENU, "problem": None}
-        self._environment.filters |= {"moment": moment, "percent": percent}
-
-    def page(self, template: str, **values: object) -> str:
-        """Return a page; its template is a file under ``templates/``, without its ending."""
-        return self._environment.get_template(f"{template}.html").render(**values)
-
-
-def moment(at: datetime | None) -> str:
-    """Return a moment as text.
-
-    >>> from datetime import UTC, datetime
-    >>> moment(datetime(2026, 3, 9, 14, 5, tzinfo=UTC))
-    '9 Mar 2026, 14:05 UTC'
-    """
-    if at is None:
-        return "–"
-    return f"{at.day} {at:%b %Y, %H:%M} UTC"
-
-
-def percent(share: float | None) -> str:
-    """Return a share as text.
-
-    >>> percent(0.254), percent(None)
-    ('25 %', '–')
-    """
-    return "–" if share is None else f"{100 * share:.0f} %"
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -234,6 +154,7 @@ class ConsolePages:
         csrf = self._host.keys.form(self._subject(request))
         html = self._rendering.page(
             template,
+            language_of(request.scope),
             operator=getattr(request.state, "operator", None),
             csrf=csrf,
             here=request.url.path,

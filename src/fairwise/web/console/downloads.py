@@ -91,6 +91,7 @@ class DownloadPages(ConsolePages):
             with snapshot(self._host.database) as connection:
                 write(FileWriter(study, connection, who), path)
 
+        await self._noted(request, "downloaded", name, lambda _: None)
         try:
             await self._beside(write_file)
         except BaseException:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isnan
 from typing import NamedTuple
 
 from fairwise.numbers import difference, share_difference
-from fairwise.store.fit_files import Summary
+from fairwise.store.fit_files import FrontierPoint, Summary
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import marked
 from fairwise.web.shared.forms import Form
 
 _RATES = {
@@ -29,15 +30,87 @@ WITHOUT = "without-{}"
 """The field of the form that keeps a column from the model, by the column's number."""
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
-_TICKED = ("deterministic", "finished_only")
-FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0"}
+_TICKED = ("deterministic", "finished_only", "case_details")
+FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0", "aim": "balanced"}
 """What the form says before anything is typed."""
+
+# How far to follow: three choices, each a point of the frontier where one is known.
+
+OWN = "own"
+"""The choice of those who give an allowance themselves."""
+
+_BALANCED_ETA = 0.02
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Aim:
+    """One of the choices, with what it costs where that is known."""
+
+    name: str
+    title: str
+    about: str
+    eta: float | None
+    error: float | None = None
+    followed: int = 0
+    not_followed: int = 0
+
+    @property
+    def asked(self) -> int:
+        return self.followed + self.not_followed
+
+    def at(self, point: FrontierPoint) -> Aim:
+        """The same, as a point of the frontier."""
+        counts = {name: getattr(point, name) for name in ("eta", "error", "followed", "not_followed")}
+        return replace(self, **counts)
+
+
+EVERYTHING = Aim(
+    "everything",
+    marked("Follow everything"),
+    marked("Every answer is followed, whatever it costs."),
+    eta=0.0,
+)
+BALANCED = Aim(
+    "balanced",
+    marked("Balanced"),
+    marked("Answers that cost most are left aside, up to where leaving more aside gains little."),
+    eta=_BALANCED_ETA,
+)
+ACCURACY = Aim(
+    "accuracy",
+    marked("Accuracy first"),
+    marked("Answers are followed only as far as that costs nothing."),
+    eta=None,
+)
+
+
+def aims_of(points: Sequence[FrontierPoint]) -> tuple[Aim, Aim, Aim]:
+    """The three choices: both ends of the frontier and its bend, or what stands for them where none is known."""
+    if not points:
+        return EVERYTHING, BALANCED, ACCURACY
+    least = min(point.error for point in points)
+    last = next(k for k, point in enumerate(points) if point.error <= least + _CLOSE)
+    return EVERYTHING.at(points[0]), BALANCED.at(points[_bend(points[: last + 1])]), ACCURACY.at(points[last])
+
+
+def _bend(points: Sequence[FrontierPoint]) -> int:
+    """Which point lies furthest below the straight line from the first to the last."""
+    first, last = points[0], points[-1]
+    if last.eta - first.eta < _CLOSE:
+        return 0
+
+    def below(point: FrontierPoint) -> float:
+        share = (point.eta - first.eta) / (last.eta - first.eta)
+        return first.error + share * (last.error - first.error) - point.error
+
+    return max(range(len(points)), key=lambda k: below(points[k]))
 
 
 def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     """What the form says for a fit like one that was asked for before; it has no name yet."""
     texts = ("estimator", "max_depth", "favorable_label")
-    values = {name: str(getattr(choices, name)) for name in texts}
+    values = {name: str(getattr(choices, name)) for name in texts} | {"aim": OWN}
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
         values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
@@ -46,17 +119,23 @@ def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     return values | {name: "yes" for name in _TICKED if getattr(choices, name)}
 
 
-def choices_of(form: Form, study: StudyFolder) -> FitChoices:
-    """Return what was asked for; whatever cannot be is an error that says what is allowed."""
-    numbers = {name: _number(form, name) for name in _NUMBERS}
+def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] = ()) -> FitChoices:
+    """Return what was asked for; whatever cannot be is an error that says what is allowed.
+
+    `points` are those of the frontier that the form was made with.
+    """
+    numbers: dict[str, object] = {name: _number(form, name) for name in _NUMBERS}
     estimator = form.text("estimator", 20)
+    aim = next((one for one in aims_of(points) if one.name == form.text("aim", 20)), None)
+    if aim is not None:
+        numbers["eta"] = aim.eta
     content = {
-        "name": form.text("name", 100) or ESTIMATORS.get(estimator, ("Model",))[0],
+        "name": form.text("name", 100) or (aim.title if aim else ESTIMATORS.get(estimator, ("Model",))[0]),
         "estimator": estimator,
         "max_depth": form.text("max_depth", 4),
         "favorable_label": form.text("favorable_label", 500),
         "gamma": numbers["gamma"],
-        "eta": numbers["eta"] or None,
+        "eta": None if numbers["eta"] in ("", None) else numbers["eta"],
         "judge_budget": numbers["judge_budget"] or None,
         **{name: form.text(name, 8) == "yes" for name in _TICKED},
         "features": _features(form, [column.name for column in study.settings.columns]),
@@ -102,8 +181,9 @@ def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence
         "judge_budget": _limit(choices.judge_budget),
         "features": "everything" if choices.features is None else _listed(choices.features, columns),
         "group_rules": "; ".join(rules) or "none",
-        "deterministic": "decides without chance" if choices.deterministic else "decides by chance where that is best",
+        "deterministic": "decides without a lot" if choices.deterministic else "decides by lot where that is best",
         "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
+        "case_details": "shown" if choices.case_details else "not shown",
     }
     return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
 
@@ -137,17 +217,19 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
     one, other = left[1], right[1]
     proved, other_proved = one.certificate, other.certificate
     lines += [
-        _shares("Wrong with the judgments", proved.error, other_proved.error),
-        _shares("Wrong about people left out", one.held_out, other.held_out),
-        _shares("Wrong without the judgments", one.error_without, other.error_without),
-        _differences("Cost of the judgments", one.cost(_DIGITS), other.cost(_DIGITS)),
-        _counts("Judgments that ask for something", one.asked, other.asked),
-        _counts("Followed", one.followed, other.followed),
-        _counts("Not followed", one.not_followed, other.not_followed),
-        _decimals("Furthest violation", proved.max_violation, other_proved.max_violation),
-        _decimals("Mean difference where “the same” was said", proved.mean_violation, other_proved.mean_violation),
-        ComparisonRow("Proved to be the best of its kind", _proved(one), _proved(other), ""),
-        _counts("Participants in it", one.judges, other.judges),
+        _shares(marked("Wrong with the answers"), proved.error, other_proved.error),
+        _shares(marked("Wrong about people left out"), one.held_out, other.held_out),
+        _shares(marked("Wrong without the answers"), one.error_without, other.error_without),
+        _differences(marked("Cost of the answers"), one.cost(_DIGITS), other.cost(_DIGITS)),
+        _counts(marked("Answers that ask for something"), one.asked, other.asked),
+        _counts(marked("Followed"), one.followed, other.followed),
+        _counts(marked("Not followed"), one.not_followed, other.not_followed),
+        _decimals(marked("Furthest difference"), proved.max_violation, other_proved.max_violation),
+        _decimals(
+            marked("Mean difference where “the same” was answered"), proved.mean_violation, other_proved.mean_violation
+        ),
+        ComparisonRow(marked("Proved to be the best of its kind"), _proved(one), _proved(other), ""),
+        _counts(marked("Participants in it"), one.judges, other.judges),
     ]
     return lines
 
@@ -235,7 +317,7 @@ def drawn(etas: Sequence[float], errors: Sequence[float]) -> Figure:
     return Figure(
         spots=tuple((x_of(eta), y_of(error)) for eta, error in zip(etas, errors, strict=True)),
         across=tuple(Tick(x_of(eta), f"{eta:g}") for eta in across),
-        upwards=tuple(Tick(y_of(error), f"{100 * error:.{digits}f} %") for error in upwards),
+        upwards=tuple(Tick(y_of(error), f"{100 * error:.{digits}f}") for error in upwards),
     )
 
 

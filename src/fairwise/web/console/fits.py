@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, Response
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.store.answers import anyone_answered
 from fairwise.store.export import participant_counts
-from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, may_hold_answers
+from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, FrontierPoint, may_hold_answers
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
-from fairwise.store.study_state import Standing, choose, standing
+from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME, StudyFolder
+from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_views import (
     FIRST_VALUES,
     RULES,
     WITHOUT,
+    aims_of,
     choices_of,
     compared,
     drawn,
@@ -35,26 +36,19 @@ from fairwise.web.console.fit_views import (
     rates,
     values_of,
 )
+from fairwise.web.console.model_facts import person_fields, person_of, results_by_group, score
 from fairwise.web.shared.forms import whole_number
-from fairwise.web.shared.pages import Pages, pages_of
-from fairwise.web.shared.views import Result, result_of
 
-# The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
-# does it can neither read nor send anything of the study.
-REPORT_POLICY = (
-    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 SHOWN, LISTED = 20, 1000
 """So many of the judgments not followed are shown at first, and on request."""
 
 # So many details of a person stand in a line of a table.
 _FIRST = 4
 _SAID = {
-    Answer.SAME: "treat both the same",
-    Answer.A_AT_LEAST_B: "A at least as well as B",
-    Answer.B_AT_LEAST_A: "B at least as well as A",
-    Answer.NO_CONSTRAINT: "either may be treated better",
+    Answer.SAME: marked("treat both the same"),
+    Answer.A_AT_LEAST_B: marked("A at least as well as B"),
+    Answer.B_AT_LEAST_A: marked("B at least as well as A"),
+    Answer.NO_CONSTRAINT: marked("either may be treated better"),
 }
 _BUSY = ("waiting", "running")
 
@@ -82,14 +76,16 @@ class FitPages(ConsolePages):
         """Say why there can be no fit and what to do about it; None if there can be one."""
         study = self._host.study
         if study is None:
-            return "There is no study yet, and so nothing to make a model from. An owner makes one on the page “Study”."
+            return marked(
+                "There is no study yet, and so nothing to learn a model from. An owner makes one on the page “Study”."
+            )
         if not (study.path / OUTCOME).exists():
-            return (
+            return marked(
                 "This study was made without outcomes, so nobody can say how often a model is wrong. Make a study from "
                 "the same table, choosing the column that says how things turned out, before people answer."
             )
         if not await self._read(anyone_answered):
-            return "Nobody has answered yet. As soon as someone has, you can make a model here."
+            return marked("Nobody has answered yet. As soon as someone has, you can learn a model here.")
         try:
             labels = await self._beside(_outcomes, study)
         except InputError as error:
@@ -105,15 +101,28 @@ class FitPages(ConsolePages):
         columns = [column.name for column in study.settings.columns]
         return await self._ask(request, values_of(asked(await self._job(whole_number(like))), columns))
 
+    async def _known_frontier(self) -> tuple[int | None, list[FrontierPoint]]:
+        """The newest model of which it is known what each degree of following costs, and that."""
+        for job in await self._read(all_jobs):
+            fitted = self._fitted(job)
+            points = [] if fitted is None else await self._beside(getattr, fitted, "frontier")
+            if points:
+                return job.id, points
+        return None, []
+
     async def _ask(self, request: Request, values: Mapping[str, str], problem: str | None = None) -> Response:
         advice, study = await self._advice(), self._host.study
         if study is None or advice:
             return self._page(request, "fit_new", advice=advice, problem=problem)
         labels = await self._beside(_outcomes, study)
+        frontier_of, points = await self._known_frontier()
         return self._page(
             request,
             "fit_new",
             advice=None,
+            aims=aims_of(points),
+            frontier_of=frontier_of,
+            treated_well=study.settings.treated_well,
             problem=problem,
             values=values,
             models=ESTIMATORS,
@@ -133,7 +142,8 @@ class FitPages(ConsolePages):
         if study is None or advice:
             return await self._ask(request, form.fields, advice)
         try:
-            choices = await self._beside(choices_of, form, study)
+            _, points = await self._known_frontier()
+            choices = await self._beside(choices_of, form, study, points)
         except InputError as error:
             return await self._ask(request, form.fields, str(error))
         return await self._submit(request, choices)
@@ -164,6 +174,7 @@ class FitPages(ConsolePages):
             request,
             "fit",
             job=job,
+            choices=asked(job),
             described=await self._described(job),
             chosen=stands.chosen_job_id == job.id,
             summary=None if fitted is None else fitted.summary,
@@ -180,21 +191,61 @@ class FitPages(ConsolePages):
             cards={} if study is None else study.cards,
             labels=[] if study is None else [column.label for column in study.settings.columns[:_FIRST]],
             said=_SAID,
+            **await self._beside(self._facts, job, fitted),
         )
 
-    async def report(self, request: Request) -> Response:
-        file = await self._file(request, REPORT)
-        html = await self._beside(file.read_text, "utf-8")
-        return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
+    def _facts(self, job: Job, fitted: Fitted | None) -> dict[str, Any]:
+        """What the model looks at, and how it treats groups."""
+        study, choices = self._host.study, asked(job)
+        if study is None or fitted is None:
+            return {"groups": [], "columns": [], "looks_at": [], "treated_well": ""}
+        shown = [column.label for column in study.settings.columns if _may_use(choices, column.name)]
+        try:
+            groups = results_by_group(study, fitted.good, choices.favorable_label)
+        except (InputError, FileNotFoundError):  # outcomes or scores that are not there any more
+            groups = []
+        columns = person_fields(study)
+        return {
+            "groups": groups,
+            "columns": columns,
+            "looks_at": shown,
+            "treated_well": study.settings.treated_well,
+        }
+
+    async def score(self, request: Request) -> Response:
+        """What the model says about a person, who is kept nowhere."""
+        job, study, form = await self._job(request.path_params["id"]), self._study(), request.state.form
+        file = await self._file(request, MODEL)
+        if await self._beside(may_hold_answers, file):
+            raise HTTPException(404)
+        fields = await self._beside(person_fields, study)
+        found, problem = None, None
+        try:
+            person = await self._beside(lambda: person_of(form, fields, study.people()))
+            found = await score(file, person, asked(job).favorable_label)
+        except InputError as error:
+            problem = str(error)
+        return self._page(
+            request,
+            "score",
+            problem=problem,
+            job=job,
+            columns=fields,
+            values=form.fields,
+            score=found,
+            treated_well=study.settings.treated_well,
+        )
 
     async def model(self, request: Request) -> Response:
         file, job_id = await self._file(request, MODEL), request.path_params["id"]
         if await self._beside(may_hold_answers, file):
             raise HTTPException(404)
+        await self._noted(request, "downloaded", f"model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.skops", media_type="application/octet-stream")
 
     async def prices(self, request: Request) -> Response:
         file, job_id = await self._file(request, PRICES), request.path_params["id"]
+        await self._noted(request, "downloaded", f"what each answer costs, model {job_id}", lambda _: None)
         return FileResponse(file, filename=f"fit-{job_id}.prices.parquet", media_type="application/octet-stream")
 
     async def fit_point(self, request: Request) -> Response:
@@ -256,13 +307,17 @@ class FitPages(ConsolePages):
         ConsoleRoute("GET", "/admin/fits/new", ask, "owner"),
         ConsoleRoute("GET", "/admin/fits/compare", compare, "viewer"),
         ConsoleRoute("GET", "/admin/fits/{id:number}", fit, "viewer"),
-        ConsoleRoute("GET", "/admin/fits/{id:number}/report", report, "viewer"),
+        ConsoleRoute("POST", "/admin/fits/{id:number}/score", score, "viewer"),
         ConsoleRoute("GET", "/admin/fits/{id:number}/model", model, "owner"),
         ConsoleRoute("GET", "/admin/fits/{id:number}/prices", prices, "owner"),
         ConsoleRoute("POST", "/admin/fits/{id:number}/cancel", cancel, "owner"),
         ConsoleRoute("POST", "/admin/fits/{id:number}/point", fit_point, "owner"),
         ConsoleRoute("POST", "/admin/fits/{id:number}/choose", choose, "owner"),
     )
+
+
+def _may_use(choices: FitChoices, column: str) -> bool:
+    return choices.features is None or column in choices.features
 
 
 def asked(job: Job) -> FitChoices:
@@ -283,76 +338,3 @@ def _labels(study: StudyFolder | None) -> tuple[str, ...]:
     except InputError:
         labels = ()
     return labels if len(labels) == 2 else ("0", "1")
-
-
-# Which model is chosen, and whether participants see what it does with their pairs.
-
-
-class ResultPages(ConsolePages):
-    """What comes out of the study, and who sees it."""
-
-    _made: tuple[StudyFolder, Pages] | None = None
-
-    async def results(self, request: Request) -> Response:
-        stands, job = await self._read(_chosen)
-        fitted = None if job is None else Fitted.of(self._host.path, job.id)
-        place = None if fitted is None else fitted.own_place
-        own = None if fitted is None or place is None else fitted.frontier[place]
-        not_followed = Counter[str](one.judge for one in own.judgments) if own is not None else Counter[str]()
-        example = next((judge for judge, _ in not_followed.most_common(1)), "")
-        return self._page(
-            request,
-            "results",
-            job=job,
-            standing=stands,
-            shown=stands.result_shown,
-            summary=None if fitted is None else fitted.summary,
-            touched=None if own is None else len(not_followed),
-            touched_exactly=own is not None and len(own.judgments) == own.not_followed,
-            example=example.removeprefix("p").lstrip("0") or "1",
-        )
-
-    async def show(self, request: Request) -> Response:
-        """Only of the model that was chosen when the page was made: another may have been chosen since."""
-        form = request.state.form
-        wanted, job_id = form.text("shown", 8), form.number("job", 1, 10**9)
-        if wanted not in ("yes", "no") or job_id is None:
-            raise HTTPException(404)
-        stands, _ = await self._read(_chosen)
-        if stands.chosen_job_id != job_id:
-            return self._to("/results?done=another-chosen")
-        change = partial(choose, job_id=job_id, shown=wanted == "yes")
-        await self._noted(request, "result shown" if wanted == "yes" else "result hidden", f"fit {job_id}", change)
-        return self._to(f"/results?done=result-{'shown' if wanted == 'yes' else 'hidden'}")
-
-    async def preview(self, request: Request) -> Response:
-        """The page of one participant, as they see it or would see it."""
-        number, study = whole_number(request.query_params.get("participant", "")), self._host.study
-        if study is None or number is None:
-            raise HTTPException(404)
-
-        def find_result(connection: Connection) -> Result | None:
-            _, job = _chosen(connection)
-            return None if job is None else result_of(connection, study, job, number, study.settings.languages[0])
-
-        result = await self._read(find_result)
-        if result is None:
-            raise HTTPException(404)
-        return HTMLResponse((await self._pages(study)).result(None, result))
-
-    async def _pages(self, study: StudyFolder) -> Pages:
-        if self._made is None or self._made[0] is not study:
-            made = await self._beside(pages_of, study, self._host.prefix)
-            self._made = (study, made[study.settings.languages[0]])
-        return self._made[1]
-
-    routes = (
-        ConsoleRoute("GET", "/admin/results", results, "viewer"),
-        ConsoleRoute("GET", "/admin/results/preview", preview, "viewer"),
-        ConsoleRoute("POST", "/admin/results/shown", show, "owner"),
-    )
-
-
-def _chosen(connection: Connection) -> tuple[Standing, Job | None]:
-    stands = standing(connection)
-    return stands, None if stands.chosen_job_id is None else find_job(connection, stands.chosen_job_id)

@@ -19,8 +19,10 @@ from fairwise.store import operators
 from fairwise.store.errors import LastOwner, NameTaken, NotLoggedIn
 from fairwise.store.operators import Operator, same_letters
 from fairwise.store.tables import ROLES
+from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
-from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import COOKIE, ConsolePages, ConsoleRoute
+from fairwise.web.console.rendering import Rendering
 from fairwise.web.shared.attempts import Attempts, change_limits, login_limits
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.security import cookie_of
@@ -92,9 +94,9 @@ def problem_with(password: str, again: str) -> str | None:
     if not SHORTEST <= len(password) <= LONGEST:
         return f"A password needs {SHORTEST} to {LONGEST} characters; a few words do well"
     if len(set(password)) < 5:
-        return "This password repeats itself too much; a few words do well"
+        return marked("This password repeats itself too much; a few words do well")
     if password != again:
-        return "The two passwords differ"
+        return marked("The two passwords differ")
     return None
 
 
@@ -103,8 +105,8 @@ def _nobodys() -> str:
     return _hasher.hash("nobody has this password")
 
 
-_WRONG = "There is no account with this name and password"
-TOO_MANY = "Too many wrong passwords. Wait a quarter of an hour, then try again"
+_WRONG = marked("There is no account with this name and password")
+TOO_MANY = marked("Too many wrong passwords. Wait a quarter of an hour, then try again")
 RESET_HOURS = 24
 """So long an operator has time to choose a password by a link."""
 
@@ -153,18 +155,22 @@ class LoginPages(ConsolePages):
         if not await self._beside(is_right, password[: LONGEST + 1], kept) or found is None:
             return await self._ask(request, _WRONG, name, 422)
         await self._beside(self._attempts.forgive, *limits)
-        return await self._begin(request, name, *found)
+        return await self._begin(request, name, *found, action="logged in")
 
-    async def _begin(self, request: Request, name: str, operator_id: int, password_hash: str) -> Response:
-        """Always under a new token, so that nobody can prepare one for somebody else."""
+    async def _begin(
+        self, request: Request, name: str, operator_id: int, password_hash: str, action: str = ""
+    ) -> Response:
+        """Always under a new token, so that nobody can prepare one for somebody else; an `action` is written down."""
         token, now = self._host.keys.new(), datetime.now(UTC)
-        begin = partial(
-            operators.begin_session,
-            operator_id=operator_id,
-            password_hash=password_hash,
-            token_hash=self._host.keys.hashed(token),
-            at=now,
-        )
+        token_hash = self._host.keys.hashed(token)
+
+        def begin(connection: Connection) -> bool:
+            begun = operators.begin_session(connection, operator_id, password_hash, token_hash, now)
+            who = operators.operator_of(connection, token_hash, now)
+            if who is not None and action:
+                operators.note(connection, who, action, "", now)
+            return begun
+
         if not await self._host.store.write(begin):  # removed, or given another password, while this one was checked
             return await self._ask(request, _WRONG, name, 422)
         response, path, secure = self._to(""), f"{self._host.prefix}/admin", request.url.scheme == "https"
@@ -192,7 +198,7 @@ class LoginPages(ConsolePages):
             return self._to("/login")
         form = request.state.form
         name, password = form.text("name", operators.LONGEST_NAME), form.fields.get("password", "")
-        problem = problem_with(password, form.fields.get("again", "")) if name else "Give a name"
+        problem = problem_with(password, form.fields.get("again", "")) if name else marked("Give a name")
         if problem:
             return self._page(request, "setup", problem=problem, name=name)
         kept, now = await self._beside(hashed, password), datetime.now(UTC)
@@ -275,7 +281,7 @@ class AccountPages(ConsolePages):
         password = form.fields.get("password", "")
         problem = problem_with(password, form.fields.get("again", ""))
         if not name or role not in ROLES:
-            problem = "Give a name, and say whether this is an owner or a viewer"
+            problem = marked("Give a name, and say whether this is an owner or a viewer")
         if problem:
             return await self.accounts(request, problem, name)
         kept = await self._beside(hashed, password)
@@ -292,12 +298,13 @@ class AccountPages(ConsolePages):
         if which not in everyone:
             raise HTTPException(404)
         if everyone[which].id == request.state.operator.id:
-            return await self.accounts(request, "You cannot remove the account that you are using")
+            return await self.accounts(request, marked("You cannot remove the account that you are using"))
         remove = partial(operators.remove_operator, operator_id=everyone[which].id)
         try:
             await self._noted(request, "account removed", everyone[which].name, remove)
         except LastOwner:
-            return await self.accounts(request, "This is the only owner; without one nobody could change anything")
+            problem = marked("This is the only owner; without one nobody could change anything")
+            return await self.accounts(request, problem)
         return self._to("/accounts?done=account-removed")
 
     async def password(self, request: Request) -> Response:
@@ -311,7 +318,7 @@ class AccountPages(ConsolePages):
             return self._page(request, "password", 429, problem=TOO_MANY)
         before = await self._read(partial(operators.password_hash_of, operator_id=operator.id))
         if before is None or not await self._beside(is_right, old, before):
-            return self._page(request, "password", problem="The old password is not right")
+            return self._page(request, "password", problem=marked("The old password is not right"))
         await self._beside(self._attempts.forgive, *limits)
         problem = problem_with(new, form.fields.get("again", ""))
         if problem:

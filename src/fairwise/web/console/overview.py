@@ -14,9 +14,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from fairwise.store.erasure import days_off
+from fairwise.store.export import simulated_count
+from fairwise.store.study_state import standing
 from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import marked
 from fairwise.study.quality import NAMES
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.checklist import checklist
+from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.watch import LEFT_AFTER, Picture
 
 
@@ -39,15 +44,15 @@ class Coverage:
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _WIDTHS = {
-    _MINUTE: "a minute",
-    5 * _MINUTE: "5 minutes",
-    15 * _MINUTE: "15 minutes",
-    _HOUR: "an hour",
-    3 * _HOUR: "3 hours",
-    12 * _HOUR: "12 hours",
-    _DAY: "a day",
-    7 * _DAY: "a week",
-    30 * _DAY: "30 days",
+    _MINUTE: marked("a minute"),
+    5 * _MINUTE: marked("5 minutes"),
+    15 * _MINUTE: marked("15 minutes"),
+    _HOUR: marked("an hour"),
+    3 * _HOUR: marked("3 hours"),
+    12 * _HOUR: marked("12 hours"),
+    _DAY: marked("a day"),
+    7 * _DAY: marked("a week"),
+    30 * _DAY: marked("30 days"),
 }
 _MOST_BARS = 60
 _HEIGHT = 60
@@ -114,14 +119,19 @@ class OverviewPages(ConsolePages):
         study = self._host.study
         if study is None:
             return self._page(request, "no_study")
-        return self._page(request, "overview", **await self._numbers(study))
+        stands = await self._read(standing)  # not as of a second ago: it may just have been changed here
+        steps = await self._read(partial(checklist, study=study, stands=stands))
+        upcoming = next((step for step in steps if not step.done), None)
+        numbers = {**await self._numbers(study), "standing": stands}
+        return self._page(request, "overview", steps=steps, next_step=upcoming, **numbers)
 
-    async def live(self, request: Request) -> Response:  # noqa: ARG002 - as all handlers
+    async def live(self, request: Request) -> Response:
         """The numbers alone, which the page's script puts in the place of the old ones."""
         study = self._host.study
         if study is None:
             return HTMLResponse("", 404)
-        return HTMLResponse(self._rendering.page("overview_numbers", **await self._numbers(study)))
+        numbers = await self._numbers(study)
+        return HTMLResponse(self._rendering.page("overview_numbers", language_of(request.scope), **numbers))
 
     async def _numbers(self, study: StudyFolder) -> dict[str, Any]:
         picture = await self._beside(self._host.watch.now, study)
@@ -132,6 +142,7 @@ class OverviewPages(ConsolePages):
             "picture": picture,
             "pairs": study.settings.pairs,
             "simulated": study.settings.simulated,
+            "simulated_people": await self._read(simulated_count),
             "hour": last_hour(picture.answered_at, picture.at),
             "whole": whole_study(picture.answered_at, picture.at),
             "coverage": _coverage(picture, study.settings.design.anchor_people),

@@ -24,6 +24,7 @@ from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
+from fairwise.study.languages import marked
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
@@ -33,9 +34,9 @@ from fairwise.web.shared.watch import LEFT_AFTER, STATES, Person
 
 PAGE_SIZE = 50
 ANY_FLAG, NO_FLAG, EXCLUDED, SAME_ID = "any", "none", "excluded", "same_id"
-CAME_BY = {"open": "open link", "personal": "personal link", "room": "room", **PANELS}
-FLAGS = {ANY_FLAG: "any flag", NO_FLAG: "no flag", EXCLUDED: "excluded", **NAMES}
-_FOR_OWNERS = {**FLAGS, SAME_ID: "one panel’s id for several"}
+CAME_BY = {"open": marked("open link"), "personal": marked("personal link"), "room": marked("room"), **PANELS}
+FLAGS = {ANY_FLAG: marked("any flag"), NO_FLAG: marked("no flag"), EXCLUDED: marked("excluded"), **NAMES}
+_FOR_OWNERS = {**FLAGS, SAME_ID: marked("one panel’s id for several")}
 _SORTED_BY: dict[str, Callable[[Person], Any]] = {
     "number": lambda person: person.number,
     "state": lambda person: list(STATES).index(person.state),
@@ -160,19 +161,19 @@ class ParticipantsPages(ConsolePages):
 
 _LONGEST_REASON = 500
 _STAGES: dict[str, str] = {
-    Stage.RELATION: "is asked what they are to the decision",
-    Stage.TASK: "reads what is asked of them",
-    Stage.CHECK: "answers the comprehension check",
-    Stage.PRACTICE: "tries the buttons",
-    Stage.PAIRS: "judges pairs",
-    Stage.SECOND_LOOK: "takes a second look",
-    Stage.FINISHED: "has finished",
-    Stage.SCREENED_OUT: "was screened out",
+    Stage.RELATION: marked("is asked what they are to the decision"),
+    Stage.TASK: marked("reads what is asked of them"),
+    Stage.CHECK: marked("answers the comprehension check"),
+    Stage.PRACTICE: marked("tries the buttons"),
+    Stage.PAIRS: marked("judges pairs"),
+    Stage.SECOND_LOOK: marked("takes a second look"),
+    Stage.FINISHED: marked("has finished"),
+    Stage.SCREENED_OUT: marked("was screened out"),
 }
 _DESIGNS = {
-    PairDesign.REPEAT: "shown again, sides swapped",
-    PairDesign.CHECK: "two identical people",
-    PairDesign.ANCHOR: "shared with others",
+    PairDesign.REPEAT: marked("shown again, sides swapped"),
+    PairDesign.CHECK: marked("two identical people"),
+    PairDesign.ANCHOR: marked("shared with others"),
 }
 
 
@@ -212,7 +213,7 @@ class OneParticipantPages(ConsolePages):
     async def exclude(self, request: Request) -> Response:
         number, reason = request.path_params["number"], request.state.form.text("reason", _LONGEST_REASON)
         if not reason:
-            return await self.one(request, "Say why this participant is left out")
+            return await self.one(request, marked("Say why this participant is left out"))
         by, at = request.state.operator.name, datetime.now(UTC)
         exclude = partial(exclusions.exclude, number=number, reason=reason, by=by, at=at)
         return await self._decide(request, "excluded", exclude)
@@ -259,12 +260,17 @@ def _steps(found: OneParticipant) -> list[tuple[datetime, str]]:
     """What happened when, as far as it was kept."""
     answers = [(at, one.round) for pair in found.pairs for one in pair.versions if (at := one.answered_at)]
     said, second = sorted(at for at, _ in answers), sorted(at for at, turn in answers if turn > 1)
-    steps = [(found.started_at, f"agreed to take part (consent text {found.consent_version})")]
+    steps = [(found.started_at, marked("agreed to take part"))]
     if said:
-        steps.append((said[0], "gave the first answer"))
-        steps.append((said[-1], "gave the last answer so far" if found.finished_at is None else "gave the last answer"))
+        steps.append((said[0], marked("gave the first answer")))
+        steps.append(
+            (
+                said[-1],
+                marked("gave the last answer so far") if found.finished_at is None else marked("gave the last answer"),
+            )
+        )
     if second:
-        steps.append((second[0], "changed an answer in the second look"))
+        steps.append((second[0], marked("changed an answer in the second look")))
     if found.finished_at is not None:
-        steps.append((found.finished_at, "finished"))
+        steps.append((found.finished_at, marked("finished")))
     return sorted(steps, key=lambda step: step[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,9 +20,12 @@ from starlette.responses import Response
 
 from fairwise.store import recruitment
 from fairwise.store.export import defused
+from fairwise.study.folder import StudyFolder
+from fairwise.study.languages import marked
 from fairwise.study.recruitment import PANELS, is_panel_id
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.rendering import console_language
 from fairwise.web.shared.forms import whole_number
 
 MOST_LINKS = 1000
@@ -35,7 +39,14 @@ _PANEL_LINKS = {
     "sona": "?survey_code=%SURVEY_CODE%",
     "mturk": "",
 }
-_STATES = {"invited": "not used yet", "used": "used", "revoked": "revoked", "withdrawn": "withdrew"}
+_STATES = {
+    "invited": marked("not used yet"),
+    "used": marked("used"),
+    "revoked": marked("revoked"),
+    "withdrawn": marked("withdrew"),
+}
+_LONGEST_LETTER = 5000
+_WITH_ADDRESS = re.compile(r"(.*?)[\s,;<(]*([^\s<>()@,;]+@[^\s<>()@,;]+\.[^\s<>()@,;]+)[\s>)]*")
 
 
 @dataclass(frozen=True)
@@ -53,17 +64,47 @@ class Address:
 
 @dataclass(frozen=True)
 class PersonalLink:
-    """A personal link, known only now."""
+    """A personal link with its letter, known only now."""
 
     name: str
+    email: str
     link: str
+    subject: str
+    letter: str
+
+    @property
+    def mailto(self) -> str:
+        """Opens a mail program with the letter in it."""
+        return mailto(self.email, self.subject, self.letter)
+
+
+def mailto(address: str, subject: str, letter: str) -> str:
+    """An address that opens a mail program with a letter, to be looked through and sent."""
+    lines = "\r\n".join(letter.splitlines())
+    return f"mailto:{quote(address, safe='@')}?subject={quote(subject)}&body={quote(lines)}"
+
+
+def name_and_address(line: str) -> tuple[str, str]:
+    """Part a line into a name and an e-mail address; each may be missing.
+
+    >>> name_and_address("Ada Example <ada@example.org>"), name_and_address("Bo"), name_and_address("c@example.org")
+    (('Ada Example', 'ada@example.org'), ('Bo', ''), ('', 'c@example.org'))
+    """
+    found = _WITH_ADDRESS.fullmatch(line)
+    return (line, "") if found is None else (found[1].strip(), found[2])
 
 
 class RecruitmentPages(ConsolePages):
     """For owners alone: whoever has a link can answer by it."""
 
     async def coming(
-        self, request: Request, problem: str | None = None, count: str = "", names: str = "", ids: str = ""
+        self,
+        request: Request,
+        problem: str | None = None,
+        count: str = "",
+        names: str = "",
+        ids: str = "",
+        letter: str = "",
     ) -> Response:
         study = self._host.study
         if study is None:
@@ -74,12 +115,15 @@ class RecruitmentPages(ConsolePages):
         pages = max(1, ceil(len(found) / _PAGE_SIZE))
         page = min(max(1, whole_number(asked) or 1), pages)
         settings, base = study.settings.recruitment, self._base(request)
+        draft = self._letter(study)
         return self._page(
             request,
             "coming",
             problem=problem,
             base=base,
             open_link=Address(f"{base}/") if settings.open else None,
+            open_letter=mailto("", study.settings.title, _filled(draft, "", f"{base}/")),
+            letter=letter or draft,
             panel=PANELS.get(settings.panel),
             panel_link=f"{base}/{_PANEL_LINKS[settings.panel]}" if settings.panel else None,
             signed=bool(settings.panel_keys),
@@ -103,24 +147,49 @@ class RecruitmentPages(ConsolePages):
         """Where participants reach the study, as far as this page was reached there too."""
         return f"{request.url.scheme}://{request.url.netloc}{self._host.prefix}"
 
+    @staticmethod
+    def _letter(study: StudyFolder) -> str:
+        """A letter to begin with, in the study's own language."""
+        translate = console_language(study.settings.languages[0]).translate
+        minutes = max(5, round(study.settings.pairs * _SECONDS_A_PAIR / 300) * 5)
+        return (
+            translate(_LETTER)
+            .format(
+                title=study.settings.title,
+                minutes=minutes,
+                contact=study.settings.contact,
+                name="{name}",
+                link="{link}",
+            )
+            .rstrip()
+        )
+
     # Personal links
 
     async def make_links(self, request: Request) -> Response:
         """Show the links, which are kept nowhere; the same form sent again makes the same links, not others."""
-        form = request.state.form
+        form, study = request.state.form, self._study()
         once, count, written = form.text("once", 40), form.text("count", 9), form.text("names", 300_000)
-        names = [name.strip() for name in written.splitlines() if name.strip()]
+        letter = form.text("letter", _LONGEST_LETTER) or self._letter(study)
+        lines = [name.strip() for name in written.splitlines() if name.strip()]
+        people = [name_and_address(line) for line in lines]
         number = form.number("count", 1, MOST_LINKS)
-        problem = _problem(count, number, names)
+        problem = _problem(count, number, [name for name, _ in people])
         if problem or not once:
-            return await self.coming(request, problem or "Send the form once more", count, written)
-        called = names or [""] * (number or 0)
-        tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(called)]
-        people = [(Keys.hashed(token), name) for token, name in zip(tokens, called, strict=True)]
-        keep = partial(recruitment.invite_once, people=people, at=datetime.now(UTC))
+            return await self.coming(
+                request, problem or marked("Send the form once more"), count, written, letter=letter
+            )
+        called = people or [("", "")] * (number or 0)
+        names = [name or email.partition("@")[0] for name, email in called]
+        tokens = [self._host.keys.token(f"link {once} {at} {name}") for at, name in enumerate(names)]
+        kept = [(Keys.hashed(token), name) for token, name in zip(tokens, names, strict=True)]
+        keep = partial(recruitment.invite_once, people=kept, at=datetime.now(UTC))
         await self._noted(request, "links made", str(len(called)), keep)
-        base = self._base(request)
-        made = [PersonalLink(name, f"{base}/p/{token}") for name, token in zip(called, tokens, strict=True)]
+        links = [f"{self._base(request)}/p/{token}" for token in tokens]
+        made = [
+            PersonalLink(name, email, link, study.settings.title, _filled(letter, name, link))
+            for name, (_, email), link in zip(names, called, links, strict=True)
+        ]
         file = f"links-{datetime.now(UTC):%Y-%m-%d}.csv"
         return self._page(request, "links_made", made=made, csv=_as_csv(made), file=file)
 
@@ -145,7 +214,7 @@ class RecruitmentPages(ConsolePages):
             problem = f"{ids[wrong - 1][:40]!r} in line {wrong} is no id; allowed: letters, digits and _ . ~ -"
             return await self.coming(request, problem, ids=written)
         if not ids:
-            return await self.coming(request, "Give the ids that may come, one in a line")
+            return await self.coming(request, marked("Give the ids that may come, one in a line"))
         marks = [self._host.keys.mark(study.settings.recruitment.panel, one) for one in ids]
         keep = partial(recruitment.list_ids, marks=marks, at=datetime.now(UTC))
         await self._noted(request, "ids listed", str(len(ids)), keep)
@@ -160,7 +229,7 @@ class RecruitmentPages(ConsolePages):
     async def open_room(self, request: Request) -> Response:
         name = request.state.form.text("name", _LONGEST_NAME)
         if not name:
-            return await self.coming(request, "Give the room a name, such as Class 7b")
+            return await self.coming(request, marked("Give the room a name, such as Class 7b"))
         await self._noted(request, "room opened", name, partial(recruitment.open_room, name=name, at=datetime.now(UTC)))
         return self._to("/coming?done=room-opened")
 
@@ -184,10 +253,26 @@ class RecruitmentPages(ConsolePages):
     )
 
 
+_LETTER = marked(
+    "Hello {name},\n\n"
+    "please take part in “{title}”: you compare pairs of people and say how they should be treated. There are no right "
+    "or wrong answers. It takes about {minutes} minutes; you can stop and go on at any time.\n\n"
+    "Your personal link, which is for you alone:\n{link}\n\n"
+    "Thank you.\n{contact}"
+)
+_SECONDS_A_PAIR = 18
+
+
+def _filled(letter: str, name: str, link: str) -> str:
+    """The letter of one person; whatever else is in braces stays."""
+    text = letter.replace("{name}", name).replace("{link}", link)
+    return text if name else text.replace(" ,", ",", 1)
+
+
 def _problem(count: str, number: int | None, names: Sequence[str]) -> str | None:
     """What is wrong with a form for links, in one sentence."""
     if bool(count) == bool(names):
-        return "Give either a number of links or names, one in a line"
+        return marked("Give either a number of links or names, one in a line")
     if count and number is None:
         return f"{count} is not a number of links; allowed: 1 to {MOST_LINKS}"
     if len(names) > MOST_LINKS:
@@ -200,6 +285,7 @@ def _as_csv(made: Sequence[PersonalLink]) -> str:
     """An address that holds the file itself: the server has the links no more when the page was sent."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "link"])
-    writer.writerows((defused(one.name), one.link) for one in made)
+    writer.writerow(["name", "email", "link", "subject", "letter"])
+    for one in made:
+        writer.writerow([defused(one.name), defused(one.email), one.link, defused(one.subject), defused(one.letter)])
     return f"data:text/csv;charset=utf-8,{quote(text.getvalue())}"

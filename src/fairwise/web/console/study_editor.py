@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from fairwise.study.folder import CONSENT, SETTINGS, TASK, named
-from fairwise.study.languages import available, language
+from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
+from fairwise.study.languages import available, language, marked
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import OFFERED_KINDS, AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, SettingError, without_empty
-from fairwise.study.translations import Translation, draft_words
+from fairwise.study.translations import Translation, draft_words, words_in
+from fairwise.tables.files import read_parquet
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
 from fairwise.web.shared.forms import Form
 
@@ -30,6 +31,9 @@ class Section(ABC):
     template: ClassVar[str] = "section"
     name: str
     title: str
+    suffix: str = ""
+    """What stands behind the title and is not translated: the language that it is in."""
+
     about: str
     files: Sequence[str]
     """Which files are changed with it; the first is what it is about."""
@@ -126,17 +130,17 @@ class SettingsSection(Section):
 
 
 class WordsSection(SettingsSection):
-    name, title = "words", "Words"
-    about = "Title, question, what the buttons say. They can be corrected at any time."
+    name, title = "words", marked("Words")
+    about = marked("Title, question, what the buttons say. They can be corrected at any time.")
 
     def _groups(self) -> Sequence[Group]:
         buttons = [f"answer_words.{answer}" for answer in self.settings.allowed_answers]
-        return (group_of("", "title question treated_well contact"), group_of("What the buttons say", buttons))
+        return (group_of("", "title question treated_well contact"), group_of(marked("What the buttons say"), buttons))
 
 
 class ColumnsSection(SettingsSection):
-    name, title = "columns", "What is shown of people"
-    about = "Labels can be corrected at any time. To show other columns, make a new study in another folder."
+    name, title = "columns", marked("What is shown of people")
+    about = marked("Labels can be corrected at any time. To show other columns, make a new study in another folder.")
 
     def _groups(self) -> Sequence[Group]:
         return [
@@ -162,26 +166,26 @@ class ColumnsSection(SettingsSection):
 
 
 class PairsSection(SettingsSection):
-    name, title = "pairs", "Pairs and answers"
-    about = "How many pairs of which kind, and which answers."
+    name, title = "pairs", marked("Pairs and answers")
+    about = marked("How many pairs of which kind, and which answers.")
     layout: ClassVar = {
         "": "pairs answers seed",
-        "Of these, not uniform": " ".join(f"design.{kind}" for kind in OFFERED_KINDS),
-        "Anchors": "design.anchor_pool design.anchor_people design.lease_hours",
+        marked("Of these, not uniform"): " ".join(f"design.{kind}" for kind in OFFERED_KINDS),
+        marked("Anchors"): "design.anchor_pool design.anchor_people design.lease_hours",
     }
 
 
 class SwitchesSection(SettingsSection):
-    name, title = "switches", "Switches"
-    about = "What the pages ask and show beside the pairs."
+    name, title = "switches", marked("Switches")
+    about = marked("What the pages ask and show beside the pairs.")
     layout: ClassVar = {
         "": "practice comprehension_check check_must_pass mark_differences ask_why ask_confidence second_look"
     }
 
 
 class RelationsSection(SettingsSection):
-    name, title = "relations", "Relations and quotas"
-    about = (
+    name, title = "relations", marked("Relations and quotas")
+    about = marked(
         "What participants are to the decision: it is asked first, and kept with their answers. Leave everything empty "
         "to ask nobody; otherwise give two or more."
     )
@@ -203,19 +207,21 @@ class RelationsSection(SettingsSection):
 
 
 class RecruitmentSection(SettingsSection):
-    name, title = "recruitment", "Who may take part"
-    about = "How people come, how many of them, and where they go afterwards. Links and rooms have a page of their own."
+    name, title = "recruitment", marked("Who may take part")
+    about = marked(
+        "How people come, how many of them, and where they go afterwards. Links and rooms have a page of their own."
+    )
     layout: ClassVar = {
         "": "recruitment.open recruitment.most recruitment.hold_minutes recruitment.most_from_address "
         "recruitment.most_from_address_in_rooms retention_days simulated",
-        "A panel that sends people": "recruitment.panel recruitment.completion_url recruitment.completion_code "
+        marked("A panel that sends people"): "recruitment.panel recruitment.completion_url recruitment.completion_code "
         "recruitment.screened_out_url recruitment.panel_keys recruitment.panel_studies",
     }
 
 
 class LanguagesSection(SettingsSection):
-    name, title = "languages", "Languages"
-    about = "In which languages participants may read the study; your own words are translated part by part."
+    name, title = "languages", marked("Languages")
+    about = marked("In which languages participants may read the study; your own words are translated part by part.")
 
     @property
     def _others(self) -> list[str]:
@@ -241,8 +247,11 @@ class TranslationSection(Section):
         self.code = code
         self.name = f"words-{code}"
         self.files = (named(SETTINGS, code),)
-        self.title = f"Words: {language(code).name}"
-        self.about = "What you leave empty is read as it stands in grey, in the first language where it is not ours."
+        self.title, self.suffix = marked("Words"), f": {language(code).name}"
+        self.about = marked(
+            "Participants are offered this language once it is complete. What is ours may stay empty: it is then read "
+            "as it stands in grey."
+        )
 
     def _groups(self) -> Sequence[Group]:
         """Each with what is read while nothing is translated, of what is read at all."""
@@ -250,8 +259,8 @@ class TranslationSection(Section):
 
         all_groups = [
             group_of("", "title question treated_well contact relation_question"),
-            group_of("What the buttons say", [f"answer_words.{name}" for name in AnswerWords.model_fields]),
-            group_of("Relations", [f"relations.{k}.words" for k in range(len(self.settings.relations))]),
+            group_of(marked("What the buttons say"), [f"answer_words.{name}" for name in AnswerWords.model_fields]),
+            group_of(marked("Relations"), [f"relations.{k}.words" for k in range(len(self.settings.relations))]),
             *(
                 group_of(column.name, f"columns.{k}.label columns.{k}.unit")
                 for k, column in enumerate(self.settings.columns)
@@ -274,20 +283,32 @@ class TranslationSection(Section):
                 if (words := value_at(usual, field.path))
             ]
             groups += [replace(group, fields=fields)] if fields else []
-        return groups
+        return [*groups, *self._value_groups()]
+
+    def _value_groups(self) -> Iterator[Group]:
+        """Values that are words, column by column."""
+        for k, column in enumerate(self.settings.columns):
+            if words := self._words.get(column.name):
+                keep = FormField(f"columns.{k}.keep_values", marked("Show them as they are, such as names"), "yes")
+                values = [FormField(f"columns.{k}.values.{j}", word, optional=True) for j, word in enumerate(words)]
+                yield Group(column.label, [keep, *values], marked("What people’s values are called in this language."))
+
+    @cached_property
+    def _words(self) -> Mapping[str, Sequence[str]]:
+        return words_in(self.settings, read_parquet(self.home / PEOPLE))
 
     @cached_property
     def _old(self) -> Translation:
         return Translation.read(self.home / self.files[0], self.settings)
 
     def _content(self) -> Plain:
-        """With relations and columns as lists, as a form has them."""
+        """With relations, columns and their values as lists, as a form has them."""
         content = self._old.model_dump()
-        return {
-            **content,
-            "relations": [content["relations"].get(relation.name) for relation in self.settings.relations],
-            "columns": [content["columns"].get(column.name) or {} for column in self.settings.columns],
-        }
+        columns = [content["columns"].get(column.name) or {} for column in self.settings.columns]
+        for column, words in zip(self.settings.columns, columns, strict=True):
+            words["values"] = [words.get("values", {}).get(word) for word in self._words.get(column.name, ())]
+        relations = [content["relations"].get(relation.name) for relation in self.settings.relations]
+        return {**content, "relations": relations, "columns": columns}
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - the first language decides
         content = self._content()
@@ -296,6 +317,9 @@ class TranslationSection(Section):
         for name in ("relations", "columns"):
             rows = zip(getattr(self.settings, name), content[name], strict=True)
             content[name] = {one.name: words for one, words in rows}
+        for name, column in content["columns"].items():
+            before = self._old.columns[name].values if name in self._old.columns else {}
+            column["values"] = before | dict(zip(self._words.get(name, ()), column["values"], strict=True))
         new = Translation.checked(without_empty(content), self.files[0])
         if new.content() == self._old.content():
             return {}
@@ -303,8 +327,12 @@ class TranslationSection(Section):
 
 
 _DOCUMENTS = {
-    "consent": (CONSENT, "Consent", "What participants read before they agree to take part."),
-    "task": (TASK, "Task", "What participants read about the task; how the buttons work is explained below it."),
+    "consent": (CONSENT, marked("Consent"), marked("What participants read before they agree to take part.")),
+    "task": (
+        TASK,
+        marked("Task"),
+        marked("What participants read about the task; how the buttons work is explained below it."),
+    ),
 }
 
 
@@ -320,7 +348,8 @@ class TextSection(Section):
         self.document, self.code = document, code
         self.files = (named(file, None if is_first else code),)
         self.name = document if is_first else f"{document}-{code}"
-        self.title = title if len(settings.languages) == 1 else f"{title}: {language(code).name}"
+        self.title = title
+        self.suffix = "" if len(settings.languages) == 1 else f": {language(code).name}"
 
     def _groups(self) -> Sequence[Group]:
         return (Group("", (FormField("text", "Text", "text", longest=LONGEST + 1),)),)

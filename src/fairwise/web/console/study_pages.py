@@ -26,13 +26,14 @@ from fairwise.store.study_state import set_state, standing
 from fairwise.store.tables import participants, study
 from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.folder import Edition, StudyFolder
-from fairwise.study.languages import language
+from fairwise.study.languages import language, marked
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.study_editor import Section, TextSection, sections_of
 from fairwise.web.console.uploads import UploadedPeople
 from fairwise.web.shared.forms import Form
@@ -63,7 +64,7 @@ def framed(html: str) -> Response:
 def pair_preview(content: Plain, form: Form, upload: UploadedPeople, prefix: str) -> str:
     """Two people of the file, as the form says so far; an InputError says what is missing."""
     if not content["columns"]:
-        raise InputError("Tick a column that participants see: then two people of your file appear here.")
+        raise InputError(marked("Tick a column that participants see: then two people of your file appear here."))
     settings = StudySettings.checked({"title": "Comparing people", **content}, "study")
     code = form.text("preview", 16)
     code = code if code in settings.languages else settings.languages[0]
@@ -102,7 +103,7 @@ def text_preview(edition: Edition, document: str, markdown: str, prefix: str) ->
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
 
 _READ = (".toml", ".md", ".parquet", ".key")
-LOCKED = (
+LOCKED = marked(
     "What decides which pairs are shown, or what is shown of people, can be changed only before the first participant "
     "begins, and not while the study is open: answers before and after would be answers to different questions."
 )
@@ -186,7 +187,7 @@ def is_locked(connection: Connection) -> bool:
 
 
 _TRIES = 5
-_MEANWHILE = (
+_MEANWHILE = marked(
     "Someone else saved this part while you were changing it. What you typed is still here, and what they saved can be "
     "seen in another tab. Saving now puts yours in the place of theirs."
 )
@@ -313,7 +314,7 @@ class StudyPages(ConsolePages):
                 def change(connection: Connection) -> None:
                     edit.take_effect(connection, fingerprint)
 
-                self._noted_now(request, "study changed", section.title, change)
+                self._noted_now(request, "study changed", f"{section.title}{section.suffix}", change)
 
         await self._beside(check_and_change)
 

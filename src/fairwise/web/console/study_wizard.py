@@ -19,18 +19,22 @@ from fairwise.simulation import draw_panel
 from fairwise.store import simulated
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
-from fairwise.study.languages import SOURCE, available, language
+from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.new_study import drafted_study, readable
 from fairwise.study.sample import drafted_sample
 from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
+from fairwise.tables.text_formats import DECIMALS, ENCODINGS, SEPARATORS
 from fairwise.web.console import study_pages
-from fairwise.web.console.base import ConsolePages, ConsoleRoute, Rendering
+from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.file_form import NoFile, receive_file
+from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, NoFile, UploadedPeople, Uploads, receive_file
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, FileFormat, UploadedPeople, Uploads
 from fairwise.web.shared.forms import Form, whole_number
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.language_choice import language_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +48,7 @@ _KINDS = tuple(FormField.at(f"design.{kind}", path=kind, optional=True) for kind
 # Beside uniform pairs, by what share of all pairs: so that agreement, steadiness and attention can be measured.
 _MIXED = {"anchors": 0.16, "repeats": 0.1, "checks": 0.06}
 _NO_OUTCOME = "none"
+_COLUMN_KINDS = {"number": marked("numbers"), "text": marked("words"), "yes_no": marked("yes or no")}
 _ID = re.compile(r"(^|[^a-z])(id|nr|no|number|key|person|code)$", re.IGNORECASE)
 
 
@@ -78,7 +83,7 @@ def first_values(upload: UploadedPeople) -> dict[str, str]:
 
 
 def _likely_id(upload: UploadedPeople) -> int:
-    unique = [k for k, column in enumerate(upload.columns) if column.different == upload.rows]
+    unique = [k for k, column in enumerate(upload.columns) if column.tells_apart]
     named = [k for k in unique if _ID.search(upload.columns[k].name)]
     return (named or unique or [0])[0]
 
@@ -87,16 +92,16 @@ def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
     """Everything that was chosen; the first thing that is missing is said."""
     id_column = _column(form, "id", upload)
     if id_column is None:
-        raise InputError("Choose the column that tells people apart")
+        raise InputError(marked("Choose the column that tells people apart"))
     outcome = _column(form, "outcome", upload)
     if outcome is None and form.text("outcome", 10) != _NO_OUTCOME:
-        raise InputError("Choose the column with the outcome, or say that there is none")
+        raise InputError(marked("Choose the column with the outcome, or say that there is none"))
     columns = _columns(form, upload)
     if not columns:
-        raise InputError("Tick at least one column that participants see")
+        raise InputError(marked("Tick at least one column that participants see"))
     settings = settings_of(form, upload)
     if "treated_well" not in settings:
-        raise InputError("Say what the favourable outcome is, such as: being released until the trial")
+        raise InputError(marked("Say what the favourable outcome is, such as: being released until the trial"))
     return StudyChoices(
         id_column, outcome, [column["name"] for column in columns], settings, form.text("design", 10) == "mixed"
     )
@@ -167,6 +172,7 @@ class StudyWizardPages(ConsolePages):
         super().__init__(host, rendering)
         self._uploads = Uploads(host.path)
         self._uploads.discard_old()
+        self._telling: dict[tuple[str, FileFormat, str], dict[str, str]] = {}
 
     # The table
 
@@ -178,7 +184,7 @@ class StudyWizardPages(ConsolePages):
         kind = request.headers.get("content-type", "").partition(";")[0]
         if kind != "multipart/form-data":
             await self._own_form(request)
-            return await self.start(request, "Choose a file")
+            return await self.start(request, marked("Choose a file"))
         if self._host.has_study:
             return await self.start(request, status=409)
         self._uploads.discard_old()
@@ -190,7 +196,7 @@ class StudyWizardPages(ConsolePages):
             await self._beside(self._uploads.look_at, name, called)
         except NoFile:
             self._uploads.discard(name)
-            return await self.start(request, "Choose a file")
+            return await self.start(request, marked("Choose a file"))
         except InputError as error:
             self._uploads.discard(name)
             return await self.start(request, str(error))
@@ -198,7 +204,36 @@ class StudyWizardPages(ConsolePages):
             self._uploads.discard(name)
             raise
         asyncio.get_running_loop().call_later(HOURS_KEPT * 3600 + 60, self._uploads.discard_old)
-        return self._to(f"/new/{name}")
+        return self._to(f"/new/{name}/file")
+
+    # What was understood of it
+
+    async def file(self, request: Request, problem: str | None = None) -> Response:
+        if self._host.has_study:
+            return self._to("/new")
+        upload = self._upload(request)
+        return self._page(
+            request,
+            "file",
+            problem=problem,
+            upload=upload,
+            kinds=_COLUMN_KINDS,
+            encodings=ENCODINGS,
+            separators=SEPARATORS,
+            decimals=DECIMALS,
+        )
+
+    async def read_again(self, request: Request) -> Response:
+        """The same file, read as its sender says."""
+        upload, form = self._upload(request), request.state.form
+        allowed = {"encoding": ENCODINGS, "separator": SEPARATORS, "decimal": DECIMALS}
+        said = {name: form.fields.get(name, "") for name in allowed}
+        wanted = FileFormat(**{name: value if value in allowed[name] else "" for name, value in said.items()})
+        try:
+            await self._beside(self._uploads.look_at, upload.id, upload.name, wanted)
+        except InputError as error:
+            return await self.file(request, upload.problem(error))
+        return self._to(f"/new/{upload.id}/file")
 
     async def discard(self, request: Request) -> Response:
         self._uploads.discard(self._upload(request).id)
@@ -231,6 +266,7 @@ class StudyWizardPages(ConsolePages):
             no_outcome=_NO_OUTCOME,
             mixed=", ".join(f"{number} {kind}" for kind, number in mixed(50).items()),
             languages=[language(code) for code in available()],
+            also=[code for code in available() if f"also-{code}" in values],
             fields=StudySettings.model_fields,
         )
         response.headers.update(study_pages.FRAMING)
@@ -238,17 +274,31 @@ class StudyWizardPages(ConsolePages):
 
     async def first_preview(self, request: Request) -> Response:
         upload = self._upload(request)
-        return self._preview(Form(first_values(upload)), upload)
+        return await self._beside(self._preview, request, Form(first_values(upload)), upload)
 
     async def preview(self, request: Request) -> Response:
-        return self._preview(request.state.form, self._upload(request))
+        return await self._beside(self._preview, request, request.state.form, self._upload(request))
 
-    def _preview(self, form: Form, upload: UploadedPeople) -> Response:
+    def _preview(self, request: Request, form: Form, upload: UploadedPeople) -> Response:
         try:
-            html = study_pages.pair_preview(settings_of(form, upload), form, upload, self._host.prefix)
+            settings = settings_of(form, upload)
+            self._refuse_telling(settings, _column(form, "outcome", upload), upload)
+            html = study_pages.pair_preview(settings, form, upload, self._host.prefix)
         except InputError as error:
-            return study_pages.framed(self._rendering.page("preview_note", text=upload.problem(error)))
+            text = upload.problem(error)
+            return study_pages.framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
         return study_pages.framed(html)
+
+    def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople) -> None:
+        """Now, and not only when the study is made: what tells the outcome is not shown."""
+        if outcome is None:
+            return
+        key = (upload.id, upload.format, outcome)
+        if key not in self._telling:
+            self._telling = {key: upload.telling(outcome)}
+        for column in settings["columns"]:
+            if column["name"] in self._telling[key]:
+                raise InputError(f"{column['name']}: {self._telling[key][column['name']]}")
 
     # The study
 
@@ -303,6 +353,8 @@ class StudyWizardPages(ConsolePages):
         ConsoleRoute("GET", "/admin/new", start, "owner"),
         ConsoleRoute("POST", "/admin/new", upload, "owner", most_bytes=MOST_BYTES + _AROUND),
         ConsoleRoute("POST", "/admin/sample", make_sample, "owner"),
+        ConsoleRoute("GET", "/admin/new/{upload}/file", file, "owner"),
+        ConsoleRoute("POST", "/admin/new/{upload}/file", read_again, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}", choose, "owner"),
         ConsoleRoute("POST", "/admin/new/{upload}", make, "owner"),
         ConsoleRoute("GET", "/admin/new/{upload}/preview", first_preview, "owner"),

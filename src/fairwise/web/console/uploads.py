@@ -1,36 +1,27 @@
-"""Files that operators upload: written to disk piece by piece, never held in memory as a whole."""
+"""Tables that operators upload, and what was understood of them before a study is made."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
 
 from fairwise.errors import InputError
-from fairwise.study.new_study import arrow_column
+from fairwise.study.languages import marked
+from fairwise.study.new_study import arrow_column, telling_columns
 from fairwise.study.signing import Keys
 from fairwise.tables.files import read_parquet, read_table
 from fairwise.tables.people_file import PeopleFile, typed
-from fairwise.web.shared.forms import Form
-
-if TYPE_CHECKING:
-    from python_multipart.multipart import MultipartCallbacks
-
+from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, found_separator, write_as_utf8
 
 # Tables that were uploaded and of which no study was made yet: kept in the study's folder for some hours.
 
@@ -39,10 +30,17 @@ HOURS_KEPT = 12
 _FOLDER = ".uploads"
 _LOOK, _SAMPLE = "look.json", "sample.parquet"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")  # longer ones are names of no folder, and an error of the system's
-_KINDS = ("csv", "tsv", "parquet")
+_KINDS = ("csv", "tsv", "xlsx", "parquet")
+_TEXT = ("csv", "tsv")
 # Enough to find two people who differ, and little enough to be read for every preview.
 _SAMPLE_ROWS = 60
 _EXAMPLES = 3
+_FIRST_ROWS = 5
+_TRUTHS = ("true", "false")
+_NO_ID = marked(
+    "No column is different for everyone and filled in everywhere. Add one that tells people apart, such as a number "
+    "for each row, and upload the file again."
+)
 _LONGEST_EXAMPLE = 40
 MOST_COLUMNS = 500
 # So many are read and laid out in half a minute; nobody should have to wait longer for a page.
@@ -58,6 +56,27 @@ class ColumnLook:
     examples: tuple[str, ...]
     different: int
     missing: int
+    kind: str = "text"
+    """One of number, yes_no and text."""
+
+    tells_apart: bool = False
+    """Whether it is different for everyone, and there for everyone."""
+
+    @property
+    def has_two_values(self) -> bool:
+        """As an outcome has."""
+        return self.different == 2 and not self.missing
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a file is read, as it was found out or as its sender said."""
+
+    encoding: str = ""
+    """Empty, as the separator, for files that are no text."""
+
+    separator: str = ""
+    decimal: str = "."
 
 
 @dataclass(frozen=True)
@@ -71,10 +90,29 @@ class UploadedPeople:
 
     rows: int
     columns: tuple[ColumnLook, ...]
+    format: FileFormat = FileFormat()
 
     @property
     def file(self) -> Path:
         return next(self.folder.glob("people.*"))
+
+    @property
+    def first_rows(self) -> list[list[str]]:
+        """The first people of the file, cell by cell as they were understood."""
+        rows: list[list[str]] = json.loads((self.folder / _LOOK).read_text(encoding="utf-8"))["first_rows"]
+        return rows
+
+    @property
+    def problems(self) -> list[str]:
+        """Why no study can be made of this file, whatever is chosen next."""
+        return [
+            *([marked("There is only one person in the file; a pair needs two.")] if self.rows < 2 else []),
+            *([] if any(column.tells_apart for column in self.columns) else [_NO_ID]),
+            *(
+                [marked("There is only one column; people need something by which they differ.")]
+                * (len(self.columns) < 2)
+            ),
+        ]
 
     def sample(self) -> pa.Table:
         """A few people, every value as a study would keep it."""
@@ -82,7 +120,16 @@ class UploadedPeople:
 
     def read(self, id_column: str) -> PeopleFile:
         """Everyone; errors name the file as its sender does."""
-        return PeopleFile.read(self.file, id_column)
+        return PeopleFile.read(
+            self.file, id_column, separator=self.format.separator or None, decimal=self.format.decimal
+        )
+
+    def telling(self, outcome: str) -> dict[str, str]:
+        """Every other column from which this outcome can be read, and how."""
+        frame, _ = read_table(self.file, separator=self.format.separator or None)
+        columns = {name: arrow_column(typed(frame[name], self.format.decimal)) for name in frame.columns}
+        results = pa.chunked_array([columns.pop(outcome)])
+        return telling_columns(pa.table(columns), outcome, results)
 
     def problem(self, error: InputError) -> str:
         """What is wrong, in the sender's words for the file."""
@@ -126,19 +173,20 @@ class Uploads:
             return None
         kept = json.loads((folder / _LOOK).read_text(encoding="utf-8"))
         columns = tuple(ColumnLook(**{**one, "examples": tuple(one["examples"])}) for one in kept["columns"])
-        return UploadedPeople(name, folder, kept["name"], kept["rows"], columns)
+        return UploadedPeople(name, folder, kept["name"], kept["rows"], columns, FileFormat(**kept["format"]))
 
-    def look_at(self, name: str, sent_name: str) -> None:
-        """Read what was received; errors name the file as its sender does."""
+    def look_at(self, name: str, sent_name: str, wanted: FileFormat | None = None) -> None:
+        """Read what was received, as `wanted` or as it seems to be; errors name the file as its sender does."""
         folder, shown = self._folder / name, shown_name(sent_name)
         kind = shown.rpartition(".")[2].lower()
         if kind not in _KINDS:
-            raise InputError(f"{shown}: tables are taken from files that end in .csv, .tsv or .parquet")
-        file = (folder / "received").rename(folder / f"people.{kind}")
+            raise InputError(f"{shown}: tables are taken from files that end in .xlsx, .csv, .tsv or .parquet")
+        received, file = folder / "received", folder / f"people.{kind}"
         try:
-            frame, _ = read_table(file, most_cells=_MOST_CELLS)
+            frame, how = _read(received, file, wanted or FileFormat(decimal=""))
         except InputError as error:
-            raise InputError(str(error).replace(str(file), shown)) from None
+            message = str(error).replace(str(file), shown).replace(str(received), shown)
+            raise InputError(message) from None
         if len(frame.columns) > MOST_COLUMNS:
             raise InputError(f"{shown}: {len(frame.columns)} columns; at most {MOST_COLUMNS} are taken")
         if len(frame) > MOST_PEOPLE:
@@ -147,12 +195,35 @@ class Uploads:
                 "some thousands serves as well, as everyone sees only some pairs; or make the study "
                 "with: fairwise study new"
             )
-        columns = {column: typed(frame[column]) for column in map(str, frame.columns)}
+        columns = {column: typed(frame[column], how.decimal) for column in map(str, frame.columns)}
         looks = [asdict(_look(column, values)) for column, values in columns.items()]
         some = np.unique(np.linspace(0, len(frame) - 1, _SAMPLE_ROWS).astype(int))
-        pq.write_table(pa.table({column: _kept(values, some) for column, values in columns.items()}), folder / _SAMPLE)
-        kept = {"name": shown, "rows": len(frame), "columns": looks}
+        sample = {column: _kept(values, some) for column, values in columns.items()}
+        pq.write_table(pa.table(sample), folder / _SAMPLE)
+        first = np.arange(min(_FIRST_ROWS, len(frame)))
+        rows = zip(*(arrow_column(values.iloc[first]).to_pylist() for values in columns.values()), strict=True)
+        kept = {
+            "name": shown,
+            "rows": len(frame),
+            "columns": looks,
+            "format": asdict(how),
+            "first_rows": [["" if cell is None else str(cell)[:_LONGEST_EXAMPLE] for cell in row] for row in rows],
+        }
         (folder / _LOOK).write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _read(received: Path, file: Path, wanted: FileFormat) -> tuple[pd.DataFrame, FileFormat]:
+    """Put what was received into its place, as UTF-8 if it is text, and read it; also how it was read."""
+    encoding = separator = ""
+    if file.suffix[1:] in _TEXT:
+        encoding = wanted.encoding or found_encoding(received)
+        separator = wanted.separator or found_separator(received, encoding)
+    if encoding in ("", UTF_8):
+        shutil.copyfile(received, file)
+    else:
+        write_as_utf8(received, encoding, file)
+    frame, _ = read_table(file, most_cells=_MOST_CELLS, separator=separator or None)
+    return frame, FileFormat(encoding, separator, wanted.decimal or found_decimal(frame))
 
 
 def shown_name(sent: str) -> str:
@@ -171,7 +242,22 @@ def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
     except TypeError:  # lists and the like, in a Parquet file
         different = known.astype(str).unique()
     examples = tuple(str(value)[:_LONGEST_EXAMPLE] for value in different[:_EXAMPLES])
-    return ColumnLook(name, examples, len(different), len(values) - len(known))
+    return ColumnLook(
+        name,
+        examples,
+        len(different),
+        missing=len(values) - len(known),
+        kind=_kind(known),
+        tells_apart=len(different) == len(values),
+    )
+
+
+def _kind(known: pd.Series[Any]) -> str:
+    if pd.api.types.is_bool_dtype(known.dtype) or (
+        pd.api.types.is_string_dtype(known.dtype) and len(known) and known.str.strip().str.lower().isin(_TRUTHS).all()
+    ):
+        return "yes_no"
+    return "number" if pd.api.types.is_numeric_dtype(known.dtype) else "text"
 
 
 def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
@@ -179,112 +265,6 @@ def _kept(values: pd.Series[Any], some: np.ndarray[Any, Any]) -> pa.Array:
     kept = arrow_column(values.iloc[some])
     texts = values.dropna()
     if pa.types.is_boolean(kept.type) and pd.api.types.is_string_dtype(texts.dtype):
-        truths = texts.str.strip().str.lower().isin(["true", "false"]).all()
+        truths = texts.str.strip().str.lower().isin(_TRUTHS).all()
         return kept if truths else pa.array([None if pd.isna(text) else str(text) for text in values.iloc[some]])
     return kept
-
-
-_MOST_FIELDS = 20
-_LONGEST_FIELD = 10_000
-_AT_ONCE = 1 << 20
-
-
-class NoFile(Exception):  # noqa: N818 - something that people do, not an error
-    """A form was sent without choosing a file."""
-
-
-async def receive_file(request: Request, into: Path, check: Callable[[Form], None]) -> str:
-    """Write the file of a form to a new file; returns what its sender calls it.
-
-    `check` is shown the fields before anything is written; they must come before the file.
-    """
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    boundary = options.get(b"boundary")
-    if kind != b"multipart/form-data" or not boundary:
-        raise HTTPException(415)
-    parts = _Parts(check)
-    loop = asyncio.get_running_loop()
-    with into.open("xb") as file:
-        try:
-            parser = MultipartParser(boundary, parts.callbacks())
-            async for chunk in request.stream():
-                parser.write(chunk)
-                if len(parts.pieces) >= _AT_ONCE:
-                    await loop.run_in_executor(None, file.write, parts.taken())
-            parser.finalize()
-        except FormParserError:
-            raise HTTPException(400) from None
-        await loop.run_in_executor(None, file.write, parts.taken())
-    parts.check_fields()
-    if not parts.name:
-        raise NoFile
-    return parts.name
-
-
-class _Parts:
-    """What a form is made of, as it comes in."""
-
-    def __init__(self, check: Callable[[Form], None]) -> None:
-        self._check, self._checked = check, False
-        self._fields: dict[str, bytearray] = {}
-        self._header, self._value = bytearray(), bytearray()
-        self._disposition = b""
-        self._field: bytearray | None = None
-        self.name = ""
-        self.pieces = bytearray()
-
-    def callbacks(self) -> MultipartCallbacks:
-        return {
-            "on_part_begin": self._part_begin,
-            "on_part_data": self._part_data,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_headers_finished": self._headers_finished,
-        }
-
-    def taken(self) -> bytearray:
-        """What came of the file since the last time."""
-        taken, self.pieces = self.pieces, bytearray()
-        return taken
-
-    def check_fields(self) -> None:
-        """Once, whether there is a file or not."""
-        if not self._checked:
-            self._checked = True
-            self._check(Form({name: bytes(text).decode(errors="replace") for name, text in self._fields.items()}))
-
-    def _part_begin(self) -> None:
-        self._disposition, self._field = b"", None
-
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _header_end(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._disposition = bytes(self._value)
-        self._header, self._value = bytearray(), bytearray()
-
-    def _headers_finished(self) -> None:
-        _, options = parse_options_header(self._disposition)
-        if b"filename" not in options:
-            name = options.get(b"name", b"").decode(errors="replace")
-            if len(self._fields) >= _MOST_FIELDS or self._checked:
-                raise HTTPException(400)
-            self._field = self._fields.setdefault(name, bytearray())
-            return
-        self.check_fields()
-        if self.name:
-            raise HTTPException(400)
-        self.name = options[b"filename"].decode(errors="replace")
-
-    def _part_data(self, data: bytes, start: int, end: int) -> None:
-        if self._field is None:
-            self.pieces += data[start:end]
-            return
-        self._field += data[start:end]
-        if len(self._field) > _LONGEST_FIELD:
-            raise HTTPException(413)

@@ -15,9 +15,19 @@ from starlette.routing import Route
 
 from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
+from fairwise.store.export import has_real_people
 from fairwise.store.recruitment import Room, find_room, invitation, read_code
 from fairwise.study.languages import marked
-from fairwise.study.recruitment import PANELS, ROOM, Arrival, Incomplete, NotSigned, filled
+from fairwise.study.recruitment import (
+    FORCED_AGENT,
+    PANELS,
+    ROOM,
+    SIMULATED_AGENT,
+    Arrival,
+    Incomplete,
+    NotSigned,
+    filled,
+)
 from fairwise.study.stages import ENDS, first_stage
 from fairwise.web.participant.base import COOKIE, ParticipantPages, Services
 from fairwise.web.participant.panel import PanelDoor, Visitor, consent_subject, form_subject
@@ -31,6 +41,9 @@ _MONTH = 30 * _DAY
 _REFRESH_SECONDS = 15
 _LONGEST_KEY = 400
 _NOT_ME = "not me"
+
+# Only programs read this.
+_AMONG_PEOPLE = "Real people have answered this study: simulated ones are let in by --force alone"
 
 _NO_SUCH_ROOM = marked("There is no open room with this code. Look at the code again, or ask whoever gave it to you")
 _TEXT_CHANGED = marked("This text was changed while you were reading. Please read it again, then say whether you agree")
@@ -298,6 +311,9 @@ class ConsentPages(ParticipantPages):
         return HTMLResponse(page, 200 if left else 409)
 
     async def _take_part(self, request: Request, visitor: Visitor) -> Response:
+        agent = request.headers.get("user-agent", "")
+        if agent == SIMULATED_AGENT and not self._settings.simulated and await self._store.read(has_real_people):
+            return self._message(request, 409, _AMONG_PEOPLE, "")
         arrival = visitor.arrival
         token, edition = arrival.token(self._keys), self._edition(request)
         consent = participants.Consent(
@@ -314,6 +330,7 @@ class ConsentPages(ParticipantPages):
             mark=self._mark(arrival),
             signed=visitor.signed,
             contests=visitor.contests,
+            simulated=agent in (SIMULATED_AGENT, FORCED_AGENT),
         )
         start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
         await self._write_while_open(start)

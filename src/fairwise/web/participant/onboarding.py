@@ -14,10 +14,11 @@ from fairwise.study.languages import marked
 from fairwise.study.practice import check_questions
 from fairwise.study.stages import Stage, stage_after
 from fairwise.web.participant.base import ParticipantPages
+from fairwise.web.shared.forms import Form
 from fairwise.web.shared.views import TRIES
 
 CHOOSE = marked("Choose one of the answers")
-_NOT_RIGHT = marked("Not all of that is right. Look at the task again, then try once more")
+_NOT_RIGHT = marked("Not all of that is right. Read what your answer means, then try once more")
 
 
 class OnboardingPages(ParticipantPages):
@@ -86,21 +87,27 @@ class OnboardingPages(ParticipantPages):
             await self._write(request, participants.move_on, leaving=Stage.CHECK, to=Stage.SCREENED_OUT)
             return self._to_own(request, "")
         if not wrong or tries >= TRIES:
-            return await self._move_on(request, Stage.CHECK)
+            onward = await self._move_on(request, Stage.CHECK)
+            return HTMLResponse(self._pages(request).check_failed(self._own(request))) if wrong else onward
         problem = self._pages(request).translate(_NOT_RIGHT)
         page = self._pages(request).check(self._own(request), tries=tries, problem=problem, wrong=wrong, given=given)
         return HTMLResponse(page, 422)
 
     async def practice(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PRACTICE)
-        return HTMLResponse(self._pages(request).practice(self._own(request)))
+        pressed = Form(dict(request.query_params)).answer(self._settings.allowed_answers)
+        return HTMLResponse(self._pages(request).practice(self._own(request), pressed=pressed))
 
     async def leave_practice(self, request: Request) -> Response:
+        """A press is answered with what it means, as often as they like; then they go on."""
         form = await self._own_form(request)
-        if form.answer(self._settings.allowed_answers) is None:
+        if "done" in form.fields:
+            return await self._move_on(request, Stage.PRACTICE)
+        pressed = form.answer(self._settings.allowed_answers)
+        if pressed is None:
             page = self._pages(request).practice(self._own(request), problem=self._pages(request).translate(CHOOSE))
             return HTMLResponse(page, 422)
-        return await self._move_on(request, Stage.PRACTICE)
+        return self._to_own(request, f"/practice?answer={pressed.value}")
 
     async def _move_on(self, request: Request, leaving: Stage) -> Response:
         await self._write(request, participants.move_on, leaving=leaving, to=stage_after(leaving, self._settings))

@@ -19,6 +19,7 @@ from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
 from fairwise.store.study_state import standing
 from fairwise.study.languages import marked
+from fairwise.study.pictures import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
 from fairwise.study.stages import Stage
 from fairwise.web.participant.base import ParticipantPages
@@ -26,6 +27,7 @@ from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.result import announced
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared import views
+from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 
 if TYPE_CHECKING:
@@ -47,11 +49,14 @@ class PairPages(ParticipantPages):
         self._limited = bool(quotas)
         # Nothing is asked before the first answer where nobody could be one too many.
         self._takes_place = bool(quotas or recruitment.panel)
+        self._asks_more = self._settings.ask_why or self._settings.ask_confidence
 
     def routes(self) -> list[Route]:
         return [  # the first are found fastest
             self._get("/p/{token}/pair/{position:number}", self.pair),
             self._post("/p/{token}/pair/{position:number}", self.answer),
+            self._get("/p/{token}/pair/{position:number}/why", self.why),
+            self._get("/p/{token}/picture/{name}", self.picture, always=True),
             self._get("/p/{token}", self.resume),
             self._get("/p/{token}/", self.resume),  # as some programs copy links
             self._get("/p/{token}/review", self.review),
@@ -107,23 +112,43 @@ class PairPages(ParticipantPages):
     # The pairs
 
     async def pair(self, request: Request) -> Response:
-        return await self._pair(request, saved="saved" in request.query_params)
+        return await self._pair(request)
 
-    async def _pair(
-        self,
-        request: Request,
-        *,
-        saved: bool = False,
-        problem: str | None = None,
-        why: str = "",
-        confidence: int | None = None,
-    ) -> Response:
-        """The page of a pair, with a problem and what was written beside it if that could not be saved."""
+    async def _pair(self, request: Request, problem: str | None = None) -> Response:
+        view, again = await self._shown_pair(request)
+        if view.answered == 0 and await self._lost_place(request):
+            return await self._no_place(request)
+        page = self._pages(request).pair(
+            self._own(request), view, undo=self._undo(request), problem=problem, again=again
+        )
+        return HTMLResponse(page, 422 if problem else 200)
+
+    async def why(self, request: Request) -> Response:
+        """What else the study wants to know of an answer, once that is saved."""
+        view, _ = await self._shown_pair(request)
+        if view.answer is None or not self._asks_more:
+            return self._to_own(request, f"/pair/{view.number}")
+        return HTMLResponse(self._pages(request).why(self._own(request), view))
+
+    async def picture(self, request: Request) -> Response:
+        """A picture of somebody whom this participant compares, and of nobody else."""
+        name, cards = request.path_params["name"], self._folder.cards
+        pairs = await self._read(request, answers.appearances_of)
+        if name not in names_of(cards[person] for pair in pairs for person in (pair.a, pair.b)):
+            raise Unknown
+        content, kind = await asyncio.to_thread(read_picture, self._folder.path, name)
+        return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+    def _undo(self, request: Request) -> str:
+        """The way back to the answer that was saved just now; empty if none was."""
+        saved = whole_number(request.query_params.get("saved", ""))
+        return "" if saved is None else f"{self._own(request).path}/pair/{saved}"
+
+    async def _shown_pair(self, request: Request) -> tuple[views.Pair, bool]:
+        """The pair of this address, and whether it is shown in a second look."""
         position = request.path_params["position"]
         places = self._settings.pairs
         shown, answered = await self._read(request, answers.appearance_at, position=position, places=places)
-        if answered == 0 and await self._lost_place(request):
-            return await self._no_place(request)
         again = await self._second_look.shows(request, shown)
         if shown.stage != Stage.PAIRS and not again:
             raise NotYet
@@ -135,31 +160,28 @@ class PairPages(ParticipantPages):
             a=self._edition(request).cards[shown.a],
             b=self._edition(request).cards[shown.b],
             answer=kept and kept.answer,
-            why=why if problem or kept is None else kept.why,
-            confidence=confidence or (kept and kept.confidence),
+            why="" if kept is None else kept.why,
+            confidence=kept and kept.confidence,
             key=shown.key,
             nonce=self._keys.new(),
             stamp=self._keys.time(shown.key),
         )
-        page = self._pages(request).pair(self._own(request), view, saved=saved, problem=problem, again=again)
-        return HTMLResponse(page, 422 if problem else 200)
+        return view, again
 
     async def answer(self, request: Request) -> Response:
         form = await self._own_form(request)
         answer = form.answer(self._settings.allowed_answers)
-        why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
-        confidence = form.number("confidence", 1, 5) if self._settings.ask_confidence else None
         if answer is None:
-            return await self._pair(
-                request, problem=self._pages(request).translate(CHOOSE), why=why, confidence=confidence
-            )
+            return await self._pair(request, problem=self._pages(request).translate(CHOOSE))
         key = form.text("key", 32)
+        explained = self._asks_more and ("why" in form.fields or "confidence" in form.fields)
+        why = form.text("why", LONGEST_WHY) if self._settings.ask_why else ""
         new = answers.NewAnswer(
             key=key,
             nonce=form.text("nonce", LONGEST_NONCE),
             answer=answer,
-            why=why,
-            confidence=confidence,
+            why=why if explained else None,
+            confidence=form.number("confidence", 1, 5) if self._settings.ask_confidence else None,
             seconds=self._keys.seconds_since(key, form.text("stamp", 200)),
             at=datetime.now(UTC),
         )
@@ -171,10 +193,12 @@ class PairPages(ParticipantPages):
             return self._changed_too_often(request)
         except Full:
             return await self._no_place(request)
+        if self._asks_more and not explained:
+            return self._to_own(request, f"/pair/{position}/why")
         if self._settings.second_look and (await self._participant(request)).stage == Stage.SECOND_LOOK:
             return self._to_own(request, f"/second-look?saved={position}#pair-{position}")
         last = position >= self._settings.pairs
-        return self._to_own(request, "/review?saved" if last else f"/pair/{position + 1}?saved")
+        return self._to_own(request, f"/review?saved={position}" if last else f"/pair/{position + 1}?saved={position}")
 
     async def _lost_place(self, request: Request) -> bool:
         """Whether they agreed, answered nothing for too long, and others have come in their place."""
@@ -197,8 +221,20 @@ class PairPages(ParticipantPages):
 
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
-        own_answers, saved = await self._own_answers(request), "saved" in request.query_params
-        return HTMLResponse(self._pages(request).review(self._own(request), own_answers, saved=saved))
+        pairs = await self._review_pairs(request)
+        return HTMLResponse(self._pages(request).review(self._own(request), pairs, undo=self._undo(request)))
+
+    async def _review_pairs(self, request: Request) -> list[views.ReviewPair]:
+        """All places; those whose pair is chosen later have no people yet."""
+        found, cards = await self._read(request, answers.appearances_of), self._edition(request).cards
+        by_place = {
+            pair.position: views.ReviewPair(
+                pair.position, (cards[pair.a], cards[pair.b]), pair.answer and pair.answer.answer
+            )
+            for pair in found
+        }
+        places = range(1, self._settings.pairs + 1)
+        return [by_place.get(place) or views.ReviewPair(place, None, None) for place in places]
 
     async def _own_answers(self, request: Request) -> dict[int, Answer | None]:
         """The current ones to the pairs that are laid out, by position."""
@@ -209,10 +245,10 @@ class PairPages(ParticipantPages):
 
     async def closing(self, request: Request) -> Response:
         who = await self._participant_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
-        own_answers = await self._own_answers(request)
-        if any(own_answers.get(place) is None for place in range(1, self._settings.pairs + 1)):
+        pairs = await self._review_pairs(request)
+        if any(pair.answer is None for pair in pairs):
             problem = self._pages(request).translate(marked("Some pairs are still open. Answer them first"))
-            return HTMLResponse(self._pages(request).review(self._own(request), own_answers, problem=problem), 422)
+            return HTMLResponse(self._pages(request).review(self._own(request), pairs, problem=problem), 422)
         await self._second_look.comes_first(request, who)
         again = who.stage == Stage.SECOND_LOOK
         return HTMLResponse(self._pages(request).closing(self._own(request), again=again))

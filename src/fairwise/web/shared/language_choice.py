@@ -20,10 +20,11 @@ _MOST_WISHES = 20
 class LanguageChoice:
     """Tell every page its language; ``?lang=`` chooses one, and not the study but the visitor's browser keeps it."""
 
-    def __init__(self, app: ASGIApp, languages: Sequence[str], prefix: str) -> None:
+    def __init__(self, app: ASGIApp, languages: Sequence[str], path: str, cookie: str = LANGUAGE_COOKIE) -> None:
+        """`path` is where the choice is for, with all below it."""
         self._app = app
         self._languages = tuple(languages)
-        self._path = f"{prefix}/"
+        self._path, self._cookie = path, cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -43,13 +44,13 @@ class LanguageChoice:
         if len(self._languages) == 1:
             return self._languages[0]
         visitor = HTTPConnection(scope)
-        kept = cookie_of(visitor, LANGUAGE_COOKIE)
+        kept = cookie_of(visitor, self._cookie)
         return kept if kept in self._languages else preferred(visitor.headers.get("accept-language"), self._languages)
 
     def _keeping(self, language: str, secure: bool, send: Send) -> Send:
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
-                cookie = f"{LANGUAGE_COOKIE}={language}; Max-Age={_MONTH}; Path={self._path}; HttpOnly; SameSite=lax"
+                cookie = f"{self._cookie}={language}; Max-Age={_MONTH}; Path={self._path}; HttpOnly; SameSite=lax"
                 MutableHeaders(scope=message).append("set-cookie", cookie + "; Secure" * secure)
             await send(message)
 

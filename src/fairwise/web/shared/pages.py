@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import accumulate
+from math import ceil
 
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
+from fairwise.study.cards import Card, Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
-from fairwise.web.shared.templating import Pieces, templates_of
+from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, templates_of
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,
     CONFIDENCE,
@@ -26,24 +29,23 @@ from fairwise.web.shared.views import (
     Receipt,
     Result,
     Resume,
+    ReviewPair,
     SecondLookGroup,
     WayBack,
 )
 
-# Longer values scroll in a box of their own, so that the answers stay within reach.
-LONG_VALUE = 400
-# Smaller violations are said with more digits, so that none is said to be zero.
-LEAST_SHOWN = 0.01
-# Rows of the two cards are lined up by a grid of this many lines (see study.css).
-MOST_ALIGNED = 100
+# What is told of a person in the list of all answers: as many facts as there is room for.
+_MOST_FACTS, _LONGEST_FACTS, _LONGEST_FACT = 6, 110, 40
+# About how long it takes, a guess on the safe side: to read everything, for a pair, and to say why.
+_SECONDS_TO_READ, _SECONDS_A_PAIR, _SECONDS_TO_EXPLAIN = 150, 15, 10
 
 
 class Pages:
     """Every page a participant may see, in one language; a study in several languages has several of these.
 
-    ``settings`` say their words in this language; ``offered`` are all languages, if there are several. ``consent_html``
-    and ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``own.path``,
-    ``back``) comes with the prefix before it.
+    ``settings`` say their words in this language; ``offered`` are all languages, if there are several; a ``notice``
+    stands at the top of every page. ``consent_html`` and ``task_html`` are sanitised already; everything else is
+    escaped here. Whatever is called a path (``own.path``, ``back``) comes with the prefix before it.
     """
 
     def __init__(
@@ -55,32 +57,39 @@ class Pages:
         *,
         spoken: Language | None = None,
         offered: Sequence[Language] = (),
+        notice: Markup | None = None,
     ) -> None:
         prefix = prefix.rstrip("/")
         self.language = spoken or language(settings.languages[0])
         self.translate = self.language.translate
         self.settings = settings
+        self._answer_words = {
+            answer: {
+                "key": key,
+                "value": answer.value,
+                "words": settings.words_of(answer),
+                "means": self.translate(MEANINGS[answer]),
+            }
+            for key, answer in enumerate(settings.allowed_answers, start=1)
+        }
         environment = templates_of("fairwise.web.shared", prefix, self.language)
         environment.globals |= {
             "_": self.translate,  # faster than Jinja's own, which is for texts with values in them
             "settings": settings,
             "language": self.language,
             "offered": offered,
+            "notice": notice,
             "consent_html": _below_heading(consent_html),
             "task_html": _below_heading(task_html),
-            "answers": [
-                {
-                    "key": key,
-                    "value": answer.value,
-                    "words": settings.words_of(answer),
-                    "means": self.translate(MEANINGS[answer]),
-                }
-                for key, answer in enumerate(settings.allowed_answers, start=1)
-            ],
+            "answers": list(self._answer_words.values()),
             "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
             "panel": PANELS.get(settings.recruitment.panel),
             "confidence_words": [(value, self.translate(words)) for value, words in CONFIDENCE],
             "LONG_VALUE": LONG_VALUE,
+            "BEGINNING": BEGINNING,
+            "lines": compared_rows,
+            "minutes": minutes(settings),
+            "sides": (self.translate("A"), self.translate("B")),
             "LONGEST_CLOSING": LONGEST_CLOSING,
             "LONGEST_WHY": LONGEST_WHY,
         }
@@ -177,48 +186,59 @@ class Pages:
             given=given or {},
         )
 
-    def practice(self, own: OwnPages, *, problem: str | None = None) -> str:
-        """A made-up pair, whose answer is not kept."""
+    def check_failed(self, own: OwnPages) -> str:
+        """What the answers mean, for those who go on without having shown that they know."""
+        return self._render("check_failed", own=own)
+
+    def practice(self, own: OwnPages, *, pressed: Answer | None = None, problem: str | None = None) -> str:
+        """A made-up pair, whose answer is not kept; after a press, what that meant."""
         a, b = practice_pair(self.translate)
-        return self.pair(own, Pair(number=1, total=1, answered=0, a=a, b=b), problem=problem, practice=True)
+        pair = Pair(number=1, total=1, answered=0, a=a, b=b, answer=pressed)
+        return self.pair(own, pair, problem=problem, practice=True)
 
     def pair(
         self,
         own: OwnPages,
         pair: Pair,
         *,
-        saved: bool = False,
+        undo: str = "",
         problem: str | None = None,
         practice: bool = False,
         again: bool = False,
     ) -> str:
-        """Two people and the question, ``again`` in a second look."""
+        """Two people and the question, ``again`` in a second look.
+
+        ``undo`` leads back to the answer that was saved just now, if one was.
+        """
         return self._render(
             "pair",
             own=own,
             pair=pair,
-            cards=(("A", pair.a), ("B", pair.b)),
-            differ=pair.a.differences(pair.b) if self.settings.mark_differences else (),
-            aligned=len(pair.a.rows) < MOST_ALIGNED,
-            saved=saved,
+            differ=self._marked(pair),
+            undo=undo,
+            pressed=self._answer_words[pair.answer] if practice and pair.answer else None,
             problem=problem,
             practice=practice,
             again=again,
         )
 
-    def review(
-        self, own: OwnPages, answers: Mapping[int, Answer | None], *, saved: bool = False, problem: str | None = None
-    ) -> str:
-        """All pairs with their answers; those that are not among them are chosen later."""
-        numbers = range(1, self.settings.pairs + 1)
+    def why(self, own: OwnPages, pair: Pair) -> str:
+        """After an answer was saved: why, and how sure one is."""
+        return self._render("why", own=own, pair=pair, differ=self._marked(pair))
+
+    def _marked(self, pair: Pair) -> tuple[bool, ...]:
+        return pair.a.differences(pair.b) if self.settings.mark_differences else ()
+
+    def review(self, own: OwnPages, pairs: Sequence[ReviewPair], *, undo: str = "", problem: str | None = None) -> str:
+        """All pairs with their answers; ``undo`` leads back to the one saved just now, if one was."""
         return self._render(
             "review",
             own=own,
-            numbers=numbers,
-            own_answers=answers,
-            done=sum(answers.get(number) is not None for number in numbers),
-            left=[number for number in numbers if number in answers and answers[number] is None],
-            saved=saved,
+            pairs=pairs,
+            facts=_facts,
+            done=sum(pair.answer is not None for pair in pairs),
+            left=[pair.number for pair in pairs if pair.people and pair.answer is None],
+            undo=undo,
             problem=problem,
         )
 
@@ -226,8 +246,7 @@ class Pages:
         self, own: OwnPages, groups: Sequence[SecondLookGroup], *, saved: str = "", kept: bool = False
     ) -> str:
         """Answers side by side; ``saved`` is the number of a pair just answered, ``kept`` that one could not be."""
-        aligned = len(groups[0].people[0].rows) < MOST_ALIGNED
-        return self._render("second_look", own=own, groups=groups, saved=saved, kept=kept, aligned=aligned)
+        return self._render("second_look", own=own, groups=groups, saved=saved, kept=kept)
 
     def closing(self, own: OwnPages, *, again: bool = False) -> str:
         """The three open questions, ``again`` after a second look."""
@@ -243,12 +262,7 @@ class Pages:
 
     def result(self, own: OwnPages | None, result: Result) -> str:
         """How the chosen model treats someone's pairs; without ``own``, as operators may look at it."""
-
-        def decimal(number: float) -> str:
-            return self.language.decimal(f"{number:.2f}" if number >= LEAST_SHOWN else f"{max(number, 0.0001):.4f}")
-
-        aligned = len(self.settings.columns) < MOST_ALIGNED
-        return self._render("result", own=own, result=result, decimal=decimal, aligned=aligned)
+        return self._render("result", own=own, result=result)
 
     def withdraw(self, own: OwnPages) -> str:
         """The question whether they are sure."""
@@ -294,9 +308,11 @@ class Pages:
         return self._templates[f"{name}.html"].render(own=own, problem=problem, way_here=way_here, **values)
 
 
-def pages_of(folder: StudyFolder, prefix: str) -> dict[str, Pages]:
-    """Return the pages of a study in each of its languages."""
-    languages = [edition.language for edition in folder.editions.values()]
+def pages_of(
+    folder: StudyFolder, prefix: str, notice: Callable[[str], Markup] = lambda _: Markup()
+) -> dict[str, Pages]:
+    """Return the pages of a study in each language that it offers; ``notice`` by the code of a language."""
+    languages = [folder.editions[code].language for code in folder.offered]
     offered = languages if len(languages) > 1 else []
     return {
         code: Pages(
@@ -306,9 +322,24 @@ def pages_of(folder: StudyFolder, prefix: str) -> dict[str, Pages]:
             prefix,
             spoken=edition.language,
             offered=offered,
+            notice=notice(code),
         )
-        for code, edition in folder.editions.items()
+        for code in folder.offered
+        for edition in [folder.editions[code]]
     }
+
+
+def minutes(settings: StudySettings) -> int:
+    """About how long it takes to take part."""
+    explaining = _SECONDS_TO_EXPLAIN * (settings.ask_why + settings.ask_confidence)
+    return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining)) / 60)
+
+
+def _facts(card: Card) -> list[Row]:
+    """The first that are told of a person, so that one knows them again."""
+    short = [row for row in card.rows if len(row.text) <= _LONGEST_FACT][:_MOST_FACTS]
+    lengths = accumulate(len(row.label) + len(row.text) for row in short)
+    return [row for row, length in zip(short, lengths, strict=True) if length <= _LONGEST_FACTS]
 
 
 def _below_heading(html: str) -> Markup:

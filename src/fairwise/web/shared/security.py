@@ -96,10 +96,10 @@ HEADERS = {
 
 # The page of whatever is answered without a study; its style, which cannot be loaded then, is allowed by its hash.
 _STYLE = (
-    "html{background:#fff;color:#16202a;border-top:.375rem solid #175a8c}"
+    "html{background:#fff;color:#17212b;border-top:.375rem solid #0b5c6b}"
     "body{max-width:43.5rem;margin:0 auto;padding:1.75rem 1.25rem;font:1.125rem/1.5 system-ui,sans-serif}"
     "h1{margin:0 0 1.25rem;font-size:1.75rem;line-height:1.2;text-wrap:balance}p{margin:0}"
-    "@media(prefers-color-scheme:dark){html{background:#12181e;color:#eaf0f5;border-color:#8cc4ee}}"
+    "@media(prefers-color-scheme:dark){html{background:#12181c;color:#e9eff2;border-color:#7fd0de}}"
 )
 _STYLE_HASH = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
 _PLAIN_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_STYLE_HASH}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fairwise import templates
+from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language
 
 if TYPE_CHECKING:
@@ -38,18 +41,37 @@ def static_addresses(prefix: str) -> dict[str, str]:
     }
 
 
-# Cards that are kept as HTML, some kilobytes each.
-MOST_KEPT = 2000
+# People side by side.
+
+# Longer values get the whole width of a phone; much longer ones are folded to their beginning, so that the answers stay
+# near what they are about.
+WIDE_VALUE, LONG_VALUE, BEGINNING = 40, 240, 120
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """What is told of several people in one line."""
+
+    label: str
+    rows: tuple[Row, ...]
+
+    @property
+    def wide(self) -> bool:
+        """Whether it needs more room than a column of a phone has."""
+        return any(row.picture or len(row.text) > WIDE_VALUE for row in self.rows)
+
+
+def compared_rows(cards: Sequence[Card]) -> Iterator[ComparedRow]:
+    """Line by line; all cards are of one study."""
+    return (ComparedRow(rows[0].label, rows) for rows in zip(*(card.rows for card in cards), strict=True))
 
 
 def templates_of(package: str, prefix: str, spoken: Language | None = None) -> Environment:
     """Return the templates of a package, escaped by default, and in a language if one is given."""
-    environment = templates.environment(package)
+    environment = templates.environment(package, catalogue=None if spoken is None else spoken.catalogue)
     environment.globals |= {"prefix": prefix, "static": static_addresses(prefix)}
     if spoken is not None:
-        environment.policies["ext.i18n.trimmed"] = True
-        environment.add_extension("jinja2.ext.i18n")
-        environment.install_gettext_translations(spoken.catalogue, newstyle=True)  # type: ignore[attr-defined]
+        environment.filters |= {"number": spoken.number, "percent": spoken.percent}
     return environment
 
 
@@ -58,7 +80,6 @@ class Pieces:
 
     def __init__(self, environment: Environment) -> None:
         made: Any = environment.get_template("pieces.html").module
-        self.card = lru_cache(MOST_KEPT)(made.card)
-        self.rows = made.rows
+        self.comparison = made.comparison
         self.buttons = lru_cache(made.buttons)
         self.meanings = lru_cache(made.meanings)

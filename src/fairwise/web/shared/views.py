@@ -91,6 +91,15 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class ReviewPair:
+    """A pair in the list of all answers; one that is chosen later has no people yet."""
+
+    number: int
+    people: tuple[Card, Card] | None
+    answer: Answer | None
+
+
+@dataclass(frozen=True)
 class Receipt:
     """What a participant may keep as a proof that everything arrived."""
 

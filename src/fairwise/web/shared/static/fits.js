@@ -6,11 +6,16 @@
   if (range) {
     const marker = document.querySelector("[data-marker]");
     const panels = [...document.querySelectorAll("[data-point]")];
+    const answers = [...document.querySelectorAll("[data-answers]")];
+    const places = panels.map((panel) => Number(panel.dataset.x));
+    let now = panels.findIndex((panel) => !panel.hidden);
     const choose = (chosen) => {
+      now = chosen;
       panels.forEach((panel, place) => (panel.hidden = place !== chosen));
+      answers.forEach((part, place) => (part.hidden = place !== chosen));
       const { x, y, words } = panels[chosen].dataset;
       marker.setAttribute("transform", `translate(${x} ${y})`);
-      range.value = String(chosen);
+      range.value = x; // the knob is below the marker, wherever it was let go
       range.setAttribute("aria-valuetext", words);
       document.querySelectorAll("[data-at]").forEach((link) => {
         if (link.dataset.at === String(chosen)) link.setAttribute("aria-current", "true");
@@ -21,7 +26,15 @@
       here.searchParams.delete("all");
       history.replaceState(null, "", here);
     };
-    range.addEventListener("input", () => choose(Number(range.value)));
+    const nearest = (x) => places.reduce((best, place, k) => (Math.abs(place - x) < Math.abs(places[best] - x) ? k : best), 0);
+    range.addEventListener("input", () => choose(nearest(Number(range.value))));
+    // Keys go from point to point.
+    const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 3, PageDown: -3, Home: -1e9, End: 1e9 };
+    range.addEventListener("keydown", (event) => {
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      choose(Math.max(0, Math.min(panels.length - 1, now + steps[event.key])));
+    });
     // The points themselves can be pressed, too.
     document.querySelectorAll("[data-at]").forEach((link) =>
       link.addEventListener("click", (event) => {
@@ -30,7 +43,7 @@
         choose(Number(link.dataset.at));
       }),
     );
-    range.setAttribute("aria-valuetext", panels[Number(range.value)].dataset.words);
+    range.setAttribute("aria-valuetext", panels[now].dataset.words);
   }
 
   // Ask for this page again and put what is live in its place; when it is no longer live, show all of it.

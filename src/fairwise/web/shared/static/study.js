@@ -34,11 +34,6 @@
     button.form.requestSubmit(button);
   });
 
-  // Enter on a radio button would send the form without an answer.
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target.matches("form[data-once] input")) event.preventDefault();
-  });
-
   // A form is sent once; after a while, or when one comes back to the page, it may be sent again.
   const say = (form, words) => {
     const status = document.querySelector("[data-saving]");
@@ -95,5 +90,14 @@
     }
     const status = button.parentElement.querySelector("[data-copied]");
     status.textContent = status.dataset.copied;
+  });
+
+  // Times as they are where the reader is; without this file they are in universal time, and say so.
+  addEventListener("DOMContentLoaded", () => {
+    for (const time of document.querySelectorAll("time[data-local]")) {
+      const language = root.lang === "en" ? "en-GB" : root.lang;
+      const parts = { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+      time.textContent = new Intl.DateTimeFormat(language, parts).format(new Date(time.dateTime));
+    }
   });
 })();

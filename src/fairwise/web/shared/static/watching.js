@@ -32,6 +32,6 @@
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = "Copied";
+    button.textContent = button.dataset.copied;
   });
 })();

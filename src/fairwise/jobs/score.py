@@ -1,0 +1,34 @@
+"""``python -m fairwise.jobs.score MODEL``: what a model says about one person, for the console.
+
+The console knows nothing of learning, and so asks this program. It reads what is known of the person as JSON from its
+standard input (column by column, null where nothing is known) and writes what the model says as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.tables.ids import text_of
+from fairwise.tables.output import json_text
+
+
+def score(model_file: Path, person: dict[str, Any]) -> dict[str, Any]:
+    """Return the probability of each outcome by its name, and which rules say what."""
+    model = PairwiseFairClassifier.load(model_file)
+    explained = model.explain(pd.DataFrame([person], index=["this person"]))
+    zero, one = (text_of(label) for label in model.classes_.tolist())
+    return {
+        "probabilities": {zero: 1.0 - explained.probability, one: explained.probability},
+        "region": explained.region,
+        "rules": explained.to_frame().astype(object).to_dict("records"),
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json_text(score(Path(sys.argv[1]), json.load(sys.stdin))))

@@ -1,0 +1,160 @@
+"""From values to the console's HTML, in the language of whoever reads it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from babel.dates import format_datetime
+from babel.numbers import format_decimal
+
+from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
+from fairwise.study.languages import language
+from fairwise.web.shared.templating import templates_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LANGUAGE_COOKIE = "fairwise_console_language"
+
+# Words for ``?done=``: what was just done, said at the top of the page one comes to.
+DONE = {
+    "saved": marked("Saved."),
+    "fit-started": marked("The model was put in the queue."),
+    "model-chosen": marked("The model was chosen. Participants see nothing of it yet."),
+    "result-shown": marked("Participants can see the result now."),
+    "result-hidden": marked("Participants no longer see the result."),
+    "another-chosen": marked("Another model has been chosen in the meantime, so nothing was changed."),
+    "made": marked(
+        "The study was made. It is paused: complete its texts, look through it, then open it on the overview."
+    ),
+    "sample-made": marked(
+        "The sample study was made: 43 simulated people have answered it, and it is open. Take part "
+        "yourself, or see under Models what following the answers costs."
+    ),
+    "tried": marked("The trial is over, and everything that you answered in it is deleted."),
+    "discarded": marked("The file was deleted."),
+    "opened": marked("The study is open: people can take part now."),
+    "paused": marked("The study is paused: nobody can answer until you open it again."),
+    "closed": marked("The study is closed, for good."),
+    "not-sure": marked("Nothing was changed: tick the box beside the button first."),
+    "state-known": marked("Nothing was changed: somebody else has paused, opened or closed the study in the meantime."),
+    "account-added": marked("The account was made."),
+    "account-removed": marked("The account was removed, and its sessions ended."),
+    "excluded": marked("This participant is left out from now on."),
+    "included": marked("This participant is back in."),
+    "erased": marked("The participant was erased."),
+    "erased-later": marked(
+        "The participant was erased. The files of the database were in use, so that deleted answers may "
+        "still be read from them by someone who has the files. The server tries again within the hour."
+    ),
+    "ids-listed": marked("The list was changed: only these ids are let in."),
+    "ids-deleted": marked("The list was deleted: any id is let in."),
+    "report-link-revoked": marked("The link was revoked: nobody can read the report by it any more."),
+    "link-revoked": marked("The link was revoked: nobody can begin by it any more."),
+    "room-opened": marked("The room is open."),
+    "room-closed": marked("The room is closed. Whoever is in can go on."),
+    "password-changed": marked("The password was changed. All other sessions of this account ended."),
+}
+
+# Path, words, and whether only owners may go there.
+MENU = (
+    ("", marked("Overview"), False),
+    ("/study", marked("Study"), True),
+    ("/coming", marked("Links and rooms"), True),
+    ("/participants", marked("Participants"), False),
+    ("/fits", marked("Models"), False),
+    ("/results", marked("Results"), False),
+    ("/downloads", marked("Downloads"), True),
+    ("/trail", marked("Trail"), True),
+    ("/accounts", marked("Accounts"), True),
+    ("/help", marked("Help"), False),
+)
+
+
+# What is read instead of a page, by its status.
+REFUSALS = {
+    401: (marked("You are not logged in any more"), marked("Log in again, then do it once more. Nothing was changed.")),
+    403: (
+        marked("This is not for you to do"),
+        marked("It needs an owner's account, or the form is too old. Nothing was changed."),
+    ),
+    404: (marked("There is no such page"), marked("It may have been there before. Nothing was changed.")),
+    413: (marked("That was too large"), marked("The file is larger than what is taken here. Nothing was changed.")),
+    503: (
+        marked("The database cannot be reached at the moment"),
+        marked("Wait a minute, then reload. Nothing was lost."),
+    ),
+    507: (
+        marked("The disk of the server is full"),
+        marked("Make room there, then do it once more. Nothing was changed."),
+    ),
+}
+REFUSED_OTHERWISE = (marked("Something went wrong"), marked("Nothing was changed. The log of the server says more."))
+
+
+class Rendering:
+    """All templates of the console, in each of its languages."""
+
+    def __init__(self, prefix: str) -> None:
+        self._environments = {code: _environment(prefix, console_language(code)) for code in languages()}
+
+    def page(self, template: str, code: str = SOURCE, **values: object) -> str:
+        """Return a page; its template is a file under ``templates/``, without its ending."""
+        return self._environments[code].get_template(f"{template}.html").render(**values)
+
+
+def _environment(prefix: str, spoken: Language) -> Environment:
+    environment = templates_of("fairwise.web.console", prefix, spoken)
+    environment.globals |= {
+        "_": spoken.translate,
+        "spoken": spoken,
+        "offered": [language(code) for code in languages()],
+        "admin": f"{prefix}/admin",
+        "said_done": DONE,
+        "menu": MENU,
+        "problem": None,
+    }
+    environment.filters |= {
+        "moment": partial(moment, spoken=spoken),
+        "percent": percent,
+        "count": partial(count, spoken=spoken),
+    }
+    return environment
+
+
+def languages() -> tuple[str, ...]:
+    """Codes of the languages that the console is in."""
+    return languages_of("fairwise.web.console")
+
+
+def console_language(code: str) -> Language:
+    """Return a language with what the console says in it; English where it says nothing in this one."""
+    return language_of("fairwise.web.console", code if code in languages() else SOURCE)
+
+
+def moment(at: datetime | None, spoken: Language | None = None) -> str:
+    """Return a moment as text.
+
+    >>> from datetime import UTC, datetime
+    >>> moment(datetime(2026, 3, 9, 14, 5, tzinfo=UTC))
+    '9 Mar 2026, 14:05 UTC'
+    """
+    if at is None:
+        return "–"
+    return f"{format_datetime(at, 'd MMM y, HH:mm', locale=(spoken or language(SOURCE)).locale)} UTC"
+
+
+def count(number: int, spoken: Language) -> str:
+    """Return a whole number with marks between thousands."""
+    return str(format_decimal(number, locale=spoken.locale))
+
+
+def percent(share: float | None) -> str:
+    """Return a share as text.
+
+    >>> percent(0.254), percent(None)
+    ('25 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.0f} %"

@@ -1,0 +1,59 @@
+"""What the page of a model says beside its numbers, and the three choices of how far to follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairwise.errors import InputError
+from fairwise.store.fit_files import FrontierPoint
+from fairwise.web.console.fit_views import aims_of, choices_of
+from fairwise.web.console.model_facts import person_fields, person_of, results_by_group
+from fairwise.web.shared.forms import Form
+
+CURVE = [(0.0, 0.40), (0.02, 0.31), (0.05, 0.30), (0.1, 0.28), (0.2, 0.28)]
+POINTS = [FrontierPoint(eta, False, error, 0.5, 20 - k, k, ()) for k, (eta, error) in enumerate(CURVE)]
+
+
+def test_the_three_choices_are_the_ends_of_the_frontier_and_its_bend() -> None:
+    everything, balanced, accuracy = aims_of(POINTS)
+    assert (everything.eta, everything.error) == (0.0, 0.40)
+    assert (balanced.eta, balanced.error, balanced.not_followed, balanced.asked) == (0.02, 0.31, 1, 20)
+    assert accuracy.eta == 0.1  # where nothing more is gained
+
+
+def test_before_a_frontier_is_known_nothing_is_said_about_costs() -> None:
+    assert [(aim.eta, aim.error) for aim in aims_of([])] == [(0.0, None), (0.02, None), (None, None)]
+    (only,) = {aim.eta for aim in aims_of(POINTS[:1])}
+    assert only == 0.0
+
+
+@pytest.mark.parametrize(("aim", "eta"), [("everything", 0.0), ("balanced", 0.02), ("accuracy", 0.1), ("own", 0.07)])
+def test_a_choice_decides_the_allowance(make_study: Any, aim: str, eta: float) -> None:
+    form = {"aim": aim, "eta": "0.07", "gamma": "0.1", "estimator": "tree", "max_depth": "2"}
+    chosen = choices_of(Form({**form, "favorable_label": "outcome-1-never"}), make_study(), POINTS)
+    assert chosen.eta == eta
+    assert chosen.name == {"everything": "Follow everything", "own": "Decision tree"}.get(aim, chosen.name)
+
+
+def test_groups(make_study: Any) -> None:
+    study = make_study()
+    good = {person: k / 11 for k, person in enumerate(study.person_ids)}
+    age, town = results_by_group(study, good, "outcome-1-never")
+    assert [group.name for group in age.groups] == ["≤ 23.6667", "23.6667 – 27.3333", "> 27.3333"]
+    assert sum(group.people for group in age.groups) == 12
+    assert age.groups[0].good == pytest.approx((0 + 1 + 2 + 3) / 4 / 11)
+    assert len(town.groups) == 3
+    wrong = sum(1 - share if k % 2 else share for k, share in enumerate(good.values())) / 12
+    assert sum(group.wrong * group.people for group in town.groups) / 12 == pytest.approx(wrong)
+
+
+def test_a_person_is_read_from_a_form(make_study: Any) -> None:
+    study = make_study()
+    age, town = fields = person_fields(study)
+    assert (age.is_number, age.options, len(town.options)) == (True, (), 3)
+    person = person_of(Form({"value-0": "31,5", "value-1": ""}), fields, study.people())
+    assert person == {"age": 31.5, "town": None}
+    with pytest.raises(InputError, match="Age: old is not a number"):
+        person_of(Form({"value-0": "old"}), fields, study.people())
