@@ -45,6 +45,7 @@ NAMES = (
     "answers-while-withdrawing",
     "starters",
     "active-design",
+    "answer-model",
     "active-pages",
     "bundle",
     "console-pages",
@@ -68,6 +69,7 @@ FULL_ONLY = {
     "answers-while-fitting",
     "starters",
     "active-design",
+    "answer-model",
     "active-pages",
     "console-pages",
 }
@@ -90,14 +92,16 @@ def main() -> None:
         parser.error("--full is about all rows: name none")
     on = machine.description()
     chosen = arguments.names or [name for name in NAMES if arguments.full or name not in FULL_ONLY]
-    tried = {name: told(name) for name in chosen}
-    runs = {name: run for name, run in tried.items() if run is not None}
+    runs: dict[str, Run] = {}
+    for name in chosen:
+        if (run := told(name)) is not None:
+            runs[name] = run
+            if arguments.full:
+                page.write(runs, on)  # after each row: whatever ends the run leaves those before it
     print(f"{sum(run.seconds for run in runs.values()) / 60:.1f} minutes")
-    if arguments.full:
-        page.write(runs, on)
     checked({name: run.row.ratios for name, run in runs.items()}, full=arguments.full, record=arguments.record)
-    if len(runs) < len(tried):
-        sys.exit(f"Could not be measured: {', '.join(name for name in tried if name not in runs)}")
+    if len(runs) < len(chosen):
+        sys.exit(f"Could not be measured: {', '.join(name for name in chosen if name not in runs)}")
 
 
 def told(name: str) -> Run | None:

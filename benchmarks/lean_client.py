@@ -46,7 +46,7 @@ class LeanParticipant:
         await self.agree()
         await self._go(self._path, {})
         if self._path.endswith(b"/practice"):
-            await self._go(self._path, {"answer": ANSWERS[0]})
+            await self._go(self._path, {"done": "yes"})
 
     async def withdraw(self) -> None:
         """Have everything deleted, from wherever they are."""
