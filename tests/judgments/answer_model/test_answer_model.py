@@ -273,7 +273,7 @@ def random_choices(rng: np.random.Generator) -> tuple[Scale, Choices]:
     scale = Scale.of(list(Answer))
     ahead, apart = rng.normal(size=(90, 3)), rng.normal(size=(90, 2))
     evidence = 0.9 * np.eye(4)[rng.integers(4, size=90)] + 0.025
-    return scale, Choices.by_judge(scale, np.repeat(np.arange(3), 30), 3, [ahead, apart, apart], evidence)
+    return scale, Choices.by_judge(scale.signs, np.repeat(np.arange(3), 30), 3, [ahead, apart, apart], evidence)
 
 
 def test_the_gradient_is_that_of_the_likelihood() -> None:

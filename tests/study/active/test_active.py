@@ -22,8 +22,7 @@ from fairwise.judgments.answer import PairDesign
 from fairwise.simulation import simulate_panel
 from fairwise.study.active import ActiveChooser, ParticipantAnswer, mean_over_pairs
 from fairwise.study.active.chooser import chances, expected_violation, uncertainty
-from fairwise.study.active.features import SeenPeople
-from fairwise.study.active.model import Choices, Prior, posterior
+from fairwise.study.active.model import SeenPeople
 from fairwise.study.settings import TWO_ANSWERS
 
 if TYPE_CHECKING:
@@ -88,8 +87,8 @@ def test_answers_that_changed_sides_teach_the_same(compas: pd.DataFrame) -> None
     one, other = (ActiveChooser.of(compas).learned(answers).model for answers in (given, turned))
     assert one.order is not None
     assert other.order is not None
-    assert one.same.mean == pytest.approx(other.same.mean)
-    assert one.order.mean == pytest.approx(other.order.mean)
+    assert one.same.weights == pytest.approx(other.same.weights)
+    assert one.order.weights == pytest.approx(other.order.weights)
 
 
 def test_two_answers_are_never_predicted_as_four(small: ActiveChooser) -> None:
@@ -112,15 +111,6 @@ def test_a_participants_own_answers_count_at_once(small: ActiveChooser) -> None:
     ]
     before, after = (model.predict(model.beliefs(own), *pair)[0, 0] for own in ([], generous))
     assert after > before + 0.2
-
-
-def test_posterior_is_the_maximum_even_from_far_away() -> None:
-    rng = np.random.default_rng(0)
-    choices = Choices(rng.normal(size=(3, 30, 3, 4)), rng.integers(3, size=(3, 30)), np.ones((3, 30)))
-    prior = Prior(np.zeros(4), np.full(4, 4.0))
-    near = posterior(choices, prior, np.zeros((3, 4)), 30).mean
-    far = posterior(choices, prior, np.full((3, 4), 5.0), 100).mean
-    assert near == pytest.approx(far, abs=1e-8)
 
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=40), st.integers(0, 5000))
@@ -261,8 +251,8 @@ def test_unknown_people_and_no_candidates_are_refused(small: ActiveChooser) -> N
 
 def test_rare_categories_and_constant_columns_do_no_harm() -> None:
     people = pd.DataFrame({"name": [f"n{k}" for k in range(50)], "one": 1.0}, index=[f"p{k}" for k in range(50)])
-    seen = SeenPeople.of(people)
-    assert seen.indicators.shape == (50, 12)
+    seen = SeenPeople.of(people).encoded
+    assert seen.merits.shape == (50, 1 + 12)
     assert not seen.numbers.any()
     answers = [ParticipantAnswer("x", "p1", "p2", Answer.SAME)]
     assert ActiveChooser.of(people).learned(answers).choose(np.random.default_rng(0), answers).a in people.index

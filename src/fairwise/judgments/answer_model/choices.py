@@ -84,7 +84,7 @@ class Choices:
     """``(J, R)``: 1 or 0."""
 
     @classmethod
-    def by_judge(cls, scale: Scale, judge: Ints, n_judges: int, blocks: list[Floats], evidence: Floats) -> Choices:
+    def by_judge(cls, signs: Floats, judge: Ints, n_judges: int, blocks: list[Floats], evidence: Floats) -> Choices:
         """Put each judge's rows, given with the judges' numbers ``(N,)``, into a block of their own."""
         order = np.argsort(judge, kind="stable")
         sizes = np.bincount(judge, minlength=n_judges)
@@ -100,7 +100,7 @@ class Choices:
         # The same features may serve two blocks; they are laid out once.
         laid_out = {id(block): filled(block) for block in blocks}
         return cls(
-            scale.signs,
+            signs,
             [laid_out[id(block)] for block in blocks],
             filled(evidence, 1.0),
             filled(np.ones(len(judge))),
@@ -111,6 +111,10 @@ class Choices:
         """Where each block's coefficients stand among all D."""
         ends = np.cumsum([block.shape[-1] for block in self.blocks])
         return [slice(int(end) - block.shape[-1], int(end)) for end, block in zip(ends, self.blocks, strict=True)]
+
+    @property
+    def n_judges(self) -> int:
+        return len(self.counts)
 
     @property
     def n_coefficients(self) -> int:
@@ -134,7 +138,10 @@ class Choices:
     def meant(self, probabilities: Floats) -> Floats:
         """``(J, R, K)``: how probable each answer is as the one meant, given what was said."""
         joint = probabilities * self.evidence
-        result: Floats = joint / joint.sum(axis=-1, keepdims=True)
+        total = joint.sum(axis=-1, keepdims=True)
+        # What is too improbable for a number is as the evidence has it.
+        said = self.evidence / self.evidence.sum(axis=-1, keepdims=True)
+        result: Floats = np.divide(joint, total, out=said, where=total > 0)
         return result
 
     def derivatives(self, coefficients: Floats) -> tuple[Floats, Floats]:

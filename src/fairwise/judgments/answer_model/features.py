@@ -18,6 +18,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 # Rarer categories count as one, so that a column of names does not become a thousand features.
 _CATEGORIES = 12
+_MISSING = ("missing",)
 
 
 def is_number(column: pd.Series) -> bool:
@@ -36,10 +37,10 @@ class NumberColumn:
     """The distinct values, ascending."""
 
     ranks: Floats
-    """Of each of them, standardised; empty with fewer than three, where ranks say nothing new."""
+    """Of each of them, standardised; empty where ranks are not wanted, or say nothing new of fewer than three."""
 
     @classmethod
-    def learn(cls, column: pd.Series) -> NumberColumn:
+    def learn(cls, column: pd.Series, *, ranked: bool) -> NumberColumn:
         numbers = _floats(column)
         numbers = numbers[~np.isnan(numbers)]
         if not numbers.size:
@@ -47,7 +48,7 @@ class NumberColumn:
         values, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
         middle = np.cumsum(counts) - (counts - 1) / 2
         spread = middle[place].std() or 1.0
-        ranks = (middle - middle[place].mean()) / spread if len(values) > 2 else np.empty(0)
+        ranks = (middle - middle[place].mean()) / spread if ranked and len(values) > 2 else np.empty(0)
         return cls(column.name, float(numbers.mean()), float(numbers.std()) or 1.0, values, ranks)
 
     def standardised(self, numbers: Floats) -> Floats:
@@ -71,12 +72,13 @@ class CategoryColumn:
 
     @classmethod
     def learn(cls, column: pd.Series) -> CategoryColumn:
-        """The commonest have a code of their own; equally common ones in the order of their texts, not of the rows."""
-        counts = _keys(column).value_counts()
-        ordered = sorted(counts.index, key=lambda value: (-counts[value], str(value)))
-        codes = {value: min(code, _CATEGORIES - 1) for code, value in enumerate(ordered)}
-        coded = np.array([codes[value] for value in counts.index], dtype=np.int64)
-        return cls(column.name, codes, np.bincount(coded, weights=counts.to_numpy()) / max(len(column), 1))
+        """The commonest have a code of their own; of equally common ones what is missing first, then as they appear."""
+        codes, values = pd.factorize(_keys(column))
+        counts = np.bincount(codes, minlength=len(values))
+        order = sorted(range(len(values)), key=lambda code: (-counts[code], values[code] != _MISSING, code))
+        numbers = {values[code]: min(number, _CATEGORIES - 1) for number, code in enumerate(order)}
+        coded = np.array([numbers[value] for value in values], dtype=np.int64)
+        return cls(column.name, numbers, np.bincount(coded, weights=counts) / max(len(column), 1))
 
     def code(self, column: pd.Series) -> Ints:
         """Of somebody with a value that was never seen it is one behind the last, or that of the rare ones."""
@@ -97,19 +99,23 @@ class PeopleEncoder:
     categories: tuple[CategoryColumn, ...]
     """Also of numbers that are not always known: whether they are."""
 
+    plain: bool
+    """Whether differences are all that counts: no ranks of numbers, and not where the two stand."""
+
     @classmethod
-    def learn(cls, people: pd.DataFrame) -> PeopleEncoder:
+    def learn(cls, people: pd.DataFrame, *, plain: bool = False) -> PeopleEncoder:
         """Read a table of what is shown, one column for each thing that is shown."""
         if not people.columns.size or not people.columns.is_unique:
             raise InputError("people: at least one column is needed, and each once")
         named = [people[name] for name in people.columns]
         numbers = [column for column in named if is_number(column)]
-        rest = [column for column in named if not is_number(column)]
-        unknown = [column.isna() for column in numbers if column.isna().any()]
+        told = [column.isna() if is_number(column) else column for column in named]
+        categories = [each for each, column in zip(told, named, strict=True) if not is_number(column) or each.any()]
         return cls(
             tuple(people.columns),
-            tuple(map(NumberColumn.learn, numbers)),
-            tuple(map(CategoryColumn.learn, [*rest, *unknown])),
+            tuple(NumberColumn.learn(column, ranked=not plain) for column in numbers),
+            tuple(CategoryColumn.learn(column) for column in categories),
+            plain,
         )
 
     def encode(self, people: pd.DataFrame) -> EncodedPeople:
@@ -127,7 +133,7 @@ class PeopleEncoder:
             numbers=_stacked(standardised, n),
             codes=_stacked(codes, n).astype(np.int64),
             merits=_stacked([*merits, *indicators], n),
-            levels=_stacked([*standardised, *indicators], n),
+            levels=_stacked([] if self.plain else [*standardised, *indicators], n),
         )
 
     def _number(self, column: NumberColumn, people: pd.DataFrame) -> Floats:
@@ -152,7 +158,8 @@ class PeopleEncoder:
     def apart_columns(self) -> list[object]:
         """Likewise of `EncodedPeople.apart`; None for the first, which is always 1."""
         numbers = [column.name for column in self.numbers]
-        return [None, *numbers, *(column.name for column in self.categories), *numbers, *self._indicator_columns()]
+        levels = [] if self.plain else [*numbers, *self._indicator_columns()]
+        return [None, *numbers, *(column.name for column in self.categories), *levels]
 
     def _indicator_columns(self) -> list[object]:
         return [column.name for column in self.categories for _ in column.shares]
@@ -201,7 +208,7 @@ def _floats(column: pd.Series) -> Floats:
 def _keys(column: pd.Series) -> pd.Series:
     """The values as something that is equal to itself, which a missing value is not."""
     values = column.astype(object)
-    return values.where(values.notna(), None).map(lambda value: ("missing",) if value is None else value)
+    return values.where(values.notna(), None).map(lambda value: _MISSING if value is None else value)
 
 
 def _stacked(parts: Sequence[NDArray[np.generic]], n: int) -> Floats:

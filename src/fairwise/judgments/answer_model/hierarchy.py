@@ -143,7 +143,7 @@ def _choices(scale: Scale, people: EncodedPeople, asked: AskedPairs, lapses: Lap
     use = ~asked.check
     evidence = lapses.evidence(asked.rows, len(asked.judge))[use]
     blocks = scale.blocks(people, asked.first[use], asked.second[use])
-    return Choices.by_judge(scale, asked.judge[use], len(asked.judges), blocks, evidence)
+    return Choices.by_judge(scale.signs, asked.judge[use], len(asked.judges), blocks, evidence)
 
 
 # Attributes of judges, as numbers.

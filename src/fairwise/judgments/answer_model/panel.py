@@ -15,11 +15,28 @@ WIDE = 2.0
 _WIDE_COUNTS = 0.1
 # What an attribute of judges changes is about this large, and the smaller the less it explains.
 _ATTRIBUTE_SIZE = 0.1
-# Judges differ by at least so much in a coefficient, as if so many more had been seen to.
-_SPREAD, _IMAGINED = 0.15, 2.0
-# Whatever the panel says, nobody's coefficients are known more exactly than this beforehand.
-_FLOOR = 1e-4
 ROUNDS = 30
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """What is taken to hold of a panel before anyone has answered, and how much of it answers may change."""
+
+    spread: float = 0.15
+    """By how much judges differ in a coefficient, as if that had been seen of `imagined` more judges."""
+
+    imagined: float = 2.0
+    correlated: bool = True
+    """Whether judges who differ in one coefficient may be learned to differ in another."""
+
+    sizes_learned: bool = True
+    """Whether it is learned how large mean coefficients are; what is not known of them then counts as spread."""
+
+    floor: float = 1e-4
+    """Nobody's coefficients are known more exactly than with this variance."""
+
+
+USUAL = Beforehand()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +70,7 @@ def learn_panel(
     choices: Choices,
     attributes: Floats,
     *,
-    correlated: bool = True,
+    beforehand: Beforehand = USUAL,
     rounds: int = ROUNDS,
     start: tuple[Panel, Floats] | None = None,
 ) -> tuple[Panel, Normal]:
@@ -67,14 +84,14 @@ def learn_panel(
 
     where S keeps its diagonal and J / (J + D) of the rest: few judges do not tell which of many coefficients go
     together. The sizes, one for each weight, follow from the weights themselves, so that what explains nothing fades
-    (automatic relevance). `start` is what a similar panel ended with.
+    (automatic relevance). `beforehand` says what else is assumed; `start` is what a similar panel ended with.
     """
     judges, coefficients = len(attributes), choices.n_coefficients
     panel, theta = start or (Panel.unknown(attributes.shape[1], coefficients), np.zeros((judges, coefficients)))
     sizes = np.full(panel.weights.shape, WIDE**2)
     sizes[1:] = _ATTRIBUTE_SIZE
     imagined = np.where(np.arange(len(sizes)) == 0, WIDE**2, _ATTRIBUTE_SIZE)[:, None]
-    kept = judges / (judges + coefficients) if correlated else 0.0
+    kept = judges / (judges + coefficients) if beforehand.correlated else 0.0
     design = attributes.T @ attributes
     believed = Normal(theta, np.zeros((judges, coefficients, coefficients)))
     for _ in range(rounds):
@@ -83,13 +100,16 @@ def learn_panel(
         inverse = np.linalg.inv(design + _diagonals(spread[:, None] / sizes.T))
         weights = (inverse @ (attributes.T @ believed.mean).T[..., None])[..., 0].T
         unsure = inverse * spread[:, None, None]
-        sizes = (weights**2 + np.diagonal(unsure, axis1=1, axis2=2).T + _WIDE_COUNTS * imagined) / (1 + _WIDE_COUNTS)
         deviation = believed.mean - attributes @ weights
         scatter = deviation.T @ deviation + believed.covariance.sum(axis=0)
-        scatter += np.diag(np.einsum("dqr,qr->d", unsure, design))
-        variance = (np.diagonal(scatter) + _IMAGINED * _SPREAD**2) / (_IMAGINED + judges)
+        if beforehand.sizes_learned:
+            found = weights**2 + np.diagonal(unsure, axis1=1, axis2=2).T
+            sizes = (found + _WIDE_COUNTS * imagined) / (1 + _WIDE_COUNTS)
+            scatter += np.diag(np.einsum("dqr,qr->d", unsure, design))
+        variance = np.diagonal(scatter) + beforehand.imagined * beforehand.spread**2
+        variance = variance / (beforehand.imagined + judges)
         covariance = kept * scatter / judges
-        np.fill_diagonal(covariance, kept * np.diagonal(scatter) / judges + (1 - kept) * variance + _FLOOR)
+        np.fill_diagonal(covariance, kept * np.diagonal(scatter) / judges + (1 - kept) * variance + beforehand.floor)
         panel = Panel(weights, covariance)
     return panel, panel.posterior(choices, attributes, believed.mean, steps=2)
 

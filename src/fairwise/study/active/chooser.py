@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
-from fairwise.study.active.features import SeenPeople, is_number
-from fairwise.study.active.model import AnswerModel, Floats, ParticipantAnswer, restored
+from fairwise.judgments.answer_model.features import Floats, is_number
+from fairwise.study.active.model import ChoiceModel, ParticipantAnswer, SeenPeople, restored
 from fairwise.study.designs import DifferingPairs, ShownPair
 from fairwise.study.designs.numbered_pairs import Purpose, stream
 from fairwise.study.folder import StudyFolder
@@ -33,7 +33,7 @@ class ActiveChooser:
     """What is shown of each person; two people are never compared whose records are equal."""
 
     pairs: DifferingPairs
-    model: AnswerModel
+    model: ChoiceModel
     answers_so_far: int
 
     @classmethod
@@ -58,12 +58,12 @@ class ActiveChooser:
         if records is None:
             rows = people.groupby(list(people.columns), dropna=False, sort=False).ngroup()
             records = dict(zip(people.index, rows.tolist(), strict=True))
-        model = AnswerModel.learn(seen, [], four=Answer.A_AT_LEAST_B in allowed)
+        model = ChoiceModel.learn(seen, [], four=Answer.A_AT_LEAST_B in allowed)
         return cls(records, DifferingPairs(records), model, 0)
 
     def learned(self, answers: Sequence[ParticipantAnswer]) -> ActiveChooser:
         """Return one that has learned from all these answers, of all participants, and from no others."""
-        model = AnswerModel.learn(self.model.seen, answers, four=self.model.order is not None)
+        model = ChoiceModel.learn(self.model.seen, answers, four=self.model.order is not None)
         return replace(self, model=model, answers_so_far=len(answers))
 
     def choose(

@@ -1,120 +1,33 @@
-"""A small model of what each participant will answer: first whether two people are the same, then who is ahead."""
+"""What participants answer, as far as the active design needs to know: a plain case of the model of answers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
-from fairwise.study.active.features import SeenPeople
+from fairwise.judgments.answer_model.choices import Choices, Normal, Scale, softmax
+from fairwise.judgments.answer_model.features import EncodedPeople, Floats, Ints, PeopleEncoder
+from fairwise.judgments.answer_model.panel import WIDE, Beforehand, Panel, learn_panel
 
 if TYPE_CHECKING:
     from fairwise.study.active.chooser import ActiveChooser
 
+# Two questions: are they the same, and if not, who is ahead?
+_SAME = Scale.of([Answer.SAME, Answer.NO_CONSTRAINT])
+_ORDER = Scale.of([Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT])
+_PLACE = {answer: place for place, answer in enumerate(Answer)}
 
-# Choices between a few options, explained by their features: for many participants at once, each with a prior.
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Choices:
-    """What J participants chose, R times each, among K options with D features."""
-
-    options: Floats
-    """``(J, R, K, D)``."""
-
-    chosen: Ints
-    """``(J, R)``: numbers of options."""
-
-    counts: Floats
-    """``(J, R)``: 1, or 0 where a row only fills up those of a participant who chose less often."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """Coefficients before anything is known of a participant: independent, normal."""
-
-    mean: Floats
-    """``(D,)``."""
-
-    variance: Floats
-    """``(D,)``."""
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Coefficients of J participants: about normal."""
-
-    mean: Floats
-    """``(J, D)``."""
-
-    covariance: Floats
-    """``(J, D, D)``."""
-
-
-def shares(options: Floats, coefficients: Floats) -> Floats:
-    """Return softmax over the options: ``(..., K, D)`` and ``(..., D)`` to ``(..., K)``."""
-    utility = (options @ coefficients[..., None])[..., 0]
-    return softmax(utility)
-
-
-def softmax(utility: Floats) -> Floats:
-    """Return ``exp(u_k) / Σ_l exp(u_l)`` over the last axis.
-
-    The first two are added first, so that exchanging them changes nothing, not even in the last digit.
-    """
-    raised = np.exp(utility - utility.max(axis=-1, keepdims=True))
-    total: Floats = raised[..., 0] + raised[..., 1]
-    for option in range(2, raised.shape[-1]):
-        total = total + raised[..., option]
-    result: Floats = raised / total[..., None]
-    return result
-
-
-def posterior(choices: Choices, prior: Prior, start: Floats, steps: int) -> Posterior:
-    """Return each participant's most probable coefficients θ, and the inverse of the curvature one step before.
-
-    Maximises, for each participant, Σ_r log p_r(chosen_r) - ½ Σ_d (θ_d - mean_d)² / variance_d, which is concave, by
-    `steps` of Newton's method from `start` ``(J, D)``. A step that moves utilities by up to c against each other is
-    shortened by log(1 + c) / c: then it always climbs, since the third derivative of log Σ exp along a line is at
-    most that range times the second.
-    """
-    theta, curvature = start, np.diag(1 / prior.variance)
-    for _ in range(steps):
-        gradient, curvature = _derivatives(choices, prior, theta)
-        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
-        moved = (choices.options @ step[:, None, :, None])[..., 0]
-        span = np.ptp(moved, axis=-1).max(axis=-1, initial=1e-12)
-        theta = theta + (np.log1p(span) / span)[:, None] * step
-    covariance = np.linalg.inv(curvature).astype(np.float64, copy=False)
-    return Posterior(theta, covariance)
-
-
-def _derivatives(choices: Choices, prior: Prior, theta: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient ``(J, D)`` of what is maximised, and minus its second derivatives ``(J, D, D)``."""
-    options, counts = choices.options, choices.counts
-    j, r, k, d = options.shape
-    p = shares(options, theta[:, None, :]) * counts[..., None]
-    seen = np.zeros((j, r, k))
-    np.put_along_axis(seen, choices.chosen[..., None], counts[..., None], axis=-1)
-    flat = options.reshape(j, r * k, d)
-    gradient = ((seen - p).reshape(j, 1, r * k) @ flat)[:, 0] - (theta - prior.mean) / prior.variance
-    expected = (p[..., None, :] @ options)[..., 0, :]
-    curvature = flat.swapaxes(1, 2) @ (p.reshape(j, r * k, 1) * flat) - expected.swapaxes(1, 2) @ expected
-    return gradient, curvature + np.diag(1 / prior.variance)
-
-
-# What a participant will answer, by such choices.
-
-ORDER = (Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
+# Bundles of studies are verified by choosing again, so nothing that a choice follows from may ever change: neither
+# what is assumed of participants, nor how often it is gone over, nor the draws.
+_BEFOREHAND = Beforehand(spread=WIDE, correlated=False, sizes_learned=False, floor=0.0)
+_ROUNDS = 12
 _ALONE_STEPS = 8
 _DRAWS = 32
 
@@ -130,6 +43,29 @@ class ParticipantAnswer:
 
 
 @dataclass(frozen=True, eq=False)
+class SeenPeople:
+    """What is shown of people, and where each of them stands in the table; no outcomes."""
+
+    places: Mapping[str, int]
+    encoded: EncodedPeople
+
+    @classmethod
+    def of(cls, people: pd.DataFrame) -> SeenPeople:
+        """Read a table of what is shown, ids in its index, one column for each thing that is shown."""
+        if not people.columns.size or not people.index.is_unique:
+            raise InputError("people: at least one column and an index without repeated ids are needed")
+        encoded = PeopleEncoder.learn(people, plain=True).encode(people)
+        return cls({person: place for place, person in enumerate(people.index)}, encoded)
+
+    def positions(self, ids: Sequence[str]) -> Ints:
+        """Return where people stand in the table."""
+        try:
+            return np.array([self.places[person] for person in ids], dtype=np.int64)
+        except KeyError as error:
+            raise InputError(f"people: nobody with the id {error.args[0]!r}") from None
+
+
+@dataclass(frozen=True, eq=False)
 class Beliefs:
     """Coefficients one participant may have: S draws from what is believed of them."""
 
@@ -141,48 +77,47 @@ class Beliefs:
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerModel:
-    """Logistic regressions whose coefficients differ between participants, about a common mean.
+class ChoiceModel:
+    """Two models of choices whose coefficients differ between participants, about a common mean.
 
-    For a participant with coefficients θ and λ, and two people with differences s = `SeenPeople.apart` and
-    t = `SeenPeople.ahead`,
+    For a participant with coefficients θ and λ, and two people with differences s = `EncodedPeople.apart` and
+    t = `EncodedPeople.ahead`,
 
         P(same)                                  = 1 / (1 + exp(-θ·s))
         P(A ahead), P(B ahead), P(no constraint) ∝ exp(λ·t), exp(-λ·t), exp(λ₀), if not the same.
 
-    Changing sides turns the sign of t and leaves s: it exchanges the two ordered answers and nothing else. The
-    second line is Davidson's model of comparisons with ties.
+    Changing sides turns the sign of t and leaves s: it exchanges the two ordered answers and nothing else. It is
+    quicker than `AnswerModel`, whose features and hierarchy it uses in their plainest form, as a page cannot wait.
     """
 
     seen: SeenPeople
-    same: Prior
-    order: Prior | None
+    same: Panel
+    order: Panel | None
 
     @classmethod
-    def learn(cls, seen: SeenPeople, answers: Sequence[ParticipantAnswer], *, four: bool) -> AnswerModel:
+    def learn(cls, seen: SeenPeople, answers: Sequence[ParticipantAnswer], *, four: bool) -> ChoiceModel:
         """Learn from all answers so far what participants have in common."""
         same, order = _choices(seen, answers)
-        return cls(seen, pooled(same)[0], pooled(order)[0] if four else None)
+        return cls(seen, _common(same), _common(order) if four else None)
 
     def beliefs(self, own: Sequence[ParticipantAnswer]) -> Beliefs:
         """Return what one participant's own answers leave open; with none, what is common to all."""
-        same, order = _choices(self.seen, own)
-        of_order = None if self.order is None else _drawn(_alone(order, self.order))
-        return Beliefs(_drawn(_alone(same, self.same)), of_order)
+        same, order = _choices(self.seen, [replace(each, participant="") for each in own])
+        return Beliefs(_drawn(self.same, same), None if self.order is None else _drawn(self.order, order))
 
     def draws(self, beliefs: Beliefs, left: Ints, right: Ints) -> Floats:
         """Return ``(S, R, 4)``: the probability of each `Answer` for each draw and each pair."""
-        utility = beliefs.same @ self.seen.apart(left, right).T
+        utility = beliefs.same @ self.seen.encoded.apart(left, right).T
         same = softmax(np.stack([utility, np.zeros_like(utility)], axis=-1))
         result = np.zeros((*utility.shape, len(Answer)))
         result[..., _PLACE[Answer.SAME]] = same[..., 0]
         if beliefs.order is None:
             result[..., _PLACE[Answer.NO_CONSTRAINT]] = same[..., 1]
             return result
-        ahead = beliefs.order[:, :-1] @ self.seen.ahead(left, right).T
+        ahead = beliefs.order[:, :-1] @ self.seen.encoded.ahead(left, right).T
         tie = np.broadcast_to(beliefs.order[:, -1:], ahead.shape)
-        result[..., [_PLACE[answer] for answer in ORDER]] = softmax(np.stack([ahead, -ahead, tie], axis=-1))
-        result[..., [_PLACE[answer] for answer in ORDER]] *= same[..., 1:]
+        ordered = softmax(np.stack([ahead, -ahead, tie], axis=-1))
+        result[..., [_PLACE[answer] for answer in _ORDER.answers]] = ordered * same[..., 1:]
         return result
 
     def predict(self, beliefs: Beliefs, left: Ints, right: Ints) -> Floats:
@@ -191,99 +126,50 @@ class AnswerModel:
         return mean
 
 
-_PLACE = {answer: place for place, answer in enumerate(Answer)}
-
-
 def _choices(seen: SeenPeople, answers: Sequence[ParticipantAnswer]) -> tuple[Choices, Choices]:
     """Return the first question's choices, and the second's, of those who were not said to be the same."""
-    apart, ahead = (
-        part(*(seen.positions([getattr(each, side) for each in answers]) for side in "ab"))
-        for part in (seen.apart, seen.ahead)
-    )
-    first = np.stack([apart, np.zeros_like(apart)], axis=1)
-    none = np.zeros((len(ahead), 1))
-    tie = np.hstack([np.zeros_like(ahead), none + 1])
-    second = np.stack([np.hstack([ahead, none]), np.hstack([-ahead, none]), tie], axis=1)
-    who = [each.participant for each in answers]
-    ordered = [number for number, each in enumerate(answers) if each.answer != Answer.SAME]
+    left, right = (seen.positions([getattr(each, side) for each in answers]) for side in "ab")
+    who = np.array([each.participant for each in answers], dtype=object)
+    first = [Answer.SAME if each.answer == Answer.SAME else Answer.NO_CONSTRAINT for each in answers]
+    differ = np.array([each.answer != Answer.SAME for each in answers], dtype=bool)
+    second = [each.answer for each in answers if each.answer != Answer.SAME]
+    ahead = [seen.encoded.ahead(left[differ], right[differ]), np.ones((len(second), 1))]
     return (
-        _by_participant(who, first, [int(each.answer != Answer.SAME) for each in answers]),
-        _by_participant(
-            [who[number] for number in ordered],
-            second[ordered],
-            [ORDER.index(answers[number].answer) for number in ordered],
-        ),
+        _by_participant(_SAME, who, [seen.encoded.apart(left, right)], first),
+        _by_participant(_ORDER, who[differ], ahead, second),
     )
 
 
-def _by_participant(who: Iterable[str], options: Floats, chosen: Sequence[int]) -> Choices:
-    """Put each participant's rows into a block of their own, filled up to the longest."""
-    blocks: dict[str, list[int]] = {}
-    for row, participant in enumerate(who):
-        blocks.setdefault(participant, []).append(row)
-    shape = (max(len(blocks), 1), max(map(len, blocks.values()), default=1))
-    filled = Choices(np.zeros((*shape, *options.shape[1:])), np.zeros(shape, dtype=np.int64), np.zeros(shape))
-    for block, rows in enumerate(blocks.values()):
-        filled.options[block, : len(rows)] = options[rows]
-        filled.chosen[block, : len(rows)] = np.asarray(chosen)[rows]
-        filled.counts[block, : len(rows)] = 1
-    return filled
+def _by_participant(scale: Scale, who: np.ndarray, blocks: list[Floats], said: Sequence[Answer]) -> Choices:
+    codes, names = pd.factorize(who)
+    chosen = np.array([scale.places[answer] for answer in said], dtype=np.int64)
+    evidence = np.eye(len(scale.answers))[chosen]
+    return Choices.by_judge(scale.signs, codes.astype(np.int64), len(names), blocks, evidence)
 
 
-def _alone(choices: Choices, prior: Prior) -> Posterior:
-    return posterior(choices, prior, prior.mean[None], _ALONE_STEPS)
+def _common(choices: Choices) -> Panel:
+    return learn_panel(choices, np.ones((choices.n_judges, 1)), beforehand=_BEFOREHAND, rounds=_ROUNDS)[0]
 
 
-def _drawn(found: Posterior) -> Floats:
+def _drawn(panel: Panel, choices: Choices) -> Floats:
     """Return ``(S, D)`` draws for one participant: always the same luck, in pairs of opposite luck."""
-    luck = np.random.default_rng(0).standard_normal((_DRAWS // 2, found.mean.shape[1]))
-    spread = np.concatenate([luck, -luck]) @ np.linalg.cholesky(found.covariance[0]).T
-    drawn: Floats = found.mean[0] + spread
+    found: Normal = panel.posterior(choices, np.ones((1, 1)), steps=_ALONE_STEPS).of(0)
+    luck = np.random.default_rng(0).standard_normal((_DRAWS // 2, len(found.mean)))
+    spread = np.concatenate([luck, -luck]) @ np.linalg.cholesky(found.covariance).T
+    drawn: Floats = found.mean + spread
     return drawn
-
-
-# What participants have in common, learned from all of them, so that a newcomer's few answers go further.
-
-# Before anybody has answered: coefficients of standardised features are about this large.
-_WIDE = 2.0
-# The prior's spread counts as much as that of so many participants.
-_IMAGINED = 2.0
-_ROUNDS = 12
-_STEPS_IN_A_ROUND = 1
-
-
-def pooled(choices: Choices, rounds: int = _ROUNDS) -> tuple[Prior, Posterior]:
-    """Return the prior that explains all participants best, and each one's posterior given it.
-
-    Expectation and maximisation in turn, with posteriors taken as normal: with J participants, of whom the d-th
-    coefficient has posterior mean m_jd and variance v_jd,
-
-        mean_d     = Σ_j m_jd / (J + variance_d / wide²)
-        variance_d = (imagined · wide² + Σ_j ((m_jd - mean_d)² + v_jd)) / (imagined + J).
-    """
-    participants, _, _, features = choices.options.shape
-    prior = Prior(np.zeros(features), np.full(features, _WIDE**2))
-    found = Posterior(np.zeros((participants, features)), np.zeros((participants, features, features)))
-    for _ in range(rounds):
-        found = posterior(choices, prior, found.mean, _STEPS_IN_A_ROUND)
-        mean = found.mean.sum(axis=0) / (participants + prior.variance / _WIDE**2)
-        scatter = (found.mean - mean) ** 2 + np.diagonal(found.covariance, axis1=1, axis2=2)
-        prior = Prior(mean, (_IMAGINED * _WIDE**2 + scatter.sum(axis=0)) / (_IMAGINED + participants))
-    return prior, posterior(choices, prior, found.mean, _STEPS_IN_A_ROUND)
 
 
 # What all participants have in common, as text that reads back to the same numbers, every digit of them.
 
 
-def written(model: AnswerModel) -> str:
-    """Return the two priors as JSON; what is seen of people is the study's, and not repeated."""
-    priors = {"same": model.same, "order": model.order}
-    return json.dumps(
-        {
-            name: None if prior is None else {"mean": prior.mean.tolist(), "variance": prior.variance.tolist()}
-            for name, prior in priors.items()
-        }
-    )
+def written(model: ChoiceModel) -> str:
+    """Return both panels as JSON; what is seen of people is the study's, and not repeated."""
+    return json.dumps({"same": _numbers(model.same), "order": None if model.order is None else _numbers(model.order)})
+
+
+def _numbers(panel: Panel) -> dict[str, list[float]]:
+    return {"mean": panel.weights[0].tolist(), "variance": np.diagonal(panel.covariance).tolist()}
 
 
 def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> ActiveChooser:
@@ -292,15 +178,15 @@ def restored(chooser: ActiveChooser, parameters: str, learned_from: int) -> Acti
     try:
         found = json.loads(parameters)
         same, order = found["same"], found["order"]
-        priors = _prior(same, model.same), None if model.order is None else _prior(order, model.order)
+        panels = _panel(same, model.same), None if model.order is None else _panel(order, model.order)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise InputError("its parameters are not those of a model of answers about these people") from None
-    return replace(chooser, model=replace(model, same=priors[0], order=priors[1]), answers_so_far=learned_from)
+    return replace(chooser, model=replace(model, same=panels[0], order=panels[1]), answers_so_far=learned_from)
 
 
-def _prior(numbers: dict[str, list[float]], like: Prior) -> Prior:
+def _panel(numbers: dict[str, list[float]], like: Panel) -> Panel:
     mean, variance = (np.asarray(numbers[name], dtype=np.float64) for name in ("mean", "variance"))
     possible = np.isfinite(mean).all() and np.isfinite(variance).all() and (variance > 0).all()
-    if mean.shape != like.mean.shape or variance.shape != mean.shape or not possible:
+    if mean.shape != like.weights[0].shape or variance.shape != mean.shape or not possible:
         raise ValueError
-    return Prior(mean, variance)
+    return Panel(mean[None], np.diag(variance))
