@@ -46,6 +46,7 @@ NAMES = (
     "starters",
     "active-design",
     "answer-model",
+    "without-judges",
     "active-pages",
     "bundle",
     "console-pages",
@@ -70,6 +71,7 @@ FULL_ONLY = {
     "starters",
     "active-design",
     "answer-model",
+    "without-judges",
     "active-pages",
     "console-pages",
 }

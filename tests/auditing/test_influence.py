@@ -11,6 +11,7 @@ from fairlearn.reductions import DemographicParity
 
 from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import influential_judges, without_judges
+from fairwise.auditing.influence import Influence
 from fairwise.datasets import make_people
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.simulation import simulate_panel
@@ -101,6 +102,47 @@ def test_groups_of_judges_go_together(judgments: Judgments) -> None:
     assert by_half.index.name == "half"
     second = fitted({"gamma": 0.1}, judgments.select(judgments.judges[2:]), tol=1e-9)[0]
     assert by_half.loc["first", "error"] == pytest.approx(second.certificate_.error, abs=1e-6)
+
+
+def test_a_judge_at_whose_rows_nothing_is_paid_takes_one_question(judgments: Judgments) -> None:
+    """Rows without a price can be left out of a best solution, which needs no new search then."""
+    loose = {"gamma": 0.9}
+    model, _ = fitted(loose, judgments, tol=1e-9)
+    free = [judge for judge, price in model.prices_.groupby("judge")["price"].sum().items() if price == 0]
+    assert free
+    search = Influence.of(model, PEOPLE, OUTCOME, judgments).search
+    for judge, without in zip(free, search.each_without([[judge] for judge in free]), strict=True):
+        assert without.solution.oracle_calls == 1
+        again = fitted(loose, judgments.select(set(judgments.judges) - {judge}), tol=1e-9)[0]
+        assert without.solution.error == pytest.approx(again.certificate_.error, abs=1e-6)
+
+
+def test_numbers_are_the_same_for_any_number_of_processes(
+    judgments: Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairwise.auditing.influence._SHARE", 2)
+    model, _ = fitted({"gamma": 0.1}, judgments)
+    told: list[tuple[int, int]] = []
+    one = without_judges(model, PEOPLE, OUTCOME, judgments, progress=lambda *done: told.append(done))
+    pd.testing.assert_frame_equal(one, without_judges(model, PEOPLE, OUTCOME, judgments, n_jobs=2))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+    told.clear()
+    most = influential_judges(model, PEOPLE, OUTCOME, judgments, n=2, progress=lambda *done: told.append(done))
+    pd.testing.assert_frame_equal(most, influential_judges(model, PEOPLE, OUTCOME, judgments, n=2, n_jobs=2))
+    assert told == [(2, 9), (4, 9), (5, 9), (7, 9), (9, 9)]
+
+
+def test_of_a_heuristic_no_longer_search_is_told_as_a_change(judgments: Judgments) -> None:
+    """All are mixtures of what was found for everyone: fewer rules never cost more, and nothing else can change."""
+    model = PairwiseFairClassifier("linear", gamma=0.1, favorable_label=1).fit(PEOPLE, OUTCOME, judgments=judgments)
+    influence = Influence.of(model, PEOPLE, OUTCOME, judgments)
+    for without in influence.search.each_without([[judge] for judge in judgments.judges]):
+        assert without.solution.oracle_calls == 0
+        assert without.error_change <= 1e-6
+        assert without.solution.weights.sum() == pytest.approx(1.0)
+        _, values = without.prepared.problem.evaluate(without.solution.classifiers)
+        assert (without.solution.weights @ values).max() <= 0.1 + 1e-6
+    assert influence.by()["error_change"].min() < -1e-3
 
 
 def test_the_search_for_influential_judges_takes_the_largest_change_first(judgments: Judgments) -> None:

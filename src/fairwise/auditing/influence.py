@@ -7,9 +7,11 @@ classifiers found can make, so that a judge who changes nothing is not said to c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
@@ -17,9 +19,18 @@ from fairwise.auditing import checks
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
-    from fairwise.auditing.leave_out import LeaveOut
+    from fairwise.auditing.leave_out import LeaveOut, ModelWithout
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
+
+    Progress = Callable[[int, int], None]
+
+Found = TypeVar("Found")
+Group = list[object]
+"""Judges who are left out together."""
+
+_SHARE = 12  # so many searches follow one another, each from what the last one found; such shares run side by side
+_DIGITS = 9  # changes of error that are equal to so many digits are equal
 
 
 def without_judges(
@@ -31,6 +42,7 @@ def without_judges(
     by: str | None = None,
     least_change: float = 0.01,
     n_jobs: int = 1,
+    progress: Progress | None = None,
     **fit_params: object,
 ) -> pd.DataFrame:
     """What the model would be without each judge, or without each group of judges.
@@ -46,7 +58,9 @@ def without_judges(
     least_change : float
         By how much a probability must change for a person to count as treated differently; 0.01 is a percentage point.
     n_jobs : int
-        How many processes share the work; -1: one for each core.
+        How many processes share the work; -1: one for each core. The numbers are the same for any.
+    progress : callable, optional
+        Called with how many are done and how many there are.
 
     Returns
     -------
@@ -57,16 +71,17 @@ def without_judges(
 
     Notes
     -----
-    Errors are optimal to 1e-7, whatever the model's ``tol``, and proved where its certificate is exact: those of a fit
-    to ``judgments.select(others)`` with such a ``tol``. Changes are measured from ``model`` to the nearest model
-    without the judges that has no more error than ``model`` has above the best, among mixtures of classifiers found.
+    Where the model's certificate is exact, errors are proved and optimal to 1e-7, whatever the model's ``tol``: those
+    of a fit to ``judgments.select(others)`` with such a ``tol``. Where the oracle is heuristic, a longer search finds
+    better models with or without anyone, which would show as a change; so all are then the best mixtures of the
+    classifiers that the search for everyone found, and no others are looked for.
+
+    Changes are measured from ``model`` to the nearest model without the judges that has no more error than ``model``
+    has above the best, among mixtures of classifiers found. So where several models are as good, what is counted is no
+    more than those need.
     """
-    least_change = checks.fraction("least_change", least_change)
-    search = _search(model, people, outcome, judgments, fit_params)
-    groups = _groups(search.data[2], by)
-    work = (delayed(search.line_without)(judges, least_change) for judges in groups.values())
-    lines = Parallel(n_jobs=n_jobs)(work)
-    return pd.DataFrame(list(lines), index=pd.Index(list(groups), name=by or "judge"))
+    influence = Influence.of(model, people, outcome, judgments, n_jobs=n_jobs, **fit_params)
+    return influence.by(by, least_change=least_change, progress=progress)
 
 
 def influential_judges(
@@ -77,6 +92,8 @@ def influential_judges(
     n: int = 3,
     *,
     least_change: float = 0.01,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
     **fit_params: object,
 ) -> pd.DataFrame:
     """The judges whose absence together changes the error most, found one after the other.
@@ -84,21 +101,90 @@ def influential_judges(
     Line ``k`` is about leaving out the judge named there and all above, with the columns of :func:`without_judges`. The
     search is greedy: it shows what some ``n`` judges change, and does not prove that no others change more.
     """
-    least_change = checks.fraction("least_change", least_change)
-    n = checks.whole("n", n, 1, judgments.n_judges)
-    search = _search(model, people, outcome, judgments, fit_params)
-    gone: list[object] = []
-    lines = {}
-    for _ in range(n):
-        rest = [judge for judge in judgments.judges if judge not in gone]
-        trials = [search.without([*gone, judge]) for judge in rest]
-        best = int(np.argmax([abs(trial.error_change) for trial in trials]))
-        gone.append(rest[best])
-        lines[rest[best]] = trials[best].line(least_change)
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("judge")
+    n = checks.whole("n", n, 1, checks.some_judgments(judgments).n_judges)
+    influence = Influence.of(model, people, outcome, judgments, n_jobs=n_jobs, **fit_params)
+    return influence.most(n, least_change=least_change, progress=progress)
 
 
-def _groups(judgments: Judgments, by: str | None) -> dict[Any, list[object]]:
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What both functions say, from one search for everyone: for those who want more than one table."""
+
+    search: LeaveOut
+    n_jobs: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        model: PairwiseFairClassifier,
+        people: Any,
+        outcome: object,
+        judgments: Judgments,
+        *,
+        n_jobs: int = 1,
+        **fit_params: Any,
+    ) -> Influence:
+        from fairwise.auditing.leave_out import LeaveOut  # the learner, slow to load
+
+        return cls(LeaveOut.start(model, people, outcome, judgments, fit_params), n_jobs)
+
+    def by(
+        self, attribute: str | None = None, *, least_change: float = 0.01, progress: Progress | None = None
+    ) -> pd.DataFrame:
+        """See :func:`without_judges`."""
+        groups = _groups(self.search.data[2], attribute)
+        work = partial(_lines, self.search, least_change=checks.fraction("least_change", least_change))
+        lines = [line for share in self._shares(work, list(groups.values()), progress) for line in share]
+        return pd.DataFrame(lines, index=pd.Index(list(groups), name=attribute or "judge"))
+
+    def most(self, n: int = 3, *, least_change: float = 0.01, progress: Progress | None = None) -> pd.DataFrame:
+        """See :func:`influential_judges`."""
+        least_change = checks.fraction("least_change", least_change)
+        judges, search = self.search.data[2].judges, self.search
+        gone: Group = []
+        lines: dict[object, dict[str, float]] = {}
+        total, done = sum(len(judges) - turn for turn in range(n)), 0
+        for _ in range(n):
+            groups = [[*gone, judge] for judge in judges if judge not in gone]
+            found = self._shares(partial(_most, search), groups, _behind(progress, done, total))
+            done += len(groups)
+            gone, best = max(found, key=_change)
+            lines[gone[-1]] = best.line(least_change)
+            search = replace(search, best=replace(search.best, pool=best.solution.pool))
+        return pd.DataFrame.from_dict(lines, orient="index").rename_axis("judge")
+
+    def _shares(
+        self, work: Callable[[list[Group]], Found], groups: list[Group], progress: Progress | None
+    ) -> list[Found]:
+        """The work on some groups at a time, the same for any number of processes, and so is what is found."""
+        shares = [groups[first : first + _SHARE] for first in range(0, len(groups), _SHARE)]
+        found: list[Found] = []
+        for one in Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(work)(share) for share in shares):
+            found.append(one)
+            if progress is not None:
+                progress(min(len(found) * _SHARE, len(groups)), len(groups))
+        return found
+
+
+def _lines(search: LeaveOut, groups: list[Group], least_change: float) -> list[dict[str, float]]:
+    return [without.line(least_change) for without in search.each_without(groups)]
+
+
+def _most(search: LeaveOut, groups: list[Group]) -> tuple[Group, ModelWithout]:
+    """Those whose absence changes the error most, and the model without them."""
+    return max(zip(groups, search.each_without(groups), strict=True), key=_change)
+
+
+def _change(found: tuple[Group, ModelWithout]) -> float:
+    """What is greatest for whom to leave out; of equals the first."""
+    return round(abs(found[1].error_change), _DIGITS)
+
+
+def _behind(progress: Progress | None, before: int, total: int) -> Progress | None:
+    return None if progress is None else lambda done, _: progress(before + done, total)
+
+
+def _groups(judgments: Judgments, by: str | None) -> dict[Any, Group]:
     """Who is left out together."""
     if by is None:
         return {judge: [judge] for judge in judgments.judges}
@@ -107,11 +193,3 @@ def _groups(judgments: Judgments, by: str | None) -> dict[Any, list[object]]:
         known = ", ".join(map(repr, attributes.columns)) or "none"
         raise InputError(f"by={by!r}: the judges have no such attribute; there is {known}")
     return {value: list(group) for value, group in attributes.groupby(by).groups.items()}
-
-
-def _search(
-    model: PairwiseFairClassifier, people: Any, outcome: object, judgments: Judgments, fit_params: dict[str, Any]
-) -> LeaveOut:
-    from fairwise.auditing.leave_out import LeaveOut  # the learner, slow to load
-
-    return LeaveOut.start(model, people, outcome, judgments, fit_params)

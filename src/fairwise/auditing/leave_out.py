@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,19 @@ from fairwise.auditing import checks
 from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
 from fairwise.learning.preparation import PreparedFit, prepare
-from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
 from fairwise.learning.solvers.dispatch import least_error
 from fairwise.learning.solvers.master import keeps
 from fairwise.learning.solvers.no_regret import join, seeds
 from fairwise.learning.solvers.progress import raise_interrupts
-from fairwise.learning.solvers.solution import Multipliers, Solution
+from fairwise.learning.solvers.solution import Multipliers, Solution, lagrangian_bound
 
 if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.oracles.base import Classifiers
+    from fairwise.learning.oracles.base import Classifiers, Oracle
+    from fairwise.learning.problem import Problem
 
 _TOL = 1e-7  # errors are compared: the fit's own tolerance would show as a change
 _OPTIMAL = 1e-7  # reduced costs below this belong to some best mixture
@@ -79,17 +80,27 @@ class LeaveOut:
         )
 
     @raise_interrupts()
-    def without(self, judges: Iterable[object]) -> ModelWithout:
-        """The best model without these, with nothing of it compared yet."""
+    def without(self, judges: Iterable[object], known: Classifiers | None = None) -> ModelWithout:
+        """The best model without these, with nothing of it compared yet; ``known`` are classifiers to begin with."""
         people, outcome, judgments = self.data
         absent = {str(judge) for judge in judges}
         rest = judgments.select([judge for judge in judgments.judges if str(judge) not in absent])
         params = _params(self.model, absent)
         prepared = prepare(params, people, outcome, rest, encoder=self.whole.encoder, **self.fit_params)
-        return ModelWithout(self, prepared, _solve(prepared, self.best.pool, self._multipliers_for(prepared)))
+        start = self._multipliers_for(prepared)
+        pool = self.best.pool if known is None else known
+        if pool is not None and not prepared.oracle.exact:
+            return ModelWithout(self, prepared, best_of(pool, prepared.problem, prepared.oracle))
+        solution = _still_best(prepared, self.best, start) or _solve(prepared, pool, start)
+        return ModelWithout(self, prepared, solution)
 
-    def line_without(self, judges: Iterable[object], least_change: float) -> dict[str, float]:
-        return self.without(judges).line(least_change)
+    def each_without(self, groups: Iterable[Iterable[object]]) -> Iterator[ModelWithout]:
+        """The best model without each of these; what was found for one is known to the search for the next."""
+        known = self.best.pool
+        for judges in groups:
+            found = self.without(judges, known)
+            known = found.solution.pool
+            yield found
 
     def _multipliers_for(self, prepared: PreparedFit) -> Multipliers:
         """Those that are best for all judges, as far as there are such rows: often they prove the same again."""
@@ -222,6 +233,47 @@ def _params(model: PairwiseFairClassifier, absent: Iterable[str] = ()) -> dict[s
     return params | {"tol": min(model.tol, _TOL), "max_classifiers": None}
 
 
+def best_of(known: Classifiers, problem: Problem, oracle: Oracle) -> Solution:
+    """The best mixture of classifiers that are known, constants among them; the oracle is asked nothing."""
+    pool = Pool(problem, oracle)
+    pool.keep(known, *problem.evaluate(known))
+    master = pool.solve(problem, _TOL)
+    used = np.flatnonzero(master.weights)
+    return Solution(
+        classifiers=pool.classifiers.take(used),
+        weights=master.weights[used],
+        error=float(master.weights @ pool.errors),
+        multipliers=master.multipliers,
+        bound=-np.inf,
+        exact=False,
+        hypothesis_class=oracle.hypothesis_class,
+        oracle_calls=0,
+        trajectory={},
+        stopped="oracle",
+        plain_error=float(pool.errors.min()),
+        pool=known,
+    )
+
+
+def _still_best(prepared: PreparedFit, best: Solution, multipliers: Multipliers) -> Solution | None:
+    """The mixture that was the best for others, where the multipliers prove in one question that it still is.
+
+    So it is without whoever holds only rows at which nothing is paid.
+    """
+    problem, oracle = prepared.problem, prepared.oracle
+    if not len(problem) or not oracle.exact:
+        return None
+    errors, values = problem.evaluate(best.classifiers)
+    if not keeps(problem, best.weights @ values):
+        return None
+    response = oracle.best_response(problem.cost(multipliers.rows))
+    error, reached = problem.evaluate(response)
+    bound = lagrangian_bound(problem, multipliers, float((error + reached @ multipliers.rows)[0]))
+    if best.weights @ errors - bound > prepared.settings.tol:
+        return None
+    return replace(best, multipliers=multipliers, bound=bound, oracle_calls=1)
+
+
 def _solve(prepared: PreparedFit, pool: Classifiers | None = None, start: Multipliers | None = None) -> Solution:
     """The best mixture, from the classifiers that are known."""
     problem, oracle, settings = prepared.problem, prepared.oracle, prepared.settings
@@ -229,4 +281,9 @@ def _solve(prepared: PreparedFit, pool: Classifiers | None = None, start: Multip
         return least_error(problem, oracle)
     found = [part for part in (seeds(problem, oracle), pool) if part is not None]
     search = ColumnGeneration(problem, oracle, join(found) if found else None)
-    return search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit, start=start)
+    before = len(search.pool.classifiers)
+    solution = search.solve(tol=settings.tol, max_iter=settings.max_iter, time_limit=settings.time_limit, start=start)
+    if pool is None or solution.pool is None:
+        return solution
+    # The search drops what is alike for its own rows; for those of others it may not be.
+    return replace(solution, pool=pool.joined(solution.pool.take(np.arange(before, len(solution.pool)))))
