@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
@@ -118,6 +119,17 @@ def test_any_classifier_can_be_audited(study: dict[str, Any]) -> None:
     shown = AuditDisplay.from_estimator(plain, study["people"], study["judgments"], favorable_label=1, color="green")
     assert shown.audit.gamma == 0.1
     assert line_with(shown.ax_, 4).get_color() == "green"
+
+
+def test_people_of_another_make_are_audited_by_their_column_of_ids(study: dict[str, Any]) -> None:
+    people, judgments, model = (study[name] for name in ("people", "judgments", "model"))
+    expected = AuditDisplay.from_estimator(model, people, judgments).audit.by_judge
+    for frame in (pl.from_pandas(people.rename_axis("who").reset_index()), people.rename_axis("who").reset_index()):
+        assert AuditDisplay.from_estimator(model, frame, judgments, id="who").audit.by_judge.equals(expected)
+    with pytest.raises(InputError, match="a polars DataFrame has no index to look ids up in; say which column"):
+        AuditDisplay.from_estimator(model, pl.from_pandas(people), judgments)
+    with pytest.raises(InputError, match="a frame with everyone's id is needed, not ndarray"):
+        AuditDisplay.from_estimator(model, people.to_numpy(), judgments)
 
 
 def test_many_judges_are_ranked_and_dollars_are_no_formulas() -> None:

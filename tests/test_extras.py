@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,13 @@ def test_a_command_names_the_extra_that_it_needs(words: str, extra: str) -> None
     assert run.stderr.count("\n") == 1
 
 
+def test_what_mlflow_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.delitem(sys.modules, "fairwise.integrations.mlflow", raising=False)
+    with pytest.raises(MissingExtraError, match="needs mlflow, which no extra of Fairwise brings: pip install mlflow"):
+        import_module("fairwise.integrations.mlflow")
+
+
 def test_the_message_counts_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "EXTRAS", {"some": ("sys", "no_such_a", "no_such_b", "no_such_c")})
     with pytest.raises(MissingExtraError, match=r"A thing needs the extra some \(no_such_a, no_such_b and 1 more"):
@@ -97,3 +106,11 @@ def test_every_extra_is_offered() -> None:
     offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(extras.EXTRAS) | {"all", "dev"} == set(offered["optional-dependencies"])
     assert len(offered["dependencies"]) <= 15
+
+
+def test_the_readme_names_every_extra() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(
+        re.findall(r"^\| `(\w+)` \|", readme.partition("| extra | adds |")[2].partition("\n\n")[0], re.MULTILINE)
+    )
+    assert named == set(extras.EXTRAS) | {"all"}

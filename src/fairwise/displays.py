@@ -22,6 +22,7 @@ from fairwise.errors import InputError
 from fairwise.extras import require
 from fairwise.judgments import Judgments
 from fairwise.judgments.table import are_simulated
+from fairwise.judgments.validation import as_people
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,6 +191,7 @@ class AuditDisplay(_Display):
         people: Any,
         judgments: Judgments,
         *,
+        id: str | None = None,  # noqa: A002
         gamma: float | None = None,
         favorable_label: object = None,
         measure: Measure = "share_followed",
@@ -198,12 +200,16 @@ class AuditDisplay(_Display):
     ) -> Self:
         """Audit any fitted classifier of two classes on these people, and plot it.
 
-        ``gamma`` and ``favorable_label`` are the estimator's own where it has them (else gamma is 0.1).
+        ``id`` is their column of ids where these are in no index, as in frames of polars and pyarrow. ``gamma`` and
+        ``favorable_label`` are the estimator's own where it has them (else gamma is 0.1).
         """
+        table: Any = as_people(people, id, judgments.by)
+        if judgments.by == "id" and not isinstance(table, pd.DataFrame):
+            raise InputError(f"people: a frame with everyone's id is needed, not {type(people).__name__}")
         own = float(getattr(estimator, "gamma", 0.1)) if gamma is None else gamma
         good = getattr(estimator, "favorable_label_", None) if favorable_label is None else favorable_label
-        probability = second_class_probability(estimator, people)
-        scores = pd.Series(probability, index=people.index) if judgments.by == "id" else probability
+        probability = second_class_probability(estimator, table)
+        scores = pd.Series(probability, index=table.index) if judgments.by == "id" else probability
         classes = binary_classes(estimator)
         result = audit(scores, judgments, own, good, classes=classes)
         return cls(result).plot(ax, measure=measure, **dot_kwargs)

@@ -122,9 +122,19 @@ def test_the_first_twenty_bad_rows_are_told_and_the_others_counted() -> None:
         assert (f"column b: '{100 + i}' is not the id" in str(caught.value)) == (i < 20)
     assert str(caught.value).endswith("; and 30 more")
     alike = pd.DataFrame([GOOD | {"judge": i, "answer": "?"} for i in range(4)], index=["w", "x", "y", "z"])
-    refused(
-        alike, "row 0 (counting from 0, index label 'w')", "also row 1 ('x'), row 2 ('y'), row 3 ('z'), column answer:"
-    )
+    refused(alike, "row 0 (counting from 0, index label 'w')", "also rows 1 ('x'), 2 ('y') and 3 ('z'), column answer:")
+
+
+def test_ids_in_a_column_of_people_are_recognised() -> None:
+    people = PEOPLE.rename_axis("number").reset_index().set_axis(["u", "v", "w"], axis="index")
+    with pytest.raises(JudgmentsError) as caught:
+        Judgments([GOOD], people=people)
+    assert "nobody in a or b is in the index of people ('u', 'v', 'w')" in str(caught.value)
+    assert str(caught.value).endswith("column 'number' of people has their ids: give id='number'")
+    assert Judgments([GOOD], people=people, id="number").n_judges == 1
+    # One who is in the index, or somebody whom the column does not have: no guess.
+    refused([GOOD | {"a": "u"}], "is not the id of anyone in people", people=people)
+    refused([GOOD | {"a": 99}], "'99' is not the id of anyone in people", people=people)
 
 
 def test_words_are_made_only_for_the_rows_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import signal
 import socket
@@ -17,6 +18,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from http.client import HTTPConnection, HTTPException
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,12 +121,20 @@ def _make_study(home: Path, seed: int) -> StudyFolder:
 @contextmanager
 def _server(home: Path, port: int) -> Iterator[str]:
     """Serve the study in a process of its own until the block ends; returns its address."""
+    from fairwise.jobs.runner import EQUAL
+
     words = [sys.executable, "-c", "from fairwise.cli import main; main()"]
     port = _free_port(port)
     log = home.parent / f"{home.name}-server.log"
     with log.open("w") as heard:
         server = subprocess.Popen(  # noqa: S603 - this very program
-            [*words, "serve", str(home), "--port", str(port)], stdout=heard, stderr=heard
+            [*words, "serve", str(home), "--port", str(port)],
+            stdout=heard,
+            stderr=heard,
+            env={
+                **os.environ,
+                EQUAL: "1",
+            },  # nobody real waits for a page; on a busy machine the model would wait for ever
         )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -203,7 +213,10 @@ def _print_agreement(study: StudyFolder) -> None:
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
         answers = judgments(connection)
-    echo(krippendorff_alpha(answers))
+    alpha = krippendorff_alpha(answers)
+    if not isnan(alpha.alpha):
+        echo(f"These simulated people {alpha.in_words}.")
+    echo(alpha)
 
 
 def _submit(study: StudyFolder, asked: dict[str, object]) -> int:

@@ -13,10 +13,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import mlflow.pyfunc
 import pandas as pd
 
+from fairwise.errors import MissingExtraError
 from fairwise.learning.estimator import PairwiseFairClassifier
+
+try:
+    import mlflow.pyfunc
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        "A model in MLflow needs mlflow, which no extra of Fairwise brings: pip install mlflow"
+    ) from error
 
 
 def save_model(model: PairwiseFairClassifier, path: str | PathLike[str], **options: Any) -> None:

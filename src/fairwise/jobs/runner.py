@@ -174,6 +174,8 @@ class _Progress:
 
 DATABASE = "FAIRWISE_JOBS_DATABASE"
 """In the environment: the URL of a database, or the path of one of SQLite."""
+EQUAL = "FAIRWISE_JOBS_EQUAL"
+"""In the environment of a server: there, so that models need not let everything else come first."""
 
 _RESTART_SECONDS = 5.0
 _TIMEOUT_SECONDS = 8.0
@@ -195,11 +197,11 @@ def jobs_beside(folder: Path, database: str | Path, dask: str | None) -> Iterato
 
 
 def start_jobs(folder: Path, database: str | Path, dask: str | None, *, equal: bool = False) -> subprocess.Popen[bytes]:
-    """Start it, its worker with the lowest priority unless `equal`.
+    """Start it, its worker with the lowest priority unless `equal` or `EQUAL` is in the environment.
 
     It ends when the other end of its standard input is closed, which death does too.
     """
-    words = [*(["--equal"] if equal else []), *([] if dask is None else ["--dask", dask])]
+    words = [*(["--equal"] if equal or EQUAL in os.environ else []), *([] if dask is None else ["--dask", dask])]
     environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), DATABASE: str(database)}
     return subprocess.Popen(  # noqa: S603 - this very program
         [sys.executable, "-m", "fairwise.jobs", str(folder), *words],

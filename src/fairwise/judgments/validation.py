@@ -1,7 +1,7 @@
 """From any table to one that means what the format says, or an error that names the row."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ import pandas as pd
 from narwhals.typing import IntoDataFrame
 from numpy.typing import NDArray
 
-from fairwise.errors import InputError, JudgmentsError, quote
+from fairwise.errors import InputError, JudgmentsError, TableError, quote
 from fairwise.judgments import columns
 from fairwise.judgments.answer import PairDesign
 from fairwise.tables.frames import has_ids, indexed_by, make_of, to_pandas
@@ -280,7 +280,13 @@ def check(
     """Check the table against its format, the people and what is said about the judges."""
     with as_judgments_error():
         ids = None if people is None else _ids_of(people, how.by)
-        good = normalise(frame, source, ids, how.by)
+        try:
+            good = normalise(frame, source, ids, how.by)
+        except TableError:
+            hint = "" if ids is None or how.by == "position" else _ids_in_a_column(frame, people, ids)
+            if hint:
+                raise JudgmentsError(f"{source.where()}: {hint}") from None
+            raise
     return CheckedTable(
         frame=good.frame,
         counted=_which_count(good, how),
@@ -289,6 +295,23 @@ def check(
         people_ids=None if ids is None else ids.labels.take(good.judged),
         how=how,
     )
+
+
+def _ids_in_a_column(frame: pd.DataFrame, people: People | None, ids: PeopleIds) -> str:
+    """What to do where the index of people has nobody whom the answers name, and a column has them all; or ""."""
+    if not isinstance(people, pd.DataFrame) or not {"a", "b"} <= set(frame.columns):
+        return ""
+    _, texts = encode(pd.concat([frame["a"], frame["b"]], ignore_index=True))
+    if not len(texts) or (ids.positions(texts) >= 0).any():
+        return ""
+    for place, name in enumerate(people.columns):
+        with suppress(TableError):  # values that are no ids
+            if (PeopleIds(pd.Index(people.iloc[:, place])).positions(texts) >= 0).all():
+                return (
+                    f"nobody in a or b is in the index of people ({some(ids.labels)}); column {name!r} of people has "
+                    f"their ids: give id={name!r}"
+                )
+    return ""
 
 
 def sides(rows: pd.DataFrame) -> pd.Series:

@@ -28,12 +28,18 @@ class Source:
         label = self._label(row)
         return f"row {row} (counting from 0{f', index label {label}' if label else ''})"
 
-    def short_place(self, row: int) -> str:
-        """Return the row's place after another was named in full."""
+    def short_places(self, rows: Sequence[int]) -> str:
+        """Return where rows are, after another was named in full: ``line 7``, ``rows 1 ('x'), 2 ('y') and 3``."""
         if self.lines is not None:
-            return self.place(row)
-        label = self._label(row)
-        return f"row {row} ({label})" if label else f"row {row}"
+            unit, names = self.unit, [str(self.lines[row]) for row in rows]
+        else:
+            labels = map(self._label, rows)
+            unit, names = (
+                "row",
+                [f"{row} ({label})" if label else str(row) for row, label in zip(rows, labels, strict=True)],
+            )
+        *first, last = names
+        return f"{unit}s {', '.join(first)} and {last}" if first else f"{unit} {last}"
 
     def _label(self, row: int) -> str:
         """The row's label in the index, if it is not just its number."""
@@ -88,12 +94,12 @@ class RowErrors:
             return
         (first, column, complaint), *others = sorted(self._first, key=itemgetter(0))[:_LISTED]
         message = f"{self._source.where(first, column)}: {' '.join(complaint(first))}"
-        places: dict[str, list[str]] = {}  # rows of which the same is to be said
+        places: dict[str, list[int]] = {}  # rows of which the same is to be said
         for row, column, complaint in others:
             value, rule = complaint(row)
             what = f"{f', column {column}' if column else ''}: {value} {rule.partition('; ')[0]}"
-            places.setdefault(what, []).append(self._source.short_place(row))
-        lines = [message, *(f"{', '.join(where)}{what}" for what, where in places.items())]
+            places.setdefault(what, []).append(row)
+        lines = [message, *(f"{self._source.short_places(rows)}{what}" for what, rows in places.items())]
         if len(lines) > 1:
             lines[1] = f"also {lines[1]}"
         if self._count > _LISTED:

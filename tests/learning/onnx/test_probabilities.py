@@ -15,8 +15,9 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from fairwise import PairwiseFairClassifier
 from fairwise.datasets import load_compas, load_german_credit
@@ -201,10 +202,25 @@ def test_what_cannot_be_written_is_refused_in_a_sentence() -> None:
     words = make_pipeline(make_column_transformer((CountVectorizer(analyzer=str.split), "a")), LogisticRegression())
     with pytest.raises(InputError, match="CountVectorizer cannot be written as ONNX"):
         PairwiseFairClassifier(words).fit(people, outcome).to_onnx()
+    powers = make_column_transformer((PolynomialFeatures(), ["b"]))
+    with pytest.raises(InputError, match=r"PolynomialFeatures cannot be written as ONNX by skl2onnx: .*Concat"):
+        PairwiseFairClassifier(make_pipeline(powers, LogisticRegression())).fit(people, outcome).to_onnx()
     boosted = PairwiseFairClassifier(GradientBoostingClassifier(n_estimators=2)).fit(people[["b"]], outcome)
     boosted._mixture.classifiers.thresholds[:] = 0.1  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="GradientBoostingClassifier cannot be written as ONNX"):
         boosted.to_onnx()
+
+
+@pytest.mark.parametrize("at", [0.9999999976, 2.3e-8])
+def test_thresholds_beyond_single_precision_are_refused(at: float) -> None:
+    people, outcome = pd.DataFrame({"b": range(20)}), [0, 1, 1, 0] * 5
+    bayes = PairwiseFairClassifier(GaussianNB()).fit(people, outcome)
+    bayes._mixture.classifiers.thresholds[:] = at  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=f"GaussianNB cannot be written as ONNX: .* at a probability of {at!r}"):
+        bayes.to_onnx()
+    for usual in (-0.5, 0.25, 1.0):
+        bayes._mixture.classifiers.thresholds[:] = usual  # type: ignore[attr-defined]
+        assert np.array_equal(computed(bayes.to_onnx(), people), bayes.predict_proba(people))
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

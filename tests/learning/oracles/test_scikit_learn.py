@@ -345,5 +345,6 @@ def test_each_classifier_is_one_of_scikit_learn(rows: Any, estimator: Any) -> No
     for position, (one, labels) in enumerate(zip(classifiers, classifiers.labels(rows), strict=True)):
         assert np.array_equal(one.predict(rows), labels), position
     assert classifiers[-1] is classifiers.members[-1]  # the very one that was fitted, where its threshold is its own
+    assert np.array_equal(classifiers[1:].labels(rows), classifiers.labels(rows)[1:])
     with pytest.raises(IndexError):
         classifiers[len(classifiers)]

@@ -20,6 +20,7 @@ from fairwise.learning.onnx.graph import OPSETS, Graph, Values, text
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, Steps
 
+_NEAR = 1e-5  # to 0 or 1: many people's probabilities are there, closer to each other than single precision can tell
 _MISSING = "nan"  # how skl2onnx writes a missing value among categories
 
 
@@ -136,6 +137,13 @@ def _converted_labels(graph: Graph, rows: str, model: Any, thresholds: FloatArra
             f"{type(model).__name__} cannot be written as ONNX: the mixture moves thresholds on its decision function, "
             "which skl2onnx does not give. Linear estimators and those with probabilities alone can be."
         )
+    extreme = [float(at) for at in thresholds if 0 < at < _NEAR or 1 - _NEAR < at < 1]
+    if extreme:
+        raise InputError(
+            f"{type(model).__name__} cannot be written as ONNX: the mixture decides at a probability of "
+            f"{extreme[0]!r}, which skl2onnx's single precision cannot tell from those beside it. Linear estimators "
+            "are written in double precision."
+        )
     kinds = [("rows", FloatTensorType([None, model.n_features_in_]))]
     converted = _convert(model, kinds, options={id(model): {"zipmap": False}})
     label, *probability = graph.include(converted, [graph.add("Cast", rows, to=TensorProto.FLOAT)])
@@ -150,6 +158,7 @@ def _converted_labels(graph: Graph, rows: str, model: Any, thresholds: FloatArra
 def _convert(model: Any, kinds: list[tuple[str, Any]], **settings: Any) -> onnx.ModelProto:
     try:
         converted: onnx.ModelProto = convert_sklearn(model, initial_types=kinds, target_opset=OPSETS, **settings)
+        onnx.checker.check_model(converted, full_check=True)  # some write what cannot be
     except Exception as error:  # converters of others fail in ways of their own
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{type(model).__name__} cannot be written as ONNX by skl2onnx: {reason}") from error

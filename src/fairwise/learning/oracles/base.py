@@ -7,7 +7,6 @@ a :class:`Classifiers` collection for the labels its members give.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -35,8 +34,11 @@ class Classifiers(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, position: int) -> Any:
-        """The classifier at this position: a collection of one, or the fitted estimator where it is scikit-learn's."""
+    def __getitem__(self, position: int | slice) -> Any:
+        """The classifier at this position: a collection of one, or the fitted estimator where it is scikit-learn's.
+
+        Of a slice, the collection of those.
+        """
         ...
 
     def __iter__(self) -> Iterator[Any]:
@@ -66,8 +68,8 @@ class ArrayClassifiers:
     def __len__(self) -> int:
         return len(getattr(self, self.__match_args__[0]))  # type: ignore[attr-defined]
 
-    def __getitem__(self, position: int) -> Self:
-        return self.take(np.array([range(len(self))[index(position)]]))
+    def __getitem__(self, position: int | slice) -> Self:
+        return self.take(np.atleast_1d(np.arange(len(self))[position]))
 
     def __iter__(self) -> Iterator[Self]:
         return (self[position] for position in range(len(self)))

@@ -43,8 +43,10 @@ class FittedClassifiers:
     def __len__(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, position: int) -> BaseEstimator:
+    def __getitem__(self, position: int | slice) -> BaseEstimator | FittedClassifiers:
         """A scikit-learn classifier that gives these labels, 0 or 1: the fitted one unless its threshold was moved."""
+        if isinstance(position, slice):
+            return self.take(np.arange(len(self))[position])
         member, threshold = self.members[index(position)], float(self.thresholds[position])
         if isinstance(member, int):
             return DummyClassifier(strategy="constant", constant=member).fit([[0], [0]], [0, 1])
