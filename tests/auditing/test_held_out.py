@@ -260,3 +260,67 @@ def test_people_and_outcomes_must_belong_together(
         held_out(Given(), people, outcome * 0, judgments)
     with pytest.raises(InputError, match="a DataFrame indexed by person id is needed"):
         held_out(Given(), people.to_numpy(), outcome, judgments)
+
+
+class Listening(Given):
+    """Gives everyone x, and half of it to everyone once any judgment was predicted."""
+
+    def fit(self, X: Any, y: Any, judgments: Any = None, group: Any = None) -> Self:
+        self.part_ = 0.5 if judgments.n_predicted else 1.0
+        super().fit(X, y, judgments, group)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X.assign(x=self.part_ * X["x"]))
+
+
+@pytest.fixture
+def mixed(people: pd.DataFrame) -> Judgments:
+    """Judges for whom whoever is within 0.3 in x is the same, and nothing is asked of others."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for judge in range(8):
+        for a, b in rng.choice(people.index, (30, 2), replace=False).tolist():
+            close = abs(people["x"][a] - people["x"][b]) < 0.3
+            rows.append({"judge": judge, "a": a, "b": b, "answer": "same" if close else "no_constraint"})
+    return Judgments(rows, people=people)
+
+
+@pytest.mark.parametrize("by", ["pair", "person", "judge"])
+def test_predicted_judgments_are_learned_from_the_training_part_and_compared(
+    by: By, people: pd.DataFrame, outcome: pd.Series, mixed: Judgments
+) -> None:
+    Given.seen.clear()
+    result = held_out(Listening(), people, outcome, mixed, by=by, gamma=0.0, n_repeats=2, n_predicted=40, coverage=0.7)
+    assert len(Given.seen) == 4
+    for asked, both in zip(Given.seen[:2], Given.seen[2:], strict=True):
+        more = both["judgments"]
+        assert more.n_predicted == 40
+        assert more.asked().frame[["judge", "a", "b"]].equals(asked["judgments"].frame[["judge", "a", "b"]])
+        predicted = more.frame[more.frame["design"] == "predicted"]
+        known = asked["judgments"].person_ids().union(asked["people"])
+        assert predicted[["a", "b"]].isin(known).all(axis=None)
+        assert predicted["judge"].isin(asked["judgments"].frame["judge"]).all()
+        assert (predicted["error_bound"] < 1).all()
+    table = result.predicted
+    assert table is not None
+    assert table["asked"].to_numpy() == pytest.approx(result.overall["held_out"].to_numpy())
+    assert table["difference"].to_numpy() == pytest.approx((table["with_predicted"] - table["asked"]).to_numpy())
+    # Half of every x is half of every violation.
+    assert table["difference"]["mean_violation"] == pytest.approx(-table["asked"]["mean_violation"] / 2)
+    assert (table["low"] <= table["difference"] + 1e-12).all()
+    assert (table["difference"] <= table["high"] + 1e-12).all()
+    assert table["high"]["mean_violation"] < 0 or by == "judge"  # two judges held out are too few to tell
+    assert "with predicted judgments as well" in str(result)
+
+
+def test_without_predicted_judgments_there_is_nothing_to_compare(
+    people: pd.DataFrame, outcome: pd.Series, judgments: Judgments
+) -> None:
+    assert held_out(Given(), people, outcome, judgments, n_repeats=1).predicted is None
+    with pytest.raises(InputError, match="takes no judgments, so predicted ones change nothing"):
+        held_out(LogisticRegression(), people, outcome, judgments, n_predicted=10)
+    with pytest.raises(InputError, match="every answer is 'same'"):
+        held_out(Given(), people, outcome, judgments, n_predicted=10)
+    with pytest.raises(InputError, match="n_predicted"):
+        held_out(Given(), people, outcome, judgments, n_predicted=-1)

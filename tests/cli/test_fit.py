@@ -64,7 +64,8 @@ def test_predicted_judgments_are_used_and_counted_apart(
     assert plain["predicted"] == 0
     told = run("fit", *study.to_fit, "--predicted", "10", "--coverage", "0.5", "--splits", "1").stdout
     assert "predicted, not asked for" in told
-    assert "The refits go without predicted judgments" in told
+    assert "+ predicted   difference, 95% interval" in told
+    assert "Predicted for each refit from its own part of the answers" in told
 
 
 def test_nothing_is_written_that_was_not_asked_for(study: Study, run: Callable[..., Result]) -> None:

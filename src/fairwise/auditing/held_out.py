@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
-from fairwise.auditing.intervals import answer_means, design_weights, has_design_weights
+from fairwise.auditing.intervals import AnswerMeans, answer_means, design_weights, has_design_weights
+from fairwise.auditing.refits import predictor, refit_all
 from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
-from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, measure_side, splits
+from fairwise.auditing.splits import METRICS, AnswerIndex, SplitSide, largest_values, measure_side, splits
 from fairwise.auditing.tables import measure
 from fairwise.auditing.theorems import hoeffding
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
-from fairwise.learning.large.passes import joblib_on
 from fairwise.learning.settings import favorable_of
-from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.tables.frames import has_ids, to_pandas
 
 if TYPE_CHECKING:
@@ -56,6 +54,10 @@ class HeldOut:
         Whether answers were weighted by 1 / ``selection_probability``, because the judgments have it.
     dropped : float
         Share of the answers that could be used on neither side, because one of the two people was on each.
+    predicted : DataFrame or None
+        With ``n_predicted``, one line per metric: ``asked``, held out, of the refits on asked judgments alone;
+        ``with_predicted``, of those that used predicted ones too; their ``difference``, its ``low`` and ``high`` over
+        the same held-out units, pair by pair of refits, and ``covered``.
     """
 
     overall: pd.DataFrame
@@ -64,6 +66,7 @@ class HeldOut:
     dropped: float
     weighted: bool
     confidence: float
+    predicted: pd.DataFrame | None = None
 
     def __str__(self) -> str:
         table = self.overall.drop(columns=["units"]).round(4).to_string()
@@ -72,6 +75,8 @@ class HeldOut:
         rough = f"\nnot covered: {NOT_COVERED.removeprefix('* ')}" if uncovered else ""
         weighted = "\nAnswers are weighted by 1 / selection_probability, for averages over all pairs alike"
         notes = f"{rough}{note if self.dropped else ''}{weighted if self.weighted else ''}"
+        if self.predicted is not None:
+            notes += f"\nHeld out, with predicted judgments as well\n{self.predicted.round(4).to_string()}"
         return (
             f"Held out by {self.by} ({self.by_split['split'].nunique()} splits); units are {UNITS[self.by]}, for error "
             f"people\n{table}{notes}"
@@ -97,6 +102,8 @@ def held_out(
     confidence: float = 0.95,
     seed: int = 0,
     client: object = None,
+    n_predicted: int = 0,
+    coverage: float = 0.9,
 ) -> HeldOut:
     """Refit clones of a model on part of the people and judgments and measure them on the rest.
 
@@ -125,12 +132,17 @@ def held_out(
         For the intervals, and for the splits.
     client
         That of a dask cluster, whose workers then do the refits.
+    n_predicted, coverage : int, float
+        Refit once more on each training part, with so many predicted judgments beside its asked ones, as
+        :meth:`Judgments.extended` adds them: by an `AnswerModel` of the training part alone, about its people.
+        ``predicted`` of the result says whether that helps.
 
     Notes
     -----
     Where judgments have a ``selection_probability``, answers are measured with weights divided by it, so that averages
     are about pairs drawn uniformly. The average over splits keeps the half-width of a single split: overlapping
-    splits add no independent units. Predicted rows are left out: they follow from answers that are held out here.
+    splits add no independent units. Predicted rows are left out: they follow from answers that are held out here;
+    ``n_predicted`` adds others.
     """
     if not hasattr(model, "fit") or isinstance(model, type):
         raise InputError(f"model: a classifier with fit is needed, not {model!r}")
@@ -141,6 +153,8 @@ def held_out(
     n_repeats = checks.whole("n_repeats", n_repeats, 1)
     confidence = checks.fraction("confidence", confidence, ends=False)
     seed = checks.whole("seed", seed, 0)
+    n_predicted = checks.whole("n_predicted", n_predicted, 0)
+    coverage = checks.fraction("coverage", coverage, ends=False)
     people = to_pandas(people)
     outcome = to_pandas(outcome, people.index if isinstance(people, pd.DataFrame) else None)
     complete = judgments if judgments.people is not None else judgments.about(people)
@@ -157,57 +171,103 @@ def held_out(
     judged = judged_rows(complete, ids, people)
     weight = design_weights(complete, rows.answers)
     index = _answer_index(complete, rows, people, len(labels))
-    lines, parts, dropped = [], [], []
+    if n_predicted and not takes:
+        raise InputError("n_predicted: this model's fit takes no judgments, so predicted ones change nothing")
     every = list(splits(index, by, test_size=test_size, folds=folds, n_repeats=n_repeats, seed=seed))
     for split in every:
         _require_both_sides(split, by)
-    refits = _refit_all(
-        (model, people, outcome, complete if takes else None),
-        every,
-        fit_params or {},
-        client,
-        deterministic=deterministic,
-    )
-    for number, (split, fitted) in enumerate(zip(every, refits, strict=True)):
+    what = (model, people, outcome, complete if takes else None)
+    refits = partial(refit_all, what, every, fit_params or {}, client, deterministic=deterministic)
+
+    def outcome_of(fitted: Any) -> _Outcome:
         second = favorable_is_second(favorable_label, binary_classes(fitted), complete)
         probability = second_class_probability(fitted, judged)
         favorable = pd.Series(probability if second else 1.0 - probability, index=ids)
         averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
-        errors = _errors(fitted, people, labels)
-        measured = partial(measure_side, averages=averages, errors=errors, index=index, by=by)
-        sides = {
-            "training": measured(people=split.train_people, answers=split.train),
-            "held out": measured(people=split.test_people, answers=split.test),
-        }
+        return _Outcome(averages, _errors(fitted, people, labels), index, by)
+
+    alone: Iterable[_Outcome] = map(outcome_of, refits(extend=None))
+    alone = list(alone) if n_predicted else alone  # otherwise each may go as soon as it is measured
+    lines, parts = [], []
+    for number, (split, found) in enumerate(zip(every, alone, strict=True)):
+        sides = {"training": found.training(split), "held out": found.held_out(split)}
         lines += [{"split": number, "part": name} | side.line() for name, side in sides.items()]
         parts.append((sides["training"], sides["held out"].with_interval(confidence)))
-        dropped.append(split.dropped / max(len(split.test), 1))
+    comparison = None
+    if n_predicted:
+        also = map(outcome_of, refits(extend=predictor(n_predicted, coverage, seed)))
+        comparison = _comparison(zip(every, alone, also, strict=True), confidence)
     return HeldOut(
         _overall(parts, confidence),
         pd.DataFrame(lines),
         by,
-        float(np.mean(dropped)),
+        float(np.mean([split.dropped / max(len(split.test), 1) for split in every])),
         has_design_weights(complete),
         confidence,
+        comparison,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What one fitted model does to every answer and every person."""
+
+    averages: AnswerMeans
+    errors: FloatArray
+    index: AnswerIndex
+    by: By
+
+    def training(self, split: Split) -> SplitSide:
+        return self._side(split.train_people, split.train)
+
+    def held_out(self, split: Split) -> SplitSide:
+        return self._side(split.test_people, split.test)
+
+    def _side(self, people: IntArray, answers: NDArray[np.bool_]) -> SplitSide:
+        return measure_side(self.averages, self.errors, self.index, self.by, people=people, answers=answers)
+
+    def less(self, other: _Outcome) -> _Outcome:
+        """Return (difference + largest) / 2 for each answer and each person.
+
+        Of what lies between 0 and its largest, that does so again, and has the same kind of interval.
+        """
+        mine, theirs = self.averages, other.averages
+        moved = (mine.numerator - theirs.numerator + mine.largest * mine.denominator) / 2
+        errors = (self.errors - other.errors + 1) / 2
+        return replace(self, averages=replace(mine, numerator=moved), errors=errors)
+
+
+def _comparison(refits: Iterable[tuple[Split, _Outcome, _Outcome]], confidence: float) -> pd.DataFrame:
+    """Averages over the splits, of refits on asked judgments alone, with predicted ones, and of their differences."""
+    sides = [
+        (asked.held_out(split), also.held_out(split), also.less(asked).held_out(split).with_interval(confidence))
+        for split, asked, also in refits
+    ]
+    alone, both, apart = zip(*sides, strict=True)
+    largest = largest_values(alone[0].averages)
+    ends = {name: 2 * _mean([getattr(side, name) for side in apart]) - largest for name in ("value", "low", "high")}
+    return pd.DataFrame(
+        {
+            "asked": _mean([side.value for side in alone]),
+            "with_predicted": _mean([side.value for side in both]),
+            "difference": ends["value"],
+            "low": ends["low"],
+            "high": ends["high"],
+            "covered": np.all([side.covered for side in apart], axis=0),
+        },
+        index=pd.Index(METRICS, name="metric"),
     )
 
 
 def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.DataFrame:
     """Averages over the splits; by convexity the average of sub-Gaussian deviations is no wider than each of them."""
-
-    def mean(values: list[FloatArray]) -> FloatArray:
-        stacked = np.stack(values)
-        known = ~np.isnan(stacked)
-        total = np.where(known, stacked, 0.0).sum(axis=0)
-        return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
-
     independent = np.min([test.independent_units for _, test in parts], axis=0)
     return pd.DataFrame(
         {
-            "training": mean([train.value for train, _ in parts]),
-            "held_out": mean([test.value for _, test in parts]),
-            "low": mean([test.low for _, test in parts]),
-            "high": mean([test.high for _, test in parts]),
+            "training": _mean([train.value for train, _ in parts]),
+            "held_out": _mean([test.value for _, test in parts]),
+            "low": _mean([test.low for _, test in parts]),
+            "high": _mean([test.high for _, test in parts]),
             "covered": np.all([test.covered for _, test in parts], axis=0),
             "hoeffding": [hoeffding(float(units), 1 - confidence) for units in independent],
             "units": np.min([test.units for _, test in parts], axis=0),
@@ -217,62 +277,12 @@ def _overall(parts: list[tuple[SplitSide, SplitSide]], confidence: float) -> pd.
     )
 
 
-def _refit_all(
-    what: tuple[object, object, object, Judgments | None],
-    every: list[Split],
-    more: Mapping[str, object],
-    client: object,
-    *,
-    deterministic: bool,
-) -> Iterator[Any]:
-    """The model fitted to the training part of each split, in their order."""
-    refit = partial(_refit, *what, more=more, deterministic=deterministic)
-    if client is None:
-        yield from map(refit, every)
-        return
-    with joblib_on(client):
-        yield from Parallel(n_jobs=-1, return_as="generator")(delayed(refit)(split) for split in every)
-
-
-@raise_interrupts()
-def _refit(
-    model: object,
-    people: object,
-    outcome: Any,
-    judgments: Judgments | None,
-    split: Split,
-    *,
-    more: Mapping[str, object],
-    deterministic: bool,
-) -> Any:
-    from sklearn.base import clone  # who only audits scores does without scikit-learn
-    from sklearn.utils import _safe_indexing
-
-    n = len(outcome)
-    chosen = {
-        name: _safe_indexing(value, split.train_people) if hasattr(value, "__len__") and len(value) == n else value
-        for name, value in more.items()
-    }
-    if judgments is not None:
-        chosen["judgments"] = _select_answers(judgments, split.train, people)
-    fitted = clone(model).fit(
-        _safe_indexing(people, split.train_people), _safe_indexing(outcome, split.train_people), **chosen
-    )
-    return fitted.derandomize() if deterministic else fitted
-
-
-def _select_answers(judgments: Judgments, chosen: NDArray[np.bool_], people: Any) -> Judgments:
-    """These of the answers that count, with everyone they are about."""
-    frame = judgments.frame.iloc[judgments.counted()["row"].to_numpy()[chosen]].reset_index(drop=True)
-    attributes = judgments.judge_attributes
-    return Judgments(
-        frame,
-        people=judgments.people if judgments.by == "id" else people,
-        by=judgments.by,
-        measured_only=(),
-        rounds="all",
-        judge_attributes=attributes[attributes.index.isin(frame["judge"])],
-    )
+def _mean(values: list[FloatArray]) -> FloatArray:
+    """The mean of what is known of each."""
+    stacked = np.stack(values)
+    known = ~np.isnan(stacked)
+    total = np.where(known, stacked, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
 
 
 def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:

@@ -162,13 +162,18 @@ class SplitSide:
         else:
             of_answers = _variation(_units(self.averages, self.averages.judge) if self.by == "judge" else pairs, pairs)
         varied = _Variation(*(np.concatenate(both) for both in zip(of_error, of_answers, strict=True)))
-        largest = np.concatenate([[1.0], self.averages.largest[_CHOSEN]])
+        largest = largest_values(self.averages)
         low, high = ends(np.nan_to_num(self.value), varied.variance, varied.degrees, varied.units, largest, confidence)
         nothing = varied.units < 2
         covered = ~nothing & (varied.differing >= LEAST_PAIRS)
         if self.by == "judge":
             covered[1:] &= varied.units[1:] >= LEAST_JUDGES
         return replace(self, low=np.where(nothing, np.nan, low), high=np.where(nothing, np.nan, high), covered=covered)
+
+
+def largest_values(averages: AnswerMeans) -> FloatArray:
+    """``(4,)`` what each of `METRICS` can be at most."""
+    return np.concatenate([[1.0], averages.largest[_CHOSEN]])
 
 
 class _Variation(NamedTuple):

@@ -26,6 +26,8 @@ from fairwise.cli.terminal import (
 from fairwise.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairwise.auditing import HeldOut
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
@@ -96,7 +98,8 @@ def fit(
         _print_summary(model)
     measured, reason = None, "the people are read in blocks, not held in memory."
     if large is None and held_out:
-        measured, reason = _measured(model, task, held_out_by, splits, dask, deterministic=deterministic)
+        also = (predicted, coverage)
+        measured, reason = _measured(model, task, held_out_by, splits, dask, also, deterministic=deterministic)
     if as_json:
         print_json(
             {
@@ -119,7 +122,7 @@ def fit(
         return
     if measured is not None:
         heading(f"Held out by {held_out_by}")
-        echo(_in_words(measured, predicted=answers.n_predicted > 0))
+        echo(_in_words(measured))
     elif held_out or large is not None:
         note(f"Held-out error not measured: {reason}")
     if out is not None:
@@ -178,6 +181,7 @@ def _measured(
     by: HeldOutBy,
     splits: int,
     dask: str | None,
+    predicted: tuple[int, float],
     *,
     deterministic: bool,
 ) -> "tuple[HeldOut | None, str]":
@@ -187,7 +191,8 @@ def _measured(
     from fairwise.auditing import held_out
 
     try:
-        with dask_client(dask) as client, spinner(f"Refitting {splits} times on part of the data"):
+        times = splits * (2 if predicted[0] else 1)
+        with dask_client(dask) as client, spinner(f"Refitting {times} times on part of the data"):
             measured = held_out(
                 task.model(),
                 task.people.features,
@@ -199,6 +204,8 @@ def _measured(
                 deterministic=deterministic,
                 seed=task.settings["random_state"],
                 client=client,
+                n_predicted=predicted[0],
+                coverage=predicted[1],
             )
     except InputError as error:
         return None, str(error)
@@ -213,7 +220,7 @@ _METRICS = {
 }
 
 
-def _in_words(measured: "HeldOut", *, predicted: bool) -> str:
+def _in_words(measured: "HeldOut") -> str:
     from fairwise.auditing.audit import NOT_COVERED
 
     count = measured.by_split["split"].nunique()
@@ -230,9 +237,22 @@ def _in_words(measured: "HeldOut", *, predicted: bool) -> str:
     )
     if measured.dropped:
         lines.append(f"  {measured.dropped:.0%} of the answers were about one person of each side and left out.")
-    if predicted:
-        lines.append("  The refits go without predicted judgments, which follow from answers that are held out here.")
+    if measured.predicted is not None:
+        lines += _compared_in_words(measured.predicted, measured.confidence)
     return "\n".join(lines)
+
+
+def _compared_in_words(predicted: "pd.DataFrame", confidence: float) -> list[str]:
+    """What predicted judgments change on the held-out parts; above, refits go without them."""
+    lines = ["", f"{'Held out':31}{'asked':>8}  {'+ predicted':>11}   difference, {confidence:.0%} interval"]
+    for name, words in _METRICS.items():
+        row = predicted.loc[name].to_dict()
+        ends = (
+            "" if isnan(row["low"]) else f"   {row['low']:+.4f} to {row['high']:+.4f}{'' if row['covered'] else ' *'}"
+        )
+        lines.append(f"{words:31}{row['asked']:8.4f}  {row['with_predicted']:11.4f}   {row['difference']:+.4f}{ends}")
+    lines.append("  Predicted for each refit from its own part of the answers; the lines further above go without.")
+    return lines
 
 
 def _held_out_json(measured: "HeldOut") -> dict[str, object]:
@@ -241,5 +261,10 @@ def _held_out_json(measured: "HeldOut") -> dict[str, object]:
         "splits": measured.by_split["split"].nunique(),
         "confidence": measured.confidence,
         "dropped": measured.dropped,
-        **{str(name): row.to_dict() for name, row in measured.overall.iterrows()},
+        **_by_metric(measured.overall),
+        "with_predicted": None if measured.predicted is None else _by_metric(measured.predicted),
     }
+
+
+def _by_metric(table: "pd.DataFrame") -> dict[str, object]:
+    return {str(name): row.to_dict() for name, row in table.iterrows()}

@@ -11,7 +11,7 @@ from fairwise.judgments.answer_model.features import Floats, Ints
 from fairwise.judgments.reliability import clopper_pearson
 
 # What all other judges say about one of them counts as much as so many answers of their own.
-_OTHERS = 15.0
+_OTHERS = 5.0
 _CONFIDENCE = 0.95
 
 
@@ -22,7 +22,7 @@ class HeldOutAnswers:
     A set holds the answers that are as probable as a threshold. By split conformal prediction, a threshold that
     `coverage` of these answers reach serves as well for others that come about alike: drawn by the same design, or by
     one with known chances, for which they are weighted. Since judges are not equally predictable, each has a threshold
-    of their own, for which their own answers count 1 each and those of all others together 15, the more the more alike
+    of their own, for which their own answers count 1 each and those of all others together 5, the more the more alike
     the judges' attributes are. Where even the most probable answer does not reach it, the set is empty.
     """
 
@@ -64,7 +64,7 @@ class HeldOutAnswers:
         if judge < 0 or others.all() or not others.any():
             return np.ones(len(self.judge))
         distance = ((self.attributes - self.attributes[judge]) ** 2).sum(axis=1)
-        alike = np.exp(-distance)[self.judge]
+        alike = np.exp(-2 * distance)[self.judge]
         return np.where(others, _OTHERS * alike / alike[others].sum(), 1.0)
 
     def error_bound(self, coverage: float) -> float:

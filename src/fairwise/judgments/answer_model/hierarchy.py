@@ -148,7 +148,7 @@ def _choices(scale: Scale, people: EncodedPeople, asked: AskedPairs, lapses: Lap
 
 # Attributes of judges, as numbers.
 
-_MOST_CATEGORIES = 8
+_MOST_CATEGORIES = 12
 
 
 def attribute_design(attributes: pd.DataFrame) -> Floats:
