@@ -152,6 +152,16 @@ def test_simulated_judges_are_called_so(study: dict[str, Any]) -> None:
         )
     ]
     assert ["(simulated people)" in title for title in titles] == [True, True, False, False]
+    assert not any(title.startswith("(") for title in titles)  # what is shown comes first
+    assert not JudgmentPricesDisplay.from_estimator(model).ax_.get_title(loc="left").startswith("(")
+
+
+@pytest.mark.parametrize("n_judges", [3, 30])
+def test_shares_are_told_in_per_cent(n_judges: int) -> None:
+    said = [{"judge": n, "a": 0, "b": 1, "answer": "same"} for n in range(n_judges)]
+    axes = AuditDisplay.from_predictions(pd.Series([0.2, 0.9]), Judgments(said)).ax_
+    axis = axes.xaxis if n_judges == 3 else axes.yaxis
+    assert {"0 %", "100 %"} <= {label.get_text() for label in axis.get_ticklabels()}
 
 
 def test_what_cannot_be_plotted_is_refused(study: dict[str, Any]) -> None:

@@ -122,6 +122,8 @@ class FrontierDisplay(_Display):
 
         def paint(axes: Axes) -> None:
             draw_frontier(axes, self.curve, self.plain_error, **line_kwargs)
+            knob = {"gamma": "γ", "eta": "η"}[self.curve.knob]
+            axes.set_title(f"Error as {knob} varies{', 95 % interval' if self.curve.has_interval else ''}")
 
         return self._draw(ax, paint, simulated=self.simulated)
 
@@ -165,7 +167,12 @@ class JudgmentPricesDisplay(_Display):
         if not any(map(has_any, self.spread.values())):
             raise InputError("There is nothing to plot: no judgment has a price or an excess.")
         simulated = are_simulated(self.prices["judge"].unique())
-        return self._draw(ax, lambda axes: draw_spread(axes, self.spread, **line_kwargs), simulated=simulated)
+
+        def paint(axes: Axes) -> None:
+            draw_spread(axes, self.spread, **line_kwargs)
+            axes.set_title("How few pairs bear the cost")
+
+        return self._draw(ax, paint, simulated=simulated)
 
 
 class AuditDisplay(_Display):
@@ -236,9 +243,11 @@ class AuditDisplay(_Display):
         require("report", type(self).__name__)
         from fairwise.reporting.annex_figures import (
             JUDGE_MEASURES,
+            MOST_NAMED,
             asking_judges,
             draw_judges,
         )  # matplotlib, of an extra
+        from fairwise.reporting.drawing import percent_axis
 
         one_of("measure", measure, JUDGE_MEASURES)
         judges = asking_judges(self.audit.by_judge)
@@ -249,5 +258,7 @@ class AuditDisplay(_Display):
             draw_judges(axes, judges, measure, **dot_kwargs)
             axes.set_xlabel(axes.get_xlabel().replace("Participants", "Judges"))  # as they are called in Python
             axes.set_title(f"{JUDGE_MEASURES[measure]}, by judge")
+            if measure == "share_followed":
+                percent_axis(axes.xaxis if len(judges) <= MOST_NAMED else axes.yaxis)
 
         return self._draw(ax, paint, simulated=are_simulated(judges["judge"]))

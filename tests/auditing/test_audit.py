@@ -304,3 +304,11 @@ def test_the_summary_holds_the_numbers(said: Said) -> None:
     assert "2 ask for something; 1 of these are broken by more than 0.1" in text
     assert "0.2500" in text  # mean violation
     assert " to " in text  # an interval
+
+
+def test_simulated_judges_are_called_so() -> None:
+    said = [{"judge": f"simulated-{n}", "a": 1, "b": 2, "answer": "same"} for n in range(2)]
+    for judgments, who in ((said, "2 simulated judges"), ([*said, said[0] | {"judge": "ann"}], "3 judges")):
+        result = audit(pd.Series({1: 0.0, 2: 0.5}), Judgments(judgments), 0.1)
+        assert f"of {who} about" in str(result)
+        assert f"of {who}<" in result._repr_html_()

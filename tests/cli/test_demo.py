@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
+import sys
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +37,9 @@ def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: 
     assert "no real people are asked" in said
     assert re.search(r"These simulated people agree .*\nKrippendorff's alpha", said)
     assert re.search(r"Following what 3 simulated people asked for costs -?\d+\.\d more wrong decisions in 100", said)
-    assert f"Serve it with         fairwise serve {home}" in said
+    [command] = re.findall(rf"Serve it with +(.*) serve {home}", said)
+    answered = subprocess.run([*command.split(), "--version"], capture_output=True, text=True, check=True)
+    assert answered.stdout.startswith("fairwise ")
     report = re.search(r"The report +(\S+)", said)
     assert report is not None
     assert report[1] == str(home / "jobs" / "1" / "report.html")
@@ -42,6 +47,16 @@ def test_the_whole_way(tmp_path: Path, run: Callable[..., Result], monkeypatch: 
     assert (summary["settings"]["gamma"], summary["judges"], summary["answers"]) == (0.2, 3, 132)
     assert (home / "jobs" / "1" / "report.html").stat().st_size > 10_000
     assert "3 simulated people" in " ".join((home / "jobs" / "1" / "report.html").read_text(encoding="utf-8").split())
+
+
+def test_what_to_type_is_said_as_it_can_be_typed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "which", lambda _: None)
+    monkeypatch.setattr("sys.argv", [".venv/bin/fairwise", "demo"])
+    assert demo._command() == ".venv/bin/fairwise"
+    monkeypatch.setattr("sys.argv", ["src/fairwise/__main__.py", "demo"])
+    assert demo._command() == f"{quote(sys.executable)} -m fairwise"
+    monkeypatch.setattr(demo, "which", lambda name: f"/usr/bin/{name}")
+    assert demo._command() == "fairwise"
 
 
 def test_on_a_busy_machine_the_model_does_not_wait_for_everything_else(

@@ -49,5 +49,6 @@ def test_json(study: Study, answer: Callable[..., dict[str, Any]], model: Path) 
 def test_what_cannot_be_shown(study: Study, run: Callable[..., Result], model: Path) -> None:
     assert "are needed together" in run("show", model, "--person", "p7", code=1).stderr
     assert "there is no person 'p70'" in run("show", model, "--person", "p70", *study.who, code=1).stderr
+    assert "(did you mean 'p7'?)" in run("show", model, "--person", " p7", *study.who, code=1).stderr
     assert "not a fairwise model file" in run("show", study.people, code=1).stderr
     assert "no such file" in run("show", "none.skops", code=1).stderr

@@ -190,6 +190,12 @@ def test_nobody_has_answered_yet() -> None:
         assert repr(judgments) == "Judgments: 0 judges, 0 answers about 0 people"
 
 
+def test_its_text_calls_simulated_judges_so() -> None:
+    said = [{"judge": f"simulated-{n}", "a": 1, "b": 2, "answer": "same"} for n in range(2)]
+    assert repr(Judgments(said)).startswith("Judgments: 2 simulated judges, 2 answers")
+    assert repr(Judgments([*said, said[0] | {"judge": "ann"}])).startswith("Judgments: 3 judges, ")
+
+
 def test_its_text_says_what_is_in_it(panel: Judgments) -> None:
     assert repr(panel) == (
         "Judgments: 3 judges, 3 answers (2 same, 1 no_constraint) about 4 people, and 3 more rows that do not count"

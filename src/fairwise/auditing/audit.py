@@ -28,6 +28,7 @@ from fairwise.constraints.certificate import predicted_in_words
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
+from fairwise.judgments.table import are_simulated
 from fairwise.numbers import counted
 from fairwise.tables.frames import to_pandas
 
@@ -93,8 +94,12 @@ class Audit:
         return worst_pairs(self.by_pair, n)
 
     def __str__(self) -> str:
-        lines = [summary(self.overall, self.by_pair, self.gamma, self.confidence), *self._notes()]
+        lines = [summary(self.overall, self.by_pair, self.gamma, self.confidence, self._judge), *self._notes()]
         return "\n".join(lines)
+
+    @property
+    def _judge(self) -> str:
+        return "simulated judge" if are_simulated(self.by_judge["judge"]) else "judge"
 
     def _notes(self) -> list[str]:
         value = self.overall.loc["value"].to_dict()
@@ -110,7 +115,7 @@ class Audit:
         notes += self._notes()
         return notebook.page(
             notebook.section(
-                f"Audit of {counted(value['answers'], 'judgment')} of {counted(value['judges'], 'judge')}",
+                f"Audit of {counted(value['answers'], 'judgment')} of {counted(value['judges'], self._judge)}",
                 notebook.paragraph(
                     f"Not followed, that is broken by more than gamma = {self.gamma:g}: "
                     f"{counted(value['not_followed'])} of {counted(value['in_force'])} that ask for something."
@@ -297,13 +302,13 @@ def _sentence(line: Mapping[Hashable, Any]) -> str:
     return f"Person {line[worse]} was to be treated the same as {line[better]}, but gets {gets[0]} against {gets[1]}"
 
 
-def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float) -> str:
+def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confidence: float, judge: str) -> str:
     """A few lines for reading."""
     value = overall.loc["value"].to_dict()
     counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "not_followed")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
     lines = [
-        f"{counts['answers']} answers of {counts['judges']} judges about {about}",
+        f"{counts['answers']} answers of {counted(counts['judges'], judge)} about {about}",
         f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]

@@ -20,6 +20,8 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException
 from math import isnan
 from pathlib import Path
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Abort, Option, confirm
@@ -82,13 +84,21 @@ def demo(
         echo(f"The report            {home / 'jobs' / str(job.id) / 'report.html'}  (after {seconds:.0f} s)")
         if no_serve or not _someone_is_there():
             echo(f"The study             {home}")
-            echo(f"Serve it with         fairwise serve {home}")
+            echo(f"Serve it with         {_command()} serve {quote(str(home))}")
             echo(f"The console           /admin of the served study; log in as {_NAME} with the password {password}")
             return
         echo(f"The study             {address}/")
         echo(f"The console           {address}/admin")
         echo(f"                      log in as {_NAME} with the password {password}")
         _serve_on(address)
+
+
+def _command() -> str:
+    """What to type for this program here: after ``make demo`` its name alone is found only in the environment."""
+    if which("fairwise"):
+        return "fairwise"
+    called = Path(sys.argv[0])
+    return quote(str(called)) if called.stem == "fairwise" else f"{quote(sys.executable)} -m fairwise"
 
 
 def _someone_is_there() -> bool:
@@ -200,7 +210,7 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
         run = asyncio.run(play(study, site, respondents, seed=seed, thinking=False, progress=progress))
     echo(
         f"All {len(run.receipts)} went through the study's pages, from consent to receipt: "
-        f"{run.answers} answers in {run.seconds:.0f} s."
+        f"{run.answers:,} answers in {run.seconds:.0f} s."
     )
 
 
@@ -266,4 +276,4 @@ def _print_fit(home: Path, job: Job) -> None:
         f"in 100 ({error:.1f} instead of {plain:.1f}){proof}."
     )
     followed, asked = summary["followed"], summary["followed"] + summary["not_followed"]
-    echo(f"Of {asked} answers that ask for something {followed} are followed.")
+    echo(f"Of {asked:,} answers that ask for something {followed:,} are followed.")

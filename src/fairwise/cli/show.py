@@ -54,11 +54,15 @@ def show(
 def _row_of(person: str, people: Path, id_column: str, columns: list[str]) -> "pd.DataFrame":
     from fairwise.tables.ids import some, text_of
     from fairwise.tables.people_file import PeopleFile
+    from fairwise.tables.row_errors import did_you_mean
 
     rows = PeopleFile.read(people, id_column).features(only=columns)
     found = rows[[text_of(name) == person for name in rows.index]]
     if found.empty:
-        raise InputError(f"{people}: there is no person {person!r} in column {id_column!r}; found: {some(rows.index)}")
+        hint = did_you_mean(person, [text_of(name) for name in rows.index])
+        raise InputError(
+            f"{people}: there is no person {person!r} in column {id_column!r}{hint}; found: {some(rows.index)}"
+        )
     return found
 
 

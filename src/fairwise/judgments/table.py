@@ -292,13 +292,17 @@ class Judgments:
     def _asked_rows(self) -> pd.DataFrame:
         return self._checked.frame[self._checked.counted & ~self._predicted()]
 
+    @property
+    def _judge(self) -> str:
+        return "simulated judge" if are_simulated(self.judges) else "judge"
+
     def __repr__(self) -> str:
         rows, predicted = self._asked_rows(), self.n_predicted
         said = rows["answer"].value_counts()
         kinds = ", ".join(f"{said[answer]} {answer}" for answer in map(str, Answer) if answer in said)
         aside = _number(int((~self._checked.counted).sum()), "more row")
         return (
-            f"Judgments: {_number(self.n_judges, 'judge')}, {_number(len(rows), 'answer')}"
+            f"Judgments: {_number(self.n_judges, self._judge)}, {_number(len(rows), 'answer')}"
             f"{f' ({kinds})' if kinds else ''} about {_number(len(self.person_ids()), 'person', 'people')}"
             f"{f', and {predicted} predicted' if predicted else ''}"
             f"{'' if self._checked.counted.all() else f', and {aside} that do not count'}"
@@ -308,12 +312,11 @@ class Judgments:
         rows = self._asked_rows()
         said, whole = rows["answer"].value_counts().to_dict(), max(len(rows), 1)
         counts = [(answer, said.get(answer, 0)) for answer in map(str, Answer)]
-        who = "simulated judge" if are_simulated(self.judges) else "judge"
         aside = int((~self._checked.counted).sum())
         known = "Their rows are kept here." if self._checked.people is not None else "Their rows are not kept here."
         return notebook.page(
             notebook.section(
-                f"{counted(len(rows), 'judgment')} of {counted(self.n_judges, who)}",
+                f"{counted(len(rows), 'judgment')} of {counted(self.n_judges, self._judge)}",
                 notebook.table(
                     [(answer, counted(number), f"{number / whole:.0%}") for answer, number in counts],
                     head=("Answer", "Judgments", "Share"),

@@ -306,6 +306,8 @@ def a_model(town: Town, path: Path) -> bytes:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="a folder, not a fairwise model file"):
+        PairwiseFairClassifier.load(tmp_path)
     with pytest.raises(ModelFileError, match=r"nowhere\.skops: no such file"):
         PairwiseFairClassifier.load(tmp_path / "nowhere.skops")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TO_FILL_IN = "[More Information Needed]"  # skops' words
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _LIMITS = (
-    "It is about people like those it was learned from: for others expect more errors, and judgments less often kept.",
+    "It is about people like those it was learned from: for others expect more errors and fewer judgments followed.",
     "Pairs of people whom nobody was asked about are not protected, except by what the model learned from others.",
     "Who was asked matters: other judges may ask for other things.",
     "The outcome that it predicts is what was recorded, which may itself be unfair.",

@@ -157,6 +157,8 @@ def _load(
             document = None if unknown else skops.io.loads(data, trusted=allowed)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path}: a folder, not a fairwise model file.") from None
     except ModelFileError:
         raise
     except Exception as error:  # a file from elsewhere can fail in any way inside skops
