@@ -55,6 +55,16 @@ def test_groups_may_be_of_columns_the_model_never_sees(study: dict[str, Any]) ->
     assert "race" not in [name for name, _, _ in result.dearest[0].features]
 
 
+def test_groups_stand_in_their_order(found: Callable[..., Findings]) -> None:
+    gains = found(groups=["age", "race"]).gains
+    assert gains is not None
+    ages = list(gains.loc[gains["attribute"] == "age", "group"])
+    assert len(ages) > 2
+    assert ages == sorted(ages, key=lambda band: float(band.split("–")[0]))
+    races = list(gains.loc[gains["attribute"] == "race", "group"])
+    assert races == sorted(races)
+
+
 def test_columns_go_by_their_words(study: dict[str, Any], found: Callable[..., Findings]) -> None:
     named = found(groups=["race"], columns={"race": "Ethnic group", "priors_count": "Earlier offences"})
     assert named.audit.by_group is not None

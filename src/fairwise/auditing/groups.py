@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from fairwise.auditing.features import looks_protected
 from fairwise.auditing.prices import unbound_model
 from fairwise.errors import InputError
+from fairwise.tables.bands import bands, in_order, is_numeric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,6 @@ NOT_KNOWN = "not known"
 MOST_VALUES = 12
 """A column with more numbers than these is cut into bands; one with more words is not compared unless asked for."""
 
-_BANDS = 4
 _LEAST_PEOPLE = 5
 _CONFIDENCE = 0.95
 _LONGEST_VALUE = 80
@@ -44,25 +44,13 @@ def group_values(people: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     missing = [name for name in names if name not in people.columns]
     if missing:
         raise InputError(f"groups: no such column of people: {missing[0]!r}; there are {', '.join(people.columns)}")
-    values = {name: _bands(people[name]) if _is_cut(people[name]) else people[name] for name in names}
+    values = {name: bands(people[name]) if _is_cut(people[name]) else people[name] for name in names}
     columns = pd.DataFrame(values, index=people.index).astype(object)
     return columns.where(columns.notna(), NOT_KNOWN)
 
 
 def _is_cut(column: pd.Series[Any]) -> bool:
-    numeric = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-    return numeric and column.nunique() > MOST_VALUES
-
-
-def _bands(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Each number's band, written as its least and its largest number: 18\N{EN DASH}24."""
-    codes = pd.qcut(column, _BANDS, labels=False, duplicates="drop")
-    ends = column.groupby(codes).agg(["min", "max"])
-    words = {
-        code: f"{low:g}\N{EN DASH}{high:g}" if low < high else f"{low:g}"
-        for code, low, high in ends.itertuples(name=None)
-    }
-    return codes.map(words)
+    return is_numeric(column) and column.nunique() > MOST_VALUES
 
 
 def free_texts(people: pd.DataFrame) -> list[str]:
@@ -97,7 +85,7 @@ def gains(
     wrong = [np.abs(truth - scores) for scores in (without, with_them)]
     lines = [{"attribute": "", "group": ""} | _line(treated, wrong, np.ones(len(truth), dtype=bool))]
     for name, values in groups.items():
-        for group in pd.unique(values.astype(str)):
+        for group in in_order(values.astype(str).unique()):
             members = (values.astype(str) == group).to_numpy()
             lines.append({"attribute": str(name), "group": group} | _line(treated, wrong, members))
     return pd.DataFrame(lines)

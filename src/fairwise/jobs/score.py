@@ -1,7 +1,8 @@
 """``python -m fairwise.jobs.score MODEL``: what a model says about one person, for the console.
 
-The console knows nothing of learning, and so asks this program. It reads what is known of the person as JSON from its
-standard input (column by column, null where nothing is known) and writes what the model says as JSON.
+The console knows nothing of learning, and so asks this program. It reads JSON from its standard input: ``person``, what
+is known of them (column by column, null where nothing is known), and ``labels``, what the columns are called. It writes
+what the model says as JSON.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from fairwise.tables.ids import text_of
 from fairwise.tables.output import json_text
 
 
-def score(model_file: Path, person: dict[str, Any]) -> dict[str, Any]:
+def score(model_file: Path, person: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
     """Return the probability of each outcome by its name, and which rules say what."""
     model = PairwiseFairClassifier.load(model_file)
-    explained = model.explain(pd.DataFrame([person], index=["this person"]))
+    explained = model.explain(pd.DataFrame([person], index=["this person"]), labels)
     zero, one = (text_of(label) for label in model.classes_.tolist())
     return {
         "probabilities": {zero: 1.0 - explained.probability, one: explained.probability},
@@ -31,4 +32,4 @@ def score(model_file: Path, person: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json_text(score(Path(sys.argv[1]), json.load(sys.stdin))))
+    sys.stdout.write(json_text(score(Path(sys.argv[1]), **json.load(sys.stdin))))

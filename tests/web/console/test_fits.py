@@ -226,7 +226,9 @@ def test_progress_is_seen_and_a_fit_is_stopped(console: Operating) -> None:
     console.post("/fits", **GOOD_FORM)
     second = taken(console, now)
     store.change_now(lambda c: end(c, second, "failed", "The <table> was too small.", now))
-    assert "The &lt;table&gt; was too small." in console.get("/fits/2").text
+    failed = console.get("/fits/2").text
+    assert "The &lt;table&gt; was too small." in failed
+    assert failed.count('href="/admin/fits/new?like=2"') == 1  # what to do next
     assert console.get("/fits/2/report").status_code == 404
 
 

@@ -41,9 +41,9 @@ def test_groups(make_study: Any) -> None:
     study = make_study()
     good = {person: k / 11 for k, person in enumerate(study.person_ids)}
     age, town = results_by_group(study, good, "outcome-1-never")
-    assert [group.name for group in age.groups] == ["≤ 23.6667", "23.6667 – 27.3333", "> 27.3333"]
-    assert sum(group.people for group in age.groups) == 12
-    assert age.groups[0].good == pytest.approx((0 + 1 + 2 + 3) / 4 / 11)
+    assert [group.name for group in age.groups] == ["20–22", "23–25", "26–28", "29–31"]
+    assert [group.people for group in age.groups] == [3, 3, 3, 3]
+    assert age.groups[0].good == pytest.approx((0 + 1 + 2) / 3 / 11)
     assert len(town.groups) == 3
     wrong = sum(1 - share if k % 2 else share for k, share in enumerate(good.values())) / 12
     assert sum(group.wrong * group.people for group in town.groups) / 12 == pytest.approx(wrong)
@@ -55,5 +55,31 @@ def test_a_person_is_read_from_a_form(make_study: Any) -> None:
     assert (age.is_number, age.options, len(town.options)) == (True, (), 3)
     person = person_of(Form({"value-0": "31,5", "value-1": ""}), fields, study.people())
     assert person == {"age": 31.5, "town": None}
-    with pytest.raises(InputError, match="Age: old is not a number"):
-        person_of(Form({"value-0": "old"}), fields, study.people())
+    for text in ("old", "nan", "inf", "1e999", "1_000", "12.3.4", "٣"):
+        with pytest.raises(InputError, match=f"Age: {text} is not a number"):
+            person_of(Form({"value-0": text}), fields, study.people())
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "number"),
+    [
+        ("2,400", ".", None),
+        ("2.400", ",", None),
+        ("2,400.5", ".", None),
+        ("2.400", ".", 2.4),
+        ("2,400", ",", 2.4),
+        ("2 400", ".", 2400),
+        ("31,5", ".", 31.5),
+        ("-3", ".", -3),
+    ],
+)
+def test_what_could_be_two_numbers_is_asked_for_again(
+    make_study: Any, text: str, decimal: str, number: float | None
+) -> None:
+    study = make_study()
+    fields = person_fields(study)
+    if number is None:
+        with pytest.raises(InputError, match=f"Age: write {text} without a mark between thousands"):
+            person_of(Form({"value-0": text}), fields, study.people(), decimal)
+    else:
+        assert person_of(Form({"value-0": text}), fields, study.people(), decimal)["age"] == number

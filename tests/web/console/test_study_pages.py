@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -169,6 +170,10 @@ def test_the_buttons(console: Operating) -> None:
     study = console.site.host.study
     assert study is not None
     assert study.unfinished
+    missing = console.get("/study").text
+    assert re.search(r'>Consent[^<]*: <span dir="auto">who is asking, of which institution', missing)
+    assert "consent.md" not in missing
+    assert "FILL IN" not in missing
     assert "Pause the study" in console.get("").text
     put(console, "paused")
     assert "not-sure" in str(console.post("/state", state="open").url)  # texts are still to be filled in

@@ -78,7 +78,7 @@ def test_only_the_current_answer_says_so(answer: Answer) -> None:
 
 def test_rows_that_differ_are_marked_in_words_only_if_the_study_says_so() -> None:
     marked = all_pages(Pages(settings(mark_differences=True), "", ""))["pair"]
-    rows = re.findall(r"<tr( class=.differs.)?><th [^>]*>(.*?)</th>", marked)
+    rows = re.findall(r"<tr( class=.differs.)?><th scope=.row.><bdi>(.*?)</th>", marked)
     assert len(rows) == 6
     assert [label.partition("<")[0] for kind, label in rows if kind] == ["Age", "Prior offences"]
     assert all(("(differs)" in label) == bool(kind) for kind, label in rows)
@@ -201,3 +201,12 @@ def test_withdrawing_is_offered_to_participants_only() -> None:
 def test_contact_only_where_there_is_one() -> None:
     assert "me@example.org" in Pages(settings(), "", "").declined()
     assert "Questions?" not in Pages(settings(contact=""), "", "").declined()
+
+
+def test_a_mail_address_can_be_pressed_and_other_words_are_words() -> None:
+    def told(contact: str) -> str:
+        return Pages(settings(contact=contact), "", "").declined()
+
+    assert '<a href="mailto:me@example.org">me@example.org</a>' in told("me@example.org")
+    for words in ("Room 7, Town Hall", "me@example.org, room 7", "a@b.c?subject=x&body=y", "<b>@example.org"):
+        assert "mailto:" not in told(words)

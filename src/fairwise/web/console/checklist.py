@@ -71,7 +71,7 @@ def checklist(connection: Connection, study: StudyFolder, stands: Standing) -> l
             marked("Close it"),
             marked("When enough have answered. A closed study cannot be opened again."),
             marked("Close it"),
-            "#stands",
+            "#close",
             done=stands.state == StudyState.CLOSED,
         ),
     ]

@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import isnan
 from typing import NamedTuple
 
-from fairwise.numbers import difference, share_difference
+from fairwise.numbers import share_difference
 from fairwise.store.fit_files import FrontierPoint, Summary
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
@@ -224,8 +224,8 @@ def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, 
         _counts(marked("Answers that ask for something"), one.asked, other.asked),
         _counts(marked("Followed"), one.followed, other.followed),
         _counts(marked("Not followed"), one.not_followed, other.not_followed),
-        _decimals(marked("Furthest difference"), proved.max_violation, other_proved.max_violation),
-        _decimals(
+        _points(marked("Furthest difference"), proved.max_violation, other_proved.max_violation),
+        _points(
             marked("Mean difference where “the same” was answered"), proved.mean_violation, other_proved.mean_violation
         ),
         ComparisonRow(marked("Proved to be the best of its kind"), _proved(one), _proved(other), ""),
@@ -254,11 +254,12 @@ def _counts(name: str, one: int, other: int) -> ComparisonRow:
     return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
 
 
-def _decimals(name: str, one: float, other: float) -> ComparisonRow:
+def _points(name: str, one: float, other: float) -> ComparisonRow:
+    """Differences of two chances, in percentage points."""
+    left, right = ("–" if isnan(value) else f"{100 * value:.1f} points" for value in (one, other))
     if isnan(one) or isnan(other):
-        left, right = ("–" if isnan(value) else f"{value:.3f}" for value in (one, other))
         return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, f"{one:.3f}", f"{other:.3f}", _signed(difference(other, one, 3)))
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one, 1), " points"))
 
 
 def _signed(more: Decimal, unit: str = "") -> str:

@@ -37,7 +37,9 @@ from fairwise.web.console.fit_views import (
     values_of,
 )
 from fairwise.web.console.model_facts import person_fields, person_of, results_by_group, score
+from fairwise.web.console.rendering import console_language
 from fairwise.web.shared.forms import whole_number
+from fairwise.web.shared.language_choice import language_of
 
 SHOWN, LISTED = 20, 1000
 """So many of the judgments not followed are shown at first, and on request."""
@@ -219,16 +221,19 @@ class FitPages(ConsolePages):
         if await self._beside(may_hold_answers, file):
             raise HTTPException(404)
         fields = await self._beside(person_fields, study)
-        found, problem = None, None
+        found, problem, problem_at = None, None, None
+        decimal = console_language(language_of(request.scope)).decimal(".")
         try:
-            person = await self._beside(lambda: person_of(form, fields, study.people()))
-            found = await score(file, person, asked(job).favorable_label)
+            person = await self._beside(lambda: person_of(form, fields, study.people(), decimal))
+            labels = {field.name: field.label for field in fields}
+            found = await score(file, person, labels, asked(job).favorable_label)
         except InputError as error:
-            problem = str(error)
+            problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(
             request,
             "score",
             problem=problem,
+            problem_at=problem_at,
             job=job,
             columns=fields,
             values=form.fields,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
+from fairwise.tables.bands import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
 from fairwise.web.shared.forms import Form
 
@@ -45,7 +48,7 @@ class GroupsOfColumn:
 
 
 def results_by_group(study: StudyFolder, good: Mapping[str, float], good_label: str) -> list[GroupsOfColumn]:
-    """How a model treats the groups of every column that participants see; numbers of many values in three parts.
+    """How a model treats the groups of every column that participants see; numbers of many values in bands.
 
     `good` is each person's probability of the good outcome.
     """
@@ -73,14 +76,12 @@ def _group_names(values: pd.Series[Any]) -> pd.Series[Any] | None:
     if values.nunique() <= _MOST_GROUPS:
         order = [text_of(value) for value in values.dropna().drop_duplicates().sort_values()]
         names = values.map(text_of, na_action="ignore")
-    elif pd.api.types.is_numeric_dtype(values.dtype):
-        low, high = (float(values.quantile(share)) for share in (1 / 3, 2 / 3))
-        order = [f"≤ {low:g}", f"{low:g} – {high:g}", f"> {high:g}"]
-        parts = np.select([values <= low, values <= high], order[:2], order[2])
-        names = pd.Series(parts, index=values.index).mask(values.isna())
+    elif is_numeric(values):
+        names = bands(values)
+        order = in_order(names.dropna().unique())
     else:
         return None
-    return names.astype(pd.CategoricalDtype(list(dict.fromkeys(order)), ordered=True))
+    return names.astype(pd.CategoricalDtype(order, ordered=True))
 
 
 @dataclass(frozen=True)
@@ -101,30 +102,67 @@ def person_fields(study: StudyFolder) -> list[PersonField]:
     fields = []
     for column in study.settings.columns:
         values = people[column.name]
-        is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        is_number = is_numeric(values)
         kinds = () if is_number else sorted({text_of(value) for value in values.dropna().unique()})
         options = tuple(kinds) if len(kinds) <= _MOST_OPTIONS else ()
         fields.append(PersonField(column.name, column.label, column.unit, is_number, options))
     return fields
 
 
-def person_of(form: Form, fields: Sequence[PersonField], people: pd.DataFrame) -> dict[str, Any]:
-    """What was filled in, as the table of people has it; a number that is none is an error that names its column."""
+class PersonValueError(InputError):
+    """Something that was filled in cannot be read; ``field`` is where."""
+
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(words)
+        self.field = field
+
+
+def person_of(form: Form, fields: Sequence[PersonField], people: pd.DataFrame, decimal: str = ".") -> dict[str, Any]:
+    """What was filled in, as the table of people has it; `decimal` is how its reader writes decimals.
+
+    A number that is none is an error that names its column, and so is one that could be two numbers.
+    """
     person: dict[str, Any] = {}
     for place, field in enumerate(fields):
-        text = form.text(f"value-{place}", 500)
+        name = f"value-{place}"
+        text = form.text(name, 500)
         if not text:
             person[field.name] = None
         elif field.is_number:
-            try:
-                person[field.name] = float(text.replace(",", "."))
-            except ValueError:
-                raise InputError(f"{field.label}: {text} is not a number") from None
+            if _is_ambiguous(text, decimal):
+                raise PersonValueError(name, f"{field.label}: write {text} without a mark between thousands")
+            number = _number(text)
+            if number is None:
+                raise PersonValueError(name, f"{field.label}: {text} is not a number, such as 31 or 31.5")
+            person[field.name] = number
         else:
             known = {text_of(value): value for value in people[field.name].dropna().unique()}
             value = known.get(text, text)
             person[field.name] = value.item() if isinstance(value, np.generic) else value
     return person
+
+
+def _number(text: str) -> float | None:
+    """A number as people type one: decimals with a point or a comma, thousands apart by spaces.
+
+    >>> _number("31,5"), _number("2 400"), _number("nan"), _number("1e999")
+    (31.5, 2400.0, None, None)
+    """
+    plain = re.sub(r"\s", "", text).replace(",", ".").replace("\N{MINUS SIGN}", "-")
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", plain, re.IGNORECASE | re.ASCII):
+        return None
+    number = float(plain)
+    return number if isfinite(number) else None
+
+
+def _is_ambiguous(text: str, decimal: str) -> bool:
+    """Whether one who writes decimals like that may mean thousands by it.
+
+    >>> _is_ambiguous("2,400", "."), _is_ambiguous("2.400", "."), _is_ambiguous("2.400", ",")
+    (True, False, True)
+    """
+    mark = re.escape("," if decimal == "." else ".")
+    return re.fullmatch(rf"[+-]?\d{{1,3}}({mark}\d{{3}})+([.,]\d*)?", text) is not None
 
 
 @dataclass(frozen=True)
@@ -136,8 +174,9 @@ class Score:
     rules: Sequence[Mapping[str, Any]]
 
 
-async def score(model: Path, person: Mapping[str, Any], good_label: str) -> Score:
-    """Ask a process of its own, as this one knows nothing of learning."""
+async def score(model: Path, person: Mapping[str, Any], labels: Mapping[str, str], good_label: str) -> Score:
+    """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called."""
+    told = json.dumps({"person": person, "labels": labels}).encode()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "fairwise.jobs.score", str(model)),
@@ -146,12 +185,12 @@ async def score(model: Path, person: Mapping[str, Any], good_label: str) -> Scor
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        told, _ = await asyncio.wait_for(process.communicate(json.dumps(person).encode()), _PATIENCE_SECONDS)
+        answer, _ = await asyncio.wait_for(process.communicate(told), _PATIENCE_SECONDS)
     except TimeoutError:
         process.kill()
         await process.wait()
         raise InputError("The model took too long to answer; try it again") from None
     if process.returncode:
         raise InputError("The model cannot say anything about such a person")
-    found = json.loads(told)
+    found = json.loads(answer)
     return Score(found["probabilities"][good_label], found["region"], found["rules"])

@@ -24,7 +24,7 @@ from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
-from fairwise.study.languages import marked
+from fairwise.study.languages import available, language, marked
 from fairwise.study.quality import EXPLAINED, NAMES, WORDS, flags
 from fairwise.study.recruitment import PANELS
 from fairwise.study.stages import Stage
@@ -208,6 +208,7 @@ class OneParticipantPages(ConsolePages):
             explained=EXPLAINED,
             designs=_DESIGNS,
             zip=zip,
+            language_names={code: language(code).name for code in available()},
         )
 
     async def exclude(self, request: Request) -> Response:

@@ -198,6 +198,13 @@ class _NotFromHere(Exception):  # noqa: N818 - someone else was faster, or it is
     """The study is not in a state from which it may come to the one that is wanted."""
 
 
+def _missing(note: str, parts: Mapping[str, Section]) -> tuple[str, Section | None]:
+    """What is still to be completed, and in which part of the study instead of in which file."""
+    file, _, words = note.partition(": ")
+    part = parts.get(file)
+    return (note, None) if part is None else (words.removeprefix("[FILL IN: ").removesuffix("]"), part)
+
+
 class StudyPages(ConsolePages):
     """The study as its operators decide about it."""
 
@@ -215,8 +222,8 @@ class StudyPages(ConsolePages):
             heading = "The files of the study were changed, and cannot be read"
             return self._page(request, "message", 500, heading=heading, text=str(error))
         begun = await self._read(has_begun)
-        places = {section.files[0]: section.name for section in reversed(list(sections.values()))}
-        unfinished = [(note, places.get(note.partition(":")[0])) for note in study.unfinished]
+        parts = {section.files[0]: section for section in reversed(list(sections.values()))}
+        unfinished = [_missing(note, parts) for note in study.unfinished]
         return self._page(request, "study", all_sections=sections.values(), begun=begun, unfinished=unfinished)
 
     def _section(self, request: Request) -> Section:

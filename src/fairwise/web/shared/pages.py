@@ -17,7 +17,7 @@ from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
-from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, templates_of
+from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, contact_link, templates_of
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,
     CONFIDENCE,
@@ -76,6 +76,7 @@ class Pages:
         environment.globals |= {
             "_": self.translate,  # faster than Jinja's own, which is for texts with values in them
             "settings": settings,
+            "contact": contact_link(settings.contact),
             "language": self.language,
             "offered": offered,
             "notice": notice,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from markupsafe import Markup
 
 from fairwise import templates
 from fairwise.study.cards import Card, Row
@@ -64,6 +68,19 @@ class ComparedRow:
 def compared_rows(cards: Sequence[Card]) -> Iterator[ComparedRow]:
     """Line by line; all cards are of one study."""
     return (ComparedRow(rows[0].label, rows) for rows in zip(*(card.rows for card in cards), strict=True))
+
+
+def contact_link(contact: str) -> Markup | str:
+    """Whom one may write to; if it is a mail address and nothing else, it can be pressed.
+
+    >>> contact_link("me@example.org")
+    Markup('<a href="mailto:me@example.org">me@example.org</a>')
+    >>> contact_link("Room 7, Town Hall")
+    'Room 7, Town Hall'
+    """
+    if not re.fullmatch(r"[^\s@,;:<>()?&]+@[^\s@,;:<>()?&]+\.[^\s@,;:<>()?&]+", contact):
+        return contact
+    return Markup('<a href="mailto:{}">{}</a>').format(quote(contact, safe="@"), contact)
 
 
 def templates_of(package: str, prefix: str, spoken: Language | None = None) -> Environment:
