@@ -111,5 +111,6 @@ def test_anything_but_parity_moments_is_refused(given: Any) -> None:
 
 def test_one_moment_need_not_be_a_list() -> None:
     moment = DemographicParity(difference_bound=0.1)
-    assert parity_moments(moment) == [moment]
-    assert parity_moments(None) == []
+    assert parity_moments(moment) == {None: [moment]}
+    assert parity_moments({"deny": moment, "release": []}) == {"deny": [moment]}
+    assert parity_moments(None) == parity_moments([]) == {}

@@ -75,7 +75,10 @@ def test_the_favourable_label_must_be_one_of_the_outcomes(town: Town) -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (lambda y: y + np.arange(60) % 2, r"Only binary classification.*3 different values \(0, 1, 2\)"),
+        (
+            lambda y: y + np.arange(60) % 2,
+            r"3 different outcomes, 0, 1, 2: .* give label_values=\{0: 0, 1: 0.5, 2: 1\}",
+        ),
         (lambda y: y * 0, "Everyone has the same outcome, 0"),
         (lambda y: y + 0.5 * np.arange(60), "Unknown label type|binary"),
         (lambda y: y[:-1], "There are 60 people but 59 outcomes"),

@@ -174,15 +174,15 @@ def test_a_refusal_says_what_to_write() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"label_values": {"bad": 0}}, "label_values={'bad': 0} is not allowed: give 1 to the good one of the two"),
-        ({"label_values": {"bad": 0, "good": 0.5}}, "give 1 to the good one"),
-        ({"label_values": {"bad": 0, "good": True}}, "give 1 to the good one"),
-        ({"label_values": {"bad": 0, "so so": 1, "good": 1}}, "give 1 to the good one"),
-        ({"label_values": ["bad", "good"]}, "give 1 to the good one"),
+        ({"label_values": {"bad": 0}}, "label_values={'bad': 0} is not allowed: say of each label how good it is"),
+        ({"label_values": {"bad": 0, "good": 1.5}}, "from 0 to 1 and not all alike"),
+        ({"label_values": {"bad": 0, "good": True}}, "from 0 to 1 and not all alike"),
+        ({"label_values": {"bad": 1, "so so": 1, "good": 1}}, "from 0 to 1 and not all alike"),
+        ({"label_values": ["bad", "good"]}, "say of each label how good it is"),
         ({"label_values": {"bad": 0, 1: 1}}, "names labels of different kinds"),
         (
             {"label_values": {"bad": 0, "good": 1}, "favorable_label": "bad"},
-            "favorable_label='bad' is not the label to",
+            "favorable_label='bad' is not the best label",
         ),
         ({"label_values": {"bad": 0, "fine": 1}}, "label_values is about 'bad' and 'fine', but the outcomes are 'bad'"),
     ],

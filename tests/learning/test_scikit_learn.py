@@ -112,10 +112,10 @@ def test_parameters_reach_into_the_estimator(town: Town) -> None:
     assert model.classifiers_.state()["members"][0].named_steps["logisticregression"].C == 0.01
 
 
-def test_it_is_a_binary_classifier() -> None:
+def test_it_is_a_classifier_of_any_number_of_labels() -> None:
     model = PairwiseFairClassifier()
     assert is_classifier(model)
-    assert not model.__sklearn_tags__().classifier_tags.multi_class
+    assert model.__sklearn_tags__().classifier_tags.multi_class
 
 
 def test_behind_an_outer_pipeline_the_advice_is_to_put_it_inside(town: Town) -> None:

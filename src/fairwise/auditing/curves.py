@@ -32,6 +32,7 @@ from fairwise.learning.model.mixture import Measurement, Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import prepare
+from fairwise.learning.settings import require_two_labels
 from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.no_regret import seeds
 
@@ -230,6 +231,7 @@ class FrontierRun:
         """False positive rate of each group, weighted: how likely someone without label 1 is to get it."""
         if self.groups is None:
             return {}
+        require_two_labels(prepared.classes, "groups=, false positive rates,")
         probability = Mixture(solution.classifiers, solution.weights).probabilities(prepared.problem.points.rows)
         # The people with positive weight, in the order in which a problem has them.
         weight = self._weight
@@ -352,6 +354,8 @@ def _row(
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(prepared, solution)
     certificate = measured.certificate(*point, settings["weighting"])
-    low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
-    row = certified_row(certificate) | {"error_low": float(low), "error_high": float(high)}
+    low, high = np.nan, np.nan
+    if settings["loss"] is None:  # an interval for a share, which a mean cost is not
+        low, high = map(float, wilson(certificate.error * n_people, n_people, _CONFIDENCE))
+    row = certified_row(certificate) | {"error_low": low, "error_high": high}
     return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

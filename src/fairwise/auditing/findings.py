@@ -26,6 +26,7 @@ from fairwise.judgments import (
     repeat_consistency,
 )
 from fairwise.judgments.reliability import wilson
+from fairwise.learning.settings import require_two_labels
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ class Labels:
     @classmethod
     def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
         classes = list(model.classes_)
+        require_two_labels(classes, "A report")
+        if model.loss is not None:
+            raise InputError("A report counts what is decided wrongly: it cannot tell of a model with loss= so far.")
         own_words = {} if words is None else dict(words)
         unknown = [label for label in own_words if label not in classes]
         if unknown:

@@ -158,14 +158,17 @@ def held_out(
     people = to_pandas(people)
     outcome = to_pandas(outcome, people.index if isinstance(people, pd.DataFrame) else None)
     complete = judgments if judgments.people is not None else judgments.about(people)
-    labels = _labels(outcome, people)
     takes = "judgments" in signature(model.fit).parameters
     own = model.get_params() if takes else {}
+    labels = _labels(outcome, people, several=own.get("label_values") is not None)
     gamma = checks.fraction("gamma", own.get("gamma", 0.1) if gamma is None else gamma)
     if favorable_label is None:
         values = own.get("label_values")
         favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
-    checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), complete)
+    if own.get("loss") is not None:
+        raise InputError("held_out counts what is decided wrongly: it cannot measure a model with loss= so far.")
+    if len(own.get("label_values") or ()) <= 2:
+        checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), complete)
     rows = PairRows.from_judgments(complete)
     ids = complete.person_ids()
     judged = judged_rows(complete, ids, people)
@@ -180,11 +183,9 @@ def held_out(
     refits = partial(refit_all, what, every, fit_params or {}, client, deterministic=deterministic)
 
     def outcome_of(fitted: Any) -> _Outcome:
-        second = favorable_is_second(favorable_label, binary_classes(fitted), complete)
-        probability = second_class_probability(fitted, judged)
-        favorable = pd.Series(probability if second else 1.0 - probability, index=ids)
+        favorable = pd.Series(_favorable(fitted, judged, favorable_label, complete), index=ids)
         averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
-        return _Outcome(averages, _errors(fitted, people, labels), index, by)
+        return _Outcome(averages, _errors(fitted, people, outcome, labels), index, by)
 
     alone: Iterable[_Outcome] = map(outcome_of, refits(extend=None))
     alone = list(alone) if n_predicted else alone  # otherwise each may go as soon as it is measured
@@ -285,8 +286,20 @@ def _mean(values: list[FloatArray]) -> FloatArray:
     return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
 
 
-def _errors(model: Any, people: Any, labels: IntArray) -> FloatArray:
+def _favorable(model: Any, rows: Any, favorable_label: object, judgments: Judgments) -> FloatArray:
+    """How well people are treated: by the values of labels, or the probability of the favourable one of two."""
+    if getattr(model, "label_values", None) is not None:
+        return np.asarray(model.predict_value(rows))
+    second = favorable_is_second(favorable_label, binary_classes(model), judgments)
+    probability = second_class_probability(model, rows)
+    return probability if second else 1.0 - probability
+
+
+def _errors(model: Any, people: Any, outcome: Any, labels: IntArray) -> FloatArray:
     """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1."""
+    if hasattr(model, "certificate_") and len(model.classes_) > 2:
+        place = np.searchsorted(model.classes_, np.asarray(outcome))
+        return np.asarray(1.0 - model.predict_proba(people)[np.arange(len(place)), place])
     if hasattr(model, "certificate_"):
         return np.abs(labels - second_class_probability(model, people))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)
@@ -309,13 +322,13 @@ def _answer_index(judgments: Judgments, rows: PairRows, people: object, n_people
     )
 
 
-def _labels(outcome: Any, people: Any) -> IntArray:
+def _labels(outcome: Any, people: Any, *, several: bool) -> IntArray:
     if len(outcome) != len(people):
         raise InputError(f"There are {len(people)} people but {len(outcome)} outcomes")
     if isinstance(outcome, pd.Series) and isinstance(people, pd.DataFrame) and not outcome.index.equals(people.index):
         raise InputError("outcome: its index is not that of people; use outcome.loc[people.index]")
     classes, codes = np.unique(np.asarray(outcome), return_inverse=True)
-    if len(classes) != 2:
+    if len(classes) != 2 and not (several and len(classes) > 2):
         raise InputError(f"outcome: two different values are needed; there are {len(classes)}")
     return codes.astype(np.intp)
 

@@ -15,6 +15,7 @@ from fairwise.auditing import checks
 from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
 from fairwise.learning.preparation import PreparedFit, prepare
+from fairwise.learning.settings import require_two_labels
 from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
 from fairwise.learning.solvers.dispatch import least_error
 from fairwise.learning.solvers.master import keeps
@@ -61,6 +62,7 @@ class LeaveOut:
         fit_params: dict[str, Any],
     ) -> LeaveOut:
         judgments = checks.some_judgments(judgments)
+        require_two_labels(model.classes_, "without_judges")
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
         complete = judgments if judgments.people is not None else judgments.about(people)
@@ -147,7 +149,7 @@ class ModelWithout:
         change = np.abs(of_points[self.prepared.people] - search.present)
         largest = max(change.max(initial=0.0), np.abs(of_judged - search.judged.to_numpy()).max(initial=0.0))
         pairs = search.whole.pairs
-        violations = pairs.answer_violations(of_judged if problem.sign > 0 else 1.0 - of_judged)
+        violations = pairs.answer_violations(problem.favorable(of_judged))
         status = status_of(pairs.answers["answer"].to_numpy(dtype=object), violations, problem.gamma)
         return {
             "error": self.solution.error,

@@ -204,8 +204,12 @@ def _prices_about(model: PairwiseFairClassifier, people: Any, judgments: Judgmen
     complete = judgments if judgments.people is not None else judgments.about(people)
     if not len(rows):  # nothing is asked of anyone
         return price_table(rows, np.zeros(0), np.zeros(0), float(model.gamma))
-    of_label_1 = model.predict_proba(complete.people_rows(rows.people))[:, 1]
-    favorable = 1.0 - of_label_1 if model.favorable_label_ == model.classes_[0] else of_label_1
+    rows_of_judged = complete.people_rows(rows.people)
+    if model.label_values is not None:
+        favorable = model.predict_value(rows_of_judged)
+    else:
+        of_label_1 = model.predict_proba(rows_of_judged)[:, 1]
+        favorable = 1.0 - of_label_1 if model.favorable_label_ == model.classes_[0] else of_label_1
     return price_table(rows, np.zeros(len(rows)), favorable, float(model.gamma))
 
 

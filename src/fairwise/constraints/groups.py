@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairwise.errors import InputError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class GroupRows:
     """``matrix @ h <= limits`` for labels ``h`` of ``n`` people or points: one row per rule, group and direction.
 
-    ``matrix`` is ``(Q, n)`` and dense: a rate of a group is a mean over all its people.
+    ``matrix`` is ``(Q, n)`` and dense: a rate of a group is a mean over all its people. Of ``k > 2`` labels it is
+    ``(Q, n, k - 1)``, what each label but the first adds.
     """
 
     names: list[str]
@@ -85,9 +86,45 @@ class GroupRows:
                 names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
         return cls(names, np.array(rows), np.array(limits))
 
+    def values(self, labels: NDArray[np.uint8]) -> FloatArray:
+        """The value of every rule ``(t, Q)`` for labels ``(t, n)``."""
+        if self.matrix.ndim == 2:
+            return np.asarray(labels.astype(float) @ self.matrix.T)
+        parts = ((labels == j + 1).astype(float) @ self.matrix[:, :, j].T for j in range(self.matrix.shape[2]))
+        return np.asarray(sum(parts))
+
+    def adjoint(self, multipliers: FloatArray) -> FloatArray:
+        """What multipliers ``(Q,)`` make the labels of every person or point cost ``(n,)``, or ``(n, k - 1)``."""
+        if self.matrix.ndim == 2:
+            return np.asarray(multipliers @ self.matrix)
+        return np.tensordot(multipliers, self.matrix, axes=1)
+
+    def renamed(self, prefix: str) -> GroupRows:
+        """The same rows, their names with this before them."""
+        return GroupRows([f"{prefix}{name}" for name in self.names], self.matrix, self.limits)
+
+    def about_label(self, label: int, n_labels: int) -> GroupRows:
+        """These rows about ``h = [the label is this one]``, as rows about all ``k`` labels."""
+        if label > 0:
+            matrix = np.zeros((*self.matrix.shape, n_labels - 1))
+            matrix[:, :, label - 1] = self.matrix
+            limits = self.limits
+        else:  # what is not label 0 is one of the others
+            matrix = np.repeat(-self.matrix[:, :, None], n_labels - 1, axis=2)
+            limits = self.limits - self.matrix.sum(axis=1)
+        return GroupRows(self.names, matrix[:, :, 0] if n_labels == 2 else matrix, limits)
+
+    @classmethod
+    def joined(cls, parts: Sequence[GroupRows]) -> GroupRows:
+        """All rows of these, in their order."""
+        names = [name for part in parts for name in part.names]
+        matrices, limits = [part.matrix for part in parts], [part.limits for part in parts]
+        return cls(names, np.concatenate(matrices), np.concatenate(limits))
+
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Least and greatest value of each row over all labels."""
-        return np.minimum(self.matrix, 0.0).sum(axis=1), np.maximum(self.matrix, 0.0).sum(axis=1)
+        matrix = self.matrix if self.matrix.ndim == 3 else self.matrix[:, :, None]
+        return np.minimum(matrix.min(axis=2), 0.0).sum(axis=1), np.maximum(matrix.max(axis=2), 0.0).sum(axis=1)
 
 
 def _load(
@@ -100,10 +137,22 @@ def _load(
     return loaded
 
 
-def parity_moments(moments: object) -> list[UtilityParity]:
-    """A list of fairlearn's parity moments; anything else is refused with what is allowed."""
+Moments = dict[Any, list["UtilityParity"]]
+"""Moments by the label that they are about; None: label 1 of two, of more every label in turn."""
+
+
+def parity_moments(moments: object) -> Moments:
+    """Fairlearn's parity moments, a list or a list for each label; anything else is refused with what is allowed."""
     if moments is None:
-        return []
+        return {}
+    if not isinstance(moments, Mapping):
+        listed = _listed(moments)
+        return {None: listed} if listed else {}
+    by_label = {label: _listed(some) for label, some in moments.items()}
+    return {label: some for label, some in by_label.items() if some}
+
+
+def _listed(moments: object) -> list[UtilityParity]:
     from fairlearn.reductions import UtilityParity  # slow to load, and few ask for it
 
     listed = list(moments) if isinstance(moments, list | tuple) else [moments]

@@ -29,8 +29,10 @@ class Placement:
     judged: IntArray
 
 
-def merge_equal(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
+def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, judged: Rows) -> Placement:
     """Points with equal rows merged.
+
+    ``labels`` are the people's own ``(n,)``, 0 or 1, or what each label would cost each of them ``(n, k)``.
 
     A merged point carries the sum of its people's costs, so nothing is lost: every classifier treats equals equally.
     A judged person whose row is in no training row becomes a point without error cost. The points come in the order of
@@ -46,17 +48,33 @@ def merge_equal(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows)
     n = len(rows)
     total = weights.sum()
     mass = np.bincount(point[:n], weights, minlength=len(distinct))
+    first_loss, more = relative_losses(labels)
+    on_points = [np.bincount(point[:n], weights * column, minlength=len(distinct)) / total for column in more.T]
     points = Points(
         rows=np.ascontiguousarray(distinct),
-        error_cost=np.bincount(point[:n], weights * (1 - 2 * labels), minlength=len(distinct)) / total,
-        error_offset=float(weights @ labels / total),
+        error_cost=_table(on_points),
+        error_offset=float(weights @ first_loss / total),
         # Someone outside the table weighs as much as a point inside it does on average, whatever the weights' scale.
         multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
     )
     return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
 
 
-def append(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> Placement:
+def relative_losses(labels: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What label 0 costs each person ``(n,)``, and by how much more every other label does ``(n, k - 1)``.
+
+    From people's own labels, 0 or 1, an error of which costs 1; or from what each label costs ``(n, k)``.
+    """
+    losses = np.asarray(np.stack([labels, 1 - labels], axis=1) if labels.ndim == 1 else labels, dtype=float)
+    return np.ascontiguousarray(losses[:, 0]), losses[:, 1:] - losses[:, :1]
+
+
+def _table(columns: list[FloatArray]) -> FloatArray:
+    """A column for each label but the first; of two labels the only one, as a vector."""
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def append(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, judged: Rows) -> Placement:
     """Points that are the people themselves, for estimators that are to see every row as it is.
 
     A judged person takes the first equal training row, and a row of their own behind all others where there is none.
@@ -71,10 +89,11 @@ def append(rows: Rows, labels: IntArray, weights: FloatArray, judged: Rows) -> P
         everyone = np.concatenate([rows, judged[new]])
     padding = np.zeros(len(new))
     total = weights.sum()
+    first_loss, more = relative_losses(labels)
     points = Points(
         rows=everyone,
-        error_cost=np.concatenate([weights * (1 - 2 * labels) / total, padding]),
-        error_offset=float(weights @ labels / total),
+        error_cost=_table([np.concatenate([weights * column / total, padding]) for column in more.T]),
+        error_offset=float(weights @ first_loss / total),
         multiplicity=np.concatenate([weights, padding + 1]),
     )
     return Placement(points, np.arange(len(labels)), place.astype(np.intp))

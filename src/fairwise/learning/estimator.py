@@ -57,15 +57,21 @@ class PairwiseFairClassifier(FittedMixture):
     favorable_label
         The good outcome's label; needed as soon as an answer is ordered.
     label_values : dict or None
-        How good each of the two labels is: ``{"deny": 0, "release": 1}``. Needed instead of ``favorable_label`` where
-        scikit-learn numbers the labels 0 and 1 before it fits, as ``cross_val_predict`` of probabilities,
+        How good each label is for the person, from 0 to 1: ``{"deny": 0, "conditions": 0.6, "release": 1}``. Needed
+        for more than two labels as soon as there are judgments: these are then about ``sum_k P(label k) value_k``.
+        Labels that are nobody's outcome may be decided, too. Of two labels it is needed instead of ``favorable_label``
+        where scikit-learn numbers the labels 0 and 1 before it fits, as ``cross_val_predict`` of probabilities,
         ``VotingClassifier``, ``StackingClassifier``, ``BaggingClassifier`` and ``OneVsRestClassifier`` do.
+    loss : DataFrame or None
+        What deciding the label of a column costs where the outcome of the row is right, from 0 up; None: 1 for any
+        other than the right one. The certificate's errors are then mean costs, ``tol`` and prices in the same units.
     features : list of columns or None
         The columns that the model may use, of those of the people's table (of an array: their positions); None: all.
         Whatever else is in the table, such as what judges were shown, plays no part in the model.
-    group_constraints : list of fairlearn moments or None
+    group_constraints : list of fairlearn moments, dict of such lists by label, or None
         Statistical rules in the same fit, such as ``[FalsePositiveRateParity(difference_bound=0.02)]``; they need
-        ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable.
+        ``sensitive_features`` in :meth:`fit`. Their rates are about label 1, whatever is favourable; of more than two
+        labels about "the label is this one" for each in turn. ``{"deny": [DemographicParity(…)]}``: for that label.
     judge_budgets : float or dict or None
         How much mean excess any single judge may suffer (or each judge by name). ``{"relation": {"affected": 0.01}}``:
         how much the judges with that attribute may, as a group; counted like ``eta``, as if they were the panel.
@@ -93,7 +99,7 @@ class PairwiseFairClassifier(FittedMixture):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of the labels that may be decided, sorted
     features_ : the columns that the model uses; ``n_features_in_`` and ``feature_names_in_`` are those of the table
     favorable_label_ : the good one of them, None where nothing says so
     classifiers_, weights_ : the mixture
@@ -124,6 +130,7 @@ class PairwiseFairClassifier(FittedMixture):
         eta: float | None = 0.0,
         favorable_label: object = None,
         label_values: LabelValues | None = None,
+        loss: pd.DataFrame | None = None,
         features: Sequence[Any] | None = None,
         group_constraints: object = None,
         judge_budgets: JudgeBudgets | None = None,
@@ -147,6 +154,7 @@ class PairwiseFairClassifier(FittedMixture):
         self.eta = eta
         self.favorable_label = favorable_label
         self.label_values = label_values
+        self.loss = loss
         self.features = features
         self.group_constraints = group_constraints
         self.judge_budgets = judge_budgets
@@ -241,7 +249,6 @@ class PairwiseFairClassifier(FittedMixture):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags

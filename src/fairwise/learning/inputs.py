@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from fairwise.errors import InputError, JudgmentsError, quote
@@ -104,8 +104,8 @@ def _all_numbers(values: object) -> bool:
     return array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.ravel())
 
 
-def binary_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
-    """Labels as 0 and 1, and the two classes they stand for, in sorted order."""
+def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
+    """Labels as 0, 1 and so on, and the classes they stand for, in sorted order."""
     if y is None:
         raise InputError(
             "This estimator requires y to be passed, but the target y is None: give each person's outcome."
@@ -120,18 +120,10 @@ def binary_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]
             raise InputError("The outcome lists the same people in another order: use outcome.loc[people.index].")
     labels = column_or_1d(y, warn=True)
     if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
-        raise InputError(
-            "Input y contains NaN, None or infinity: an outcome is missing. Every person needs one of two values."
-        )
+        raise InputError("Input y contains NaN, None or infinity: an outcome is missing. Every person needs one.")
     if len(labels) != len(table):
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
     classes, codes = _classes(labels)
-    if len(classes) > 2:
-        some = ", ".join(repr(value) for value in classes[:5].tolist())
-        raise InputError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(labels)}. It has "
-            f"{len(classes)} different values ({some}{', …' if len(classes) > 5 else ''})."
-        )
     if len(classes) < 2:
         raise InputError(
             f"Everyone has the same outcome, {classes.tolist()[0]!r}: with one class there is nothing to learn from."
@@ -144,7 +136,9 @@ def _classes(labels: ClassArray) -> tuple[ClassArray, IntArray]:
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise InputError("The outcomes are of different kinds, such as numbers and text. Give two values.") from None
+        raise InputError(
+            "The outcomes are of different kinds, such as numbers and text. Give values of one kind."
+        ) from None
     except ValueError as error:
         raise InputError(str(error)) from None
     return classes, codes.ravel().astype(np.intp)

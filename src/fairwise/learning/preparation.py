@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fairwise.constraints.budgets import Budget, attribute_budgets, judge_budgets, panel_budget
-from fairwise.constraints.groups import GroupRows, parity_moments
+from fairwise.constraints.groups import GroupRows, Moments, parity_moments
 from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.deduplication import append, merge_equal
+from fairwise.learning.deduplication import Placement, append, merge_equal
 from fairwise.learning.encoding import TableEncoder
+from fairwise.learning.labels import Labels, read_labels
 from fairwise.learning.oracles import make_oracle
-from fairwise.learning.oracles.base import ClassArray, IntArray, Oracle, Rows
+from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Oracle, Rows
 from fairwise.learning.problem import Problem
 from fairwise.learning.settings import FitSettings, Params
 from fairwise.tables.frames import used_columns
@@ -70,10 +72,9 @@ def prepare(
     moments = parity_moments(settings.group_constraints)
     raw = isinstance(settings.estimator, Pipeline)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
-    labels, classes = inputs.binary_labels(y, table)
+    labels = read_labels(y, table, settings, judgments)
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
-    sign = inputs.favorable_sign(settings, classes, judgments)
     seed = seed_of(settings.random_state)
 
     answered = judgments or Judgments(NOBODY)
@@ -85,7 +86,8 @@ def prepare(
     table = table if settings.features is None else table[used]
     counted = weights > 0
     if not counted.all():
-        table, labels, weights = table[counted], labels[counted], weights[counted]
+        table, weights = table[counted], weights[counted]
+        labels = replace(labels, codes=labels.codes[counted], losses=labels.losses[counted])
         sensitive = None if sensitive is None else sensitive[counted]
 
     estimator = settings.estimator
@@ -96,23 +98,68 @@ def prepare(
     else:
         encoder = encoder or TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
-    placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels, weights, judged_rows)
-    groups = None
-    if moments:
-        size = len(placed.points.error_cost)
-        groups = GroupRows.from_moments(moments, table, labels, sensitive, weights, point=placed.people, n_points=size)
+    placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
+    groups = group_rows(moments, labels, table, sensitive, weights, placed) if moments else None
     problem = Problem.build(
         placed.points,
         placed.judged,
         pairs,
         budgets_of(settings, pairs, answered.judge_attributes),
-        sign=sign,
+        sign=labels.sign,
         gamma=float(settings.gamma),
         groups=groups,
+        label_values=labels.values,
     )
     oracle = make_oracle(settings, placed.points, encoder.outputs if encoder else list(table.columns), seed)
     asked = bool(moments) or (judgments is not None and len(judgments.frame) > 0)
-    return PreparedFit(settings, problem, pairs, judged_rows, encoder, classes, seed, oracle, placed.people, asked)
+    return PreparedFit(
+        settings, problem, pairs, judged_rows, encoder, labels.classes, seed, oracle, placed.people, asked
+    )
+
+
+def group_rows(
+    moments: Moments,
+    labels: Labels,
+    table: pd.DataFrame,
+    sensitive: pd.Series | None,
+    weights: FloatArray,
+    placed: Placement,
+) -> GroupRows:
+    """Statistical rules as rows: of two labels about label 1, of more about "the label is this one" for each asked."""
+    size, names = len(placed.points.error_cost), labels.classes.tolist()
+    _refuse_impossible(moments, len(names))
+    parts = []
+    for label, of_label in moments.items():
+        if label is None and len(names) == 2:
+            places = [1]
+        else:
+            places = list(range(len(names))) if label is None else [place_of(label, names)]
+        for place in places:
+            is_this = (labels.codes == place).astype(np.intp)
+            rows = GroupRows.from_moments(
+                of_label, table, is_this, sensitive, weights, point=placed.people, n_points=size
+            )
+            named = rows if label is None and len(names) == 2 else rows.renamed(f"{names[place]!r}: ")
+            parts.append(named if len(names) == 2 and place == 1 else named.about_label(place, len(names)))
+    return GroupRows.joined(parts)
+
+
+def _refuse_impossible(moments: Moments, n_labels: int) -> None:
+    """Any constant keeps the other rates; equal errors about one or two labels are kept by a coin, not about more."""
+    asked = [label for label, some in moments.items() if any(type(one).__name__ == "ErrorRateParity" for one in some)]
+    if n_labels > 2 and (None in asked or len(asked) > 2):
+        raise InputError(
+            "group_constraints: ErrorRateParity of more than two labels at once may be impossible to keep. Name one "
+            "label or two: {label: [ErrorRateParity(…)]}."
+        )
+
+
+def place_of(label: object, names: list[object]) -> int:
+    """Where a label that a rule is about is among the outcomes."""
+    if label not in names:
+        known = ", ".join(map(repr, names))
+        raise InputError(f"group_constraints: {quote(label)} is none of the labels {known}.")
+    return names.index(label)
 
 
 def seed_of(random_state: object) -> int:

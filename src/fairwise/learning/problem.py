@@ -3,13 +3,15 @@
 Notation (``docs/notation.md`` maps every letter)::
 
     minimise    err(D)                              over distributions D on classifiers, and slack
-    subject to  s (E_D[h_i] - E_D[h_j]) <= gamma + slack_ij      for every ordered pair in force
+    subject to  r_i - r_j <= gamma + slack_ij                    for every ordered pair in force
                 G E_D[h] <= b                                    for every statistical rule
                 sum shares_ij slack_ij <= limit                  for every budget
                 0 <= slack_ij <= 1
 
-with ``s = +1`` where label 1 is favourable and ``s = -1`` where label 0 is. Both kinds of rule are rows of one form: a
-value that is linear in ``h``, and a limit. Pairs come first, statistical rules behind them.
+where ``r_i = E_D[value of the label h_i]`` is how well person ``i`` is treated. Of two labels ``r_i - r_j`` is
+``s (E_D[h_i] - E_D[h_j])`` with ``s = +1`` where label 1 is favourable and ``s = -1`` where label 0 is; of more it is
+linear in the probabilities of labels as well. Both kinds of rule are rows of one form: a value that is linear in the
+labels, and a limit. Pairs come first, statistical rules behind them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from fairwise.constraints.budgets import Budget
 from fairwise.constraints.groups import GroupRows
 from fairwise.constraints.pairs import PairRows, adjoint_differences
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, RowValues
+from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, RowValues, total_costs
 
 NO_BUDGET = 1.0  # the mean excess of a panel is never above it, so it limits nothing
 
@@ -33,14 +35,18 @@ NO_BUDGET = 1.0  # the mean excess of a panel is never above it, so it limits no
 class Points:
     """The rows classifiers are asked about, with what each costs.
 
-    ``err(h) = error_offset + error_cost @ h`` where ``error_cost[p]`` sums ``w_i (1 - 2 y_i)`` and the offset sums
-    ``w_i y_i`` over the people ``i`` at that point, their weights ``w`` adding to 1.
+    ``err(h) = error_offset + total_costs(h, error_cost)``, where ``error_cost[p]`` sums ``w_i (loss(y_i, label) -
+    loss(y_i, 0))`` of every other label over the people ``i`` at that point, their weights ``w`` adding to 1, and the
+    offset sums ``w_i loss(y_i, 0)``. For two labels and a loss of 1 for an error these are ``w_i (1 - 2 y_i)`` and
+    ``w_i y_i``.
     """
 
     rows: Any
     """``(P, d)`` encoded matrix (or a table, where a pipeline does its own encoding)."""
 
     error_cost: FloatArray
+    """``(P,)`` for two labels, ``(P, k - 1)`` for more."""
+
     error_offset: float
 
     multiplicity: FloatArray
@@ -48,12 +54,12 @@ class Points:
 
     @property
     def constant_error(self) -> float:
-        """Error of the better of the two classifiers that give everyone one label; the weights of people add to 1."""
-        return min(self.error_offset, 1.0 - self.error_offset)
+        """Error of the best of the classifiers that give everyone one label."""
+        return self.error_offset + min(0.0, float(np.min(self.error_cost.sum(axis=0))))
 
     def errors(self, labels: LabelArray) -> FloatArray:
-        """Error ``(k,)`` of classifiers with labels ``(k, P)``."""
-        return self.error_offset + labels.astype(float) @ self.error_cost
+        """Error ``(t,)`` of classifiers with labels ``(t, P)``."""
+        return self.error_offset + total_costs(labels, self.error_cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +75,9 @@ class Problem:
     source
         ``(K,)`` which row of the full :class:`PairRows` each is.
     sign
-        The letter ``s`` above.
+        The letter ``s`` above, of two labels.
+    label_values
+        ``(k,)`` how good each label is, in [0, 1]; None where there are two and ``sign`` says which is 1.
     """
 
     points: Points
@@ -84,6 +92,8 @@ class Problem:
     allowance: FloatArray | None = None
     """``(len(self),)`` how far above its limit each row may be besides; None for nowhere."""
 
+    label_values: FloatArray | None = None
+
     @classmethod
     def build(
         cls,
@@ -95,6 +105,7 @@ class Problem:
         sign: float,
         gamma: float,
         groups: GroupRows | None = None,
+        label_values: FloatArray | None = None,
     ) -> Problem:
         limited = np.zeros(len(rows), dtype=bool)
         for budget in budgets:
@@ -111,11 +122,17 @@ class Problem:
             gamma=gamma,
             budgets=tuple(replace(budget, rows=position[budget.rows]) for budget in budgets),
             groups=groups,
+            label_values=label_values,
         )
 
     def __len__(self) -> int:
         """How many rows there are, of both kinds."""
         return self.n_pairs + (0 if self.groups is None else len(self.groups))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are two labels of the values 0 and 1, so that a pair differs by -1, 0 or 1."""
+        return self.label_values is None and self.points.error_cost.ndim == 1
 
     @property
     def n_pairs(self) -> int:
@@ -176,23 +193,40 @@ class Problem:
         return replace(self.at(self.gamma, used), allowance=np.where(self.hard, over, 0.0))
 
     def differences(self, judged_labels: RowValues) -> RowValues:
-        """``s (h_i - h_j)`` for every pair; labels or probabilities ``(k, m)`` give ``(k, K)``."""
+        """``r_i - r_j`` for every pair; labels, or of two labels probabilities, ``(t, m)`` give ``(t, K)``."""
+        if self.label_values is not None:
+            treated = self.label_values[judged_labels]
+            return np.asarray(treated[:, self.reference] - treated[:, self.owed])
         values = judged_labels.astype(np.int8) if judged_labels.dtype == np.uint8 else judged_labels
         gaps: RowValues = values[:, self.reference] - values[:, self.owed]
         return -gaps if self.sign < 0 else gaps
 
     def cost(self, multipliers: FloatArray) -> FloatArray:
-        """Cost ``c1 - c0`` of every point ``(P,)``: that of errors plus that of the rows (Algorithm 1)."""
+        """Cost of the labels of every point, like ``error_cost``: that of errors plus that of the rows (Algorithm 1).
+
+        A person to whom multipliers come to ``l`` pays ``l`` times the value of their label, less that of label 0.
+        """
         total = self.points.error_cost.copy()
-        pairs = self.sign * multipliers[: self.n_pairs]
+        pairs = (
+            multipliers[: self.n_pairs] if self.label_values is not None else self.sign * multipliers[: self.n_pairs]
+        )
         on_people = adjoint_differences(pairs, self.reference, self.owed, len(self.judged))
+        if self.label_values is not None:
+            steps = self.label_values[1:] - self.label_values[0]
+            on_people = on_people * steps if total.ndim == 1 else np.outer(on_people, steps)
         np.add.at(total, self.judged, on_people)
-        return total if self.groups is None else total + multipliers[self.n_pairs :] @ self.groups.matrix
+        return total if self.groups is None else total + self.groups.adjoint(multipliers[self.n_pairs :])
+
+    def favorable(self, probability: FloatArray) -> FloatArray:
+        """How well people are treated ``(n,)``, from the probabilities of labels as :class:`Mixture` has them."""
+        if self.label_values is None:
+            return probability if self.sign > 0 else 1.0 - probability
+        return mean_value(probability, self.label_values)
 
     def evaluate(self, classifiers: Classifiers) -> tuple[FloatArray, RowValues]:
         """Errors ``(k,)`` and the value of every row ``(k, len(self))`` for some classifiers.
 
-        Pair differences are -1, 0 or 1 and kept as bytes, unless there are statistical rules beside them.
+        Of two labels pair differences are -1, 0 or 1 and kept as bytes, unless there are statistical rules beside them.
         """
         return self.evaluate_labels(classifiers.labels(self.points.rows))
 
@@ -207,4 +241,17 @@ class Problem:
         pairs = self.differences(labels[:, self.judged])
         if self.groups is None:
             return self.points.errors(labels), pairs
-        return self.points.errors(labels), np.concatenate([pairs, labels.astype(float) @ self.groups.matrix.T], axis=1)
+        return self.points.errors(labels), np.concatenate([pairs, self.groups.values(labels)], axis=1)
+
+
+def mean_value(probability: FloatArray, label_values: FloatArray) -> FloatArray:
+    """``sum_k P(label k) value_k`` ``(n,)``, from the probabilities of all labels but the first ``(n, k - 1)``.
+
+    Added label by label, so that it is the same in any batch.
+    """
+    total = np.full(len(probability), label_values[0])
+    for value, column in zip(
+        label_values[1:], probability.reshape(len(probability), len(label_values) - 1).T, strict=True
+    ):
+        total += (value - label_values[0]) * column
+    return np.asarray(np.clip(total, 0.0, 1.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral, Real
@@ -121,6 +121,7 @@ class FitSettings:
     eta: float | None
     favorable_label: object
     label_values: LabelValues | None
+    loss: object
     features: Sequence[Any] | None
     group_constraints: object
     judge_budgets: JudgeBudgets | None
@@ -184,18 +185,18 @@ def _is_real(value: object) -> TypeGuard[float]:
 
 
 def favorable_of(label_values: LabelValues) -> object:
-    """The label whose value is 1."""
-    return next(label for label, value in label_values.items() if value == 1)
+    """The label of the highest value, the first of several."""
+    return max(label_values, key=label_values.__getitem__)
 
 
 def _check_label_values(value: LabelValues | None, favorable_label: object) -> None:
     if value is None:
         return
     values = list(value.values()) if isinstance(value, Mapping) else []
-    if not (len(values) == 2 and all(map(_is_real, values)) and set(values) == {0, 1}):
+    if not (len(values) > 1 and all(_is_real(one) and 0 <= one <= 1 for one in values) and len(set(values)) > 1):
         raise InputError(
-            f"label_values={quote(value)} is not allowed: give 1 to the good one of the two labels and 0 to the other, "
-            "such as {'deny': 0, 'release': 1}."
+            f"label_values={quote(value)} is not allowed: say of each label how good it is, from 0 to 1 and not all "
+            "alike, such as {'deny': 0, 'conditions': 0.6, 'release': 1}."
         )
     try:
         sorted(value)
@@ -203,9 +204,9 @@ def _check_label_values(value: LabelValues | None, favorable_label: object) -> N
         raise InputError(
             f"label_values={quote(value)} names labels of different kinds, such as a number and text."
         ) from None
-    if favorable_label is not None and value.get(favorable_label) != 1:
+    if favorable_label is not None and value.get(favorable_label) != max(values):
         raise InputError(
-            f"favorable_label={quote(favorable_label)} is not the label to which label_values gives 1: leave one out."
+            f"favorable_label={quote(favorable_label)} is not the best label by label_values: leave one out."
         )
 
 
@@ -233,6 +234,12 @@ def _check_budgets(value: JudgeBudgets | None) -> None:
                 f"judge_budgets: {quote(part)} for {whose} is not allowed: give a number from 0 to 1, or such a "
                 "number for each judge by name, or for each value of a judge attribute: {'relation': {'affected': 0}}."
             )
+
+
+def require_two_labels(classes: Sized, what: str) -> None:
+    """Refuse more than two labels where that is not possible yet, naming what it is."""
+    if len(classes) > 2:
+        raise InputError(f"{what} is for models of two labels so far; this one decides between {len(classes)}.")
 
 
 def parity(name: str, bound: float) -> Any:

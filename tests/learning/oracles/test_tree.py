@@ -10,6 +10,7 @@ import pytest
 
 from fairwise.errors import InputError
 from fairwise.learning.oracles import tree
+from fairwise.learning.oracles.base import by_label, total_costs
 from fairwise.learning.oracles.tree import TreeOracle
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ def least_cost(sides: Any, cost: FloatArray, depth: int) -> float:
     if depth:
         for side in sides.T:
             both = [least_cost(sides, np.where(keep, cost, 0.0), depth - 1) for keep in (side, ~side)]
+            best = min(best, sum(both))
+    return best
+
+
+def least_of_labels(sides: Any, costs: FloatArray, depth: int) -> float:
+    """The same for costs ``(P, k)`` of every label, the first of which costs nothing."""
+    best = float(costs.sum(axis=0).min())
+    if depth:
+        for side in sides.T:
+            both = [least_of_labels(sides, costs * keep[:, None], depth - 1) for keep in (side, ~side)]
             best = min(best, sum(both))
     return best
 
@@ -50,6 +61,35 @@ def least_by_products(sides: Any, cost: FloatArray, depth: int) -> float:
 
 def paid(oracle: TreeOracle, cost: FloatArray) -> float:
     return float((oracle.best_response(cost).labels(oracle.features) @ cost)[0])
+
+
+@pytest.mark.parametrize(
+    ("depth", "points", "levels", "times"),
+    [(1, 12, (4, 3, 2), 40), (2, 14, (4, 3), 40), (3, 14, (3, 2, 2), 20), (4, 14, (3, 2), 10)],
+)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_no_tree_of_several_labels_is_cheaper(
+    k: int, depth: int, points: int, levels: tuple[int, ...], times: int
+) -> None:
+    rng = np.random.default_rng(10 * depth + k)
+    for _ in range(times):
+        features = random_features(rng, points, levels)
+        cost = np.column_stack([random_cost(rng, points) for _ in range(k - 1)])
+        oracle = TreeOracle(features, np.column_stack([random_cost(rng, points) for _ in range(k - 1)]), depth)
+        labels = oracle.best_response(cost).labels(features)
+        least = least_of_labels(all_sides(features), by_label(cost), depth)
+        assert total_costs(labels, cost)[0] == pytest.approx(least, abs=1e-12 * np.abs(cost).sum())
+        assert [part.labels(features).tolist() for part in oracle.constants()] == [[[j] * points] for j in range(k)]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_two_labels_in_a_table_are_the_very_same_trees(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    for _ in range(20):
+        features, base, cost = random_features(rng, 30, (6, 4, 3)), random_cost(rng, 30), random_cost(rng, 30)
+        by_vector = TreeOracle(features, base, depth).best_response(cost).state()
+        by_table = TreeOracle(features, base[:, None], depth).best_response(cost[:, None]).state()
+        assert all(np.array_equal(by_vector[name], by_table[name]) for name in by_vector)
 
 
 def random_features(rng: np.random.Generator, points: int, levels: tuple[int, ...]) -> FloatArray:
@@ -277,7 +317,7 @@ def test_numbers_that_are_none_are_refused() -> None:
     for shape in ((0, 2), (2, 0), (4,)):
         with pytest.raises(InputError, match="at least one point"):
             TreeOracle(np.ones(shape), np.ones(shape[0]))
-    for cost in (np.ones(3), np.array([1.0, np.nan]), np.array([np.inf, 1.0]), np.ones((2, 1))):
+    for cost in (np.ones(3), np.array([1.0, np.nan]), np.array([np.inf, 1.0]), np.ones((3, 1))):
         with pytest.raises(InputError, match="each of the 2 points"):
             TreeOracle(np.eye(2), cost)
         with pytest.raises(InputError, match="each of the 2 points"):

@@ -148,7 +148,7 @@ def test_a_tree_in_words() -> None:
         ([0], [1.0], [0, 1]),
         ([[-1]], [[1.0]], [[0, 1]]),
         ([[0]], [[np.nan]], [[0, 1]]),
-        ([[0]], [[1.0]], [[0, 2]]),
+        ([[0]], [[1.0]], [[0, -1]]),
     ],
 )
 def test_arrays_that_are_no_trees_are_refused(feature: Any, threshold: Any, leaf: Any) -> None:

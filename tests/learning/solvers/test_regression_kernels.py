@@ -69,6 +69,7 @@ def test_round_for_round(
         n_rounds=120,
     )
     terms = oracle.regression_terms(problem)
+    assert terms is not None
     compiled = _play_regression([problem], oracle, terms, [guarantee])[0]
     plain = _play(problem, oracle, guarantee, None)
     for name in ("error", "max_violation"):

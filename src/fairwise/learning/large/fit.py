@@ -67,6 +67,14 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
             f"estimator={settings.estimator!r} needs the whole table in memory. A table that is read in blocks goes "
             f"with {' or '.join(map(repr, _LINEAR))}."
         )
+    if settings.loss is not None:
+        raise InputError("loss= needs the whole table in memory, not one that is read in blocks.")
+    if settings.label_values is not None and set(settings.label_values.values()) != {0, 1}:
+        raise InputError(
+            "A table that is read in blocks goes with two labels so far, one of the value 1 and one of the value 0."
+        )
+    if set(moments) - {None}:
+        raise InputError("group_constraints for single labels need the whole table in memory: give a list.")
     if moments and table.groups is None:
         raise InputError("group_constraints need each person's group: LargeTable(..., groups='column').")
     if settings.plays_regression and settings.time_limit is not None:

@@ -320,7 +320,7 @@ def large_problem(
         named = np.repeat(np.array(summary.groups, dtype=object), 2)
         cells = pd.DataFrame({"cell": np.arange(len(people))})
         # A cell of many people is one person of their weight, and ``h`` the share of the cell with label 1.
-        groups = GroupRows.from_moments(moments, cells, outcome, named, people, n_points=len(people) + n_judged)
+        groups = GroupRows.from_moments(moments[None], cells, outcome, named, people, n_points=len(people) + n_judged)
     small = prepared.problem
     values = {field.name: getattr(small, field.name) for field in fields(small)}
     values |= {"points": points, "judged": len(people) + small.judged, "groups": groups}

@@ -118,7 +118,7 @@ def _settings(model: FittedMixture) -> Iterable[tuple[str, str]]:
         if name == "judge_budgets":  # their keys may be names
             yield name, budgets(value) or "None"
         elif name == "group_constraints" and value is not None:
-            yield name, ", ".join(type(moment).__name__ for moment in parity_moments(value))
+            yield name, ", ".join(type(moment).__name__ for some in parity_moments(value).values() for moment in some)
         else:
             yield name, repr(value)
 
@@ -155,11 +155,11 @@ def _rules(model: FittedMixture) -> str:
 
 
 def _start(model: FittedMixture) -> str:
-    first, second = model.classes_.tolist()
+    *first, last = map(repr, model.classes_.tolist())
     code = (
         "from fairwise import PairwiseFairClassifier\n\n"
         'model = PairwiseFairClassifier.load("model.skops")\n'
-        f"model.predict_proba(people)  # chances of {first!r} and {second!r}, a row for each person"
+        f"model.predict_proba(people)  # chances of {', '.join(first)} and {last}, a row for each person"
     )
     return f"`people` is a table with the columns named above.\n\n```python\n{code}\n```"
 

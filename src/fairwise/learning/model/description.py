@@ -88,6 +88,11 @@ def budgets(value: JudgeBudgets | None) -> str:
 
 
 def _labels(model: FittedMixture) -> str:
+    if len(model.classes_) > 2:
+        values = model.label_values
+        if values is None:
+            return f"{', '.join(map(repr, model.classes_.tolist()))}; nothing is said of how good each is"
+        return ", ".join(f"{label!r} (value {values[label]:g})" for label in sorted(values))
     first, second = model.classes_.tolist()
     favorable = model.favorable_label_
     which = "neither is said to be favourable" if favorable is None else f"{favorable!r} is the favourable one"

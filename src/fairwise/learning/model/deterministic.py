@@ -152,7 +152,7 @@ def best_deterministic_rule(
     mixture: Mixture,
     pool: Classifiers | None,
     allowed: float,
-    labels: tuple[str, str] = ("label 0", "label 1"),
+    labels: tuple[str, ...] = ("label 0", "label 1"),
 ) -> Rule:
     """The best single rule: a classifier of the mixture or of the pool, a threshold on its probability, a constant.
 
@@ -252,7 +252,7 @@ def _favorable(problem: Problem, label_1: LabelArray | NDArray[np.bool_]) -> Flo
     return favored if problem.sign > 0 else 1.0 - favored
 
 
-def _threshold_in_words(threshold: float, labels: tuple[str, str]) -> str:
+def _threshold_in_words(threshold: float, labels: tuple[str, ...]) -> str:
     if 0.0 < threshold < _NOBODY:
         return f"{labels[1]} where its probability is at least {threshold:.4g}"
     return f"{labels[threshold == 0.0]} for everyone"

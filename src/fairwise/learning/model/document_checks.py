@@ -36,7 +36,9 @@ def check_document(document: Document, features: list[Any], encoder: TableEncode
     )
     kinds = document.get("column_kinds")
     require(kinds is None or set(kinds.values()) <= {"number", "text"}, "a column is neither numbers nor text")
-    require(len(set(document["classes"])) == len(document["classes"]) == 2, "the outcomes are not two")
+    classes = document["classes"]
+    require(len(set(classes)) == len(classes) >= 2, "the outcomes are not two or more")
+    require(threshold is None or len(classes) == 2, "a threshold is of two outcomes")
     require(type(document["seed"]) is int, "the seed is no whole number")
     require(threshold is None or (type(threshold) is float and not isnan(threshold)), "the threshold is no number")
     if encoder is not None:
@@ -80,7 +82,7 @@ def _check_mixture(mixture: Mixture, encoder: TableEncoder | None) -> None:
         require(
             classifiers.thresholds.shape == (len(classifiers.members),)
             and all(
-                member in (0, 1) if type(member) is int else hasattr(member, "predict")
+                0 <= member < mixture.n_labels if type(member) is int else hasattr(member, "predict")
                 for member in classifiers.members
             ),
             "a classifier is none, or has no threshold",
@@ -90,10 +92,12 @@ def _check_mixture(mixture: Mixture, encoder: TableEncoder | None) -> None:
     width = len(encoder.outputs) if encoder else 0
     if isinstance(classifiers, TreeClassifiers):
         require(classifiers.feature.max() < width, "a tree looks at a column that is not there")
+        require(classifiers.leaf.max() < mixture.n_labels, "a tree decides what is no outcome")
     if isinstance(classifiers, LinearClassifiers):
         coef, intercept = classifiers.coef, classifiers.intercept
+        labels = () if mixture.n_labels == 2 else (mixture.n_labels - 1,)
         require(
-            coef.shape == (len(weights), width) and intercept.shape == (len(weights),),
+            coef.shape == (len(weights), *labels, width) and intercept.shape == (len(weights), *labels),
             "coefficients are not one for each column",
         )
         require(np.isfinite(coef).all() and np.isfinite(intercept).all(), "a coefficient is no number")

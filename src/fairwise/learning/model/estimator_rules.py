@@ -93,7 +93,7 @@ def _root(model: DecisionTreeClassifier, limit: float | None, sources: Sequence[
     """A fitted tree in the people's own columns; label 1 in the leaves where its share is above the limit."""
     tree = model.tree_
     shares = tree.value[:, 0, :]
-    labels = np.argmax(shares, axis=1) if limit is None else shares[:, 1] > limit
+    labels = model.classes_[np.argmax(shares, axis=1)] if limit is None else shares[:, 1] > limit
 
     def below(node: int) -> Node:
         if tree.children_left[node] < 0:

@@ -60,7 +60,7 @@ _TYPES = {
     "tree": {"feature": "iu", "threshold": "f", "leaf": "iu"},
     "scikit-learn": {"thresholds": "f"},
 }
-_OF_OWN_KEYS = ("judge_budgets", "label_values")  # settings whose keys are the user's, of any type
+_OF_OWN_KEYS = ("judge_budgets", "label_values", "loss")  # settings whose keys are the user's, of any type
 
 
 _PRICES = ("judge", "a", "b", "answer", "price", "violation", "excess", "status")
@@ -196,6 +196,8 @@ def _document(model: PairwiseFairClassifier) -> Document:
     derandomization = getattr(model, "derandomization_", None)
     simplification = getattr(model, "simplification_", None)
     settings = model.get_params(deep=False)
+    if settings.get("loss") is not None:
+        settings["loss"] = settings["loss"].to_dict("index")
     if settings["features"] is not None:
         settings["features"] = pd.Index(list(settings["features"])).tolist()  # whatever it was given as
     return {
@@ -280,6 +282,8 @@ def _plain_values(data: bytes) -> dict[str, Any]:
 def _rebuild(cls: type[Model], document: Document) -> Model:
     settings = document["settings"]
     model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
+    if isinstance(model.loss, dict):
+        model.loss = pd.DataFrame.from_dict(model.loss, orient="index")
     model.classes_ = np.array(document["classes"])
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:
@@ -288,7 +292,9 @@ def _rebuild(cls: type[Model], document: Document) -> Model:
     model.features_ = document.get("features", every)  # version 0.1 used all
     model._encoder = None if document["encoder"] is None else TableEncoder.from_state(document["encoder"])
     model._column_kinds = document.get("column_kinds")
-    model._mixture = Mixture(_classifiers(document["kind"], document["classifiers"]), document["weights"])
+    model._mixture = Mixture(
+        _classifiers(document["kind"], document["classifiers"]), document["weights"], len(document["classes"])
+    )
     model._threshold = document["threshold"]
     model._seed = document["seed"]
     model.certificate_ = Certificate(**document["certificate"])

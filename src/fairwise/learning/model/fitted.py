@@ -17,17 +17,17 @@ from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, NotKeptError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
-from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
-from fairwise.learning.model.mixture import Columns, Measurement, Mixture
+from fairwise.learning.model.draws import best_first, draw_labels, of_all_labels, treatment
+from fairwise.learning.model.mixture import Columns, Measurement, Mixture, group_rule_table
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
 from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
 from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import DRAWS, LabelValues, count, share
+from fairwise.learning.settings import DRAWS, LabelValues, count, require_two_labels, share
 from fairwise.learning.solvers.solution import Solution
 from fairwise.tables.frames import to_pandas, used_columns
 
@@ -61,13 +61,16 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(told, None)
         # What the fit was made from, kept in memory for simplifying the model, never saved.
         self._training: Training | None = (prepared, solution)
-        self._set_mixture(Mixture(solution.classifiers, solution.weights), solution.error)
+        self._set_mixture(Mixture(solution.classifiers, solution.weights, len(self.classes_)), solution.error)
         return self
 
     def predict_proba(self, X: object) -> FloatArray:
-        """Probability of each class, ``(n, 2)``: how likely the mixture is to draw it."""
-        of_label_1 = self._probability(self._rows(X))
-        return np.stack([1.0 - of_label_1, of_label_1], axis=1)
+        """Probability of each class, ``(n, k)``: how likely the mixture is to draw it."""
+        return of_all_labels(self._probability(self._rows(X)))
+
+    def predict_value(self, X: object) -> FloatArray:
+        """How well each person is treated, ``(n,)``: the probability of the favourable label, or the mean value."""
+        return treatment(self._probability(self._rows(X)), self.label_values, self.favorable_label_, self.classes_)
 
     def predict(self, X: object, draw: str = "independent") -> ClassArray:
         """Labels drawn with these probabilities, the same in any batch and order.
@@ -75,18 +78,19 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
         for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
         people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
+        Of more than two labels the best come first.
         """
         DRAWS.check("draw", draw)
         rows = self._rows(X)
-        keyed = np.empty((len(rows), 0)) if draw == "shared" else rows
-        drawn = uniforms(row_keys(keyed, self._seed)) < self._probability(rows)
-        labels: ClassArray = self.classes_[drawn.astype(np.intp)]
-        return labels
+        order = best_first(self.label_values, self.classes_)
+        return np.asarray(self.classes_[draw_labels(rows, self._seed, draw, self._probability(rows), order)])
 
     @property
     def favorable_label_(self) -> object:
-        """The good one of ``classes_``; None where nothing says so."""
+        """The good one of ``classes_``, of several the best; None where nothing says so."""
         classes = self._fitted("classes_")
+        if len(classes) > 2:
+            return None if self.label_values is None else classes.tolist()[best_first(self.label_values, classes)[0]]
         place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
         return None if place is None else classes.tolist()[place]
 
@@ -200,8 +204,11 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         The rest is as in :meth:`simplify`: needed only for a model that was loaded.
         """
         check_is_fitted(self)
+        require_two_labels(self.classes_, "derandomize")
         share(optional=True).check("mean_violation", mean_violation)
         prepared, solution = self._training_with(X, y, judgments, sample_weight, sensitive_features)
+        if not prepared.problem.is_plain:
+            raise InputError("derandomize is for two labels so far, one of the value 1 and one of the value 0.")
         single = self._twin((prepared, solution))
         single.__dict__.pop("simplification_", None)
         before = single._measured().mean_answer_violation()
@@ -292,14 +299,8 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
     def _measured_rules(self) -> Columns:
         prepared, solution = self._after_fit()
         problem = prepared.problem
-        if problem.groups is None:
-            return {"rule": [], "value": [], "limit": [], "price": []}
-        return {
-            "rule": list(problem.groups.names),
-            "value": self._reached(problem)[1][problem.n_pairs :].tolist(),
-            "limit": problem.groups.limits.tolist(),
-            "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
-        }
+        values = np.empty(0) if problem.groups is None else self._reached(problem)[1]
+        return group_rule_table(problem, values, solution)
 
     def _reached(self, problem: Problem) -> tuple[float, FloatArray]:
         """Error, and the value of every row ``(len(problem),)``."""

@@ -13,6 +13,7 @@ from fairwise.constraints.pairs import PairRows, Weighting, price_table
 from fairwise.constraints.violations import excess
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
+from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def certify(
     """Measure the mixture on the judged people (``favorable`` is ``(m,)``) and say what the solver proved."""
     violations = rows.violations(favorable)
     exact = solution.exact
-    error = min(max(error, 0.0), 1.0)  # it is a sum of rounded parts
+    error = max(error, 0.0)  # it is a sum of rounded parts
     bound = max(solution.bound, 0.0)  # no error is below 0
     return Certificate(
         kind="exact" if exact else "heuristic",
@@ -95,13 +96,19 @@ _MANY = 64  # from so many on compiled code adds them, in the same order
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """``E_D[h(x)] = sum_t weights[t] h_t(x)``."""
+    """``P(label k of x) = sum_t weights[t] [h_t(x) = k]``."""
 
     classifiers: Classifiers
     weights: FloatArray
+    n_labels: int = 2
 
     def probabilities(self, rows: Rows) -> FloatArray:
-        """Probability of label 1 for each row; added in a fixed order, so the same in any batch."""
+        """Probability ``(n,)`` of label 1 for each row, of more than two labels ``(n, k - 1)`` of each but the first.
+
+        Added in a fixed order, so the same in any batch.
+        """
+        if self.n_labels > 2:
+            return self._of_many_labels(rows)
         result = np.zeros(len(rows))
         step = max(1, _LABELS_AT_ONCE // len(self.weights))
         for start in range(0, len(rows), step):
@@ -117,18 +124,42 @@ class Mixture:
         # Weights add to 1 only up to rounding.
         return np.minimum(result, 1.0)
 
+    def _of_many_labels(self, rows: Rows) -> FloatArray:
+        result = np.zeros((len(rows), self.n_labels - 1))
+        step = max(1, _LABELS_AT_ONCE // len(self.weights))
+        for start in range(0, len(rows), step):
+            part = rows.iloc[start : start + step] if hasattr(rows, "iloc") else rows[start : start + step]
+            for weight, label in zip(self.weights, self.classifiers.labels(part), strict=True):
+                given = np.flatnonzero(label)
+                result[start + given, label[given] - 1] += weight
+        return np.minimum(result, 1.0)
+
+
+def group_rule_table(problem: Problem, values: FloatArray, solution: Solution) -> Columns:
+    """The statistical rules of a problem, with the values ``(len(problem),)`` that a model reaches."""
+    if problem.groups is None:
+        return {"rule": [], "value": [], "limit": [], "price": []}
+    return {
+        "rule": list(problem.groups.names),
+        "value": values[problem.n_pairs :].tolist(),
+        "limit": problem.groups.limits.tolist(),
+        "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
+    }
+
 
 class Measurement:
     """A solution measured on the judged people: what is certified about it, and what each judgment costs.
 
-    ``probability`` is ``(m,)``, that of label 1 for the judged people; the solution's own mixture if not given.
+    ``probability`` is that of labels for the judged people as :meth:`Mixture.probabilities` has it; the solution's own
+    mixture if not given.
     """
 
     def __init__(self, prepared: PreparedProblem, solution: Solution, probability: FloatArray | None = None) -> None:
         if probability is None:
-            probability = Mixture(solution.classifiers, solution.weights).probabilities(prepared.judged_rows)
+            mixture = Mixture(solution.classifiers, solution.weights, len(prepared.classes))
+            probability = mixture.probabilities(prepared.judged_rows)
         self._prepared, self._solution = prepared, solution
-        self._favorable = probability if prepared.problem.sign > 0 else 1.0 - probability
+        self._favorable = prepared.problem.favorable(probability)
 
     def certificate(
         self, gamma: float, eta: float | None, weighting: Weighting, *, error: float | None = None

@@ -40,13 +40,20 @@ class PointsRule:
 
     def lines(self) -> list[Line]:
         """What stands below the head."""
-        return [(0, f"{self.wording.number(points)} {words}") for words, points in self._items()]
+        return [(0, f"{self.wording.number(points)} {words}") for words, points in self.items()]
 
-    def _items(self) -> Iterator[tuple[str, float]]:
+    def items(self) -> Iterator[tuple[str, float]]:
         yield "to start with", self.start
         for points, term in self.terms:
             words = term.words(self.wording)
             yield words if isinstance(term, Each) else f"where {words}", points
+
+    def total(self, person: Person) -> float:
+        """The points of this person, added in the order of the terms."""
+        total = self.start
+        for points, term in self.terms:
+            total += points * term.amount(person)
+        return total
 
     def reason(self, person: Person) -> str:
         """The points of this person, those that count most first."""
@@ -85,7 +92,7 @@ class PointsRule:
 
     def statements(self) -> Iterator[RuleRow]:
         """One for each term, and two for what follows from the sum."""
-        for words, points in self._items():
+        for words, points in self.items():
             yield RuleRow(words, points)
         yield RuleRow(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
         yield RuleRow("otherwise", label=0)
@@ -96,10 +103,78 @@ class PointsRule:
     __repr__ = __str__
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class MostPointsRule:
+    """The label with the most points, of equal ones the first; label 0 has none, ``others`` are those of the rest."""
+
+    others: tuple[PointsRule, ...]
+    wording: Wording
+
+    @property
+    def head(self) -> str:
+        return f"the label with the most points, of equal ones the first; {self.wording.label(0)} has 0 points"
+
+    def lines(self) -> list[Line]:
+        """What stands below the head."""
+        lines = list[Line]()
+        for label, rule in enumerate(self.others, 1):
+            lines.append((0, f"points for {self.wording.label(label)}:"))
+            lines += [(1 + depth, text) for depth, text in rule.lines()]
+        return lines
+
+    def reason(self, person: Person) -> str:
+        """The points of this person for each label."""
+        number = replace(self.wording, exact=False).number
+        totals = [(self.wording.label(label), rule.total(person)) for label, rule in enumerate(self.others, 1)]
+        return ", ".join(f"{number(total)} points for {label}" for label, total in totals)
+
+    def column_shares(self) -> dict[str, float]:
+        """How much of the points is decided by each column, averaged over the labels that have any."""
+        shares, known = defaultdict[str, float](float), [rule for rule in self.others if rule.terms]
+        for rule in known:
+            for column, share in rule.column_shares().items():
+                shares[column] += share / len(known)
+        return dict(shares)
+
+    def fills(self) -> Fills:
+        """What missing values count as."""
+        return {column: fill for rule in self.others for column, fill in rule.fills().items()}
+
+    def statements(self) -> Iterator[RuleRow]:
+        """One for each term of each label, and one for each that has the most."""
+        for label, rule in enumerate(self.others, 1):
+            for words, points in rule.items():
+                yield RuleRow(f"{words}, for {self.wording.label(label)}", points)
+        for label in range(1 + len(self.others)):
+            yield RuleRow(f"{self.wording.label(label)} has the most points", label=label)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.head}:", *(f"{'    ' * (1 + depth)}{text}" for depth, text in self.lines())])
+
+    __repr__ = __str__
+
+
+def most_points_rule(
+    coef: FloatArray, intercept: FloatArray, sources: list[Source], wording: Wording
+) -> MostPointsRule | TreeRule:
+    """The label of the largest of ``intercept + coef @ x`` and 0 (label 0); ``coef`` is ``(k - 1, d)``."""
+    if not coef.any():
+        return TreeRule(float(np.argmax(np.append(0.0, intercept))), wording)
+    scaled = readable(np.column_stack([coef, intercept]).ravel(), 0.0)[0].reshape(len(coef), -1)
+    return MostPointsRule(tuple(_points(row[:-1], float(row[-1]), 0.0, sources, wording) for row in scaled), wording)
+
+
 def linear_rule(
     coef: FloatArray, intercept: float, limit: float, sources: Iterable[Source], wording: Wording
 ) -> PointsRule | TreeRule:
     """``[intercept + x . coef > limit]`` in the people's own units; ``coef`` is ``(d,)``, of as many sources."""
+    rule = _points(coef, intercept, limit, sources, wording)
+    return rule if rule.terms else TreeRule(float(intercept > limit), wording)
+
+
+def _points(
+    coef: FloatArray, intercept: float, limit: float, sources: Iterable[Source], wording: Wording
+) -> PointsRule:
     terms = list[Term]()
     for weight, source in zip(coef.tolist(), sources, strict=True):
         if weight == 0.0:
@@ -114,8 +189,6 @@ def linear_rule(
         spread = nan if isinstance(source, UnscaledColumn) else source.scale
         each = Each(source.name, unit, source.shift, source.fill, spread)
         terms.append((points if exact else weight, each))
-    if not terms:
-        return TreeRule(float(intercept > limit), wording)
     return PointsRule(float(intercept), tuple(terms), float(limit), wording)
 
 

@@ -24,7 +24,7 @@ class Wording:
     word in quotation marks, as in JSON. Otherwise for people: long numbers are rounded to four digits.
     """
 
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
     exact: bool = True
 

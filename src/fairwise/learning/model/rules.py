@@ -15,7 +15,7 @@ from fairwise.errors import InputError
 from fairwise.learning.encoding import NumberColumn, TableEncoder, is_number, numbers_of
 from fairwise.learning.model.estimator_rules import EstimatorRule, estimator_rules
 from fairwise.learning.model.mixture import Mixture
-from fairwise.learning.model.point_rules import PointsRule, linear_rule, readable
+from fairwise.learning.model.point_rules import MostPointsRule, PointsRule, linear_rule, most_points_rule, readable
 from fairwise.learning.model.questions import Person, Wording, quoted
 from fairwise.learning.model.tree_rules import Labels, Line, TreeRule, encoded_columns, merged, roots
 from fairwise.learning.oracles.base import ClassArray, LabelArray
@@ -24,7 +24,7 @@ from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.tables.frames import to_pandas
 
-Rule = TreeRule | PointsRule | EstimatorRule
+Rule = TreeRule | PointsRule | MostPointsRule | EstimatorRule
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ModelRules:
     weights: tuple[float, ...]
     rules: tuple[Rule, ...]
     threshold: float | None
-    classes: tuple[object, object]
+    classes: tuple[object, ...]
     wording: Wording
 
     @classmethod
@@ -75,13 +75,14 @@ class ModelRules:
 
         ``kinds`` says of each column whether it is "number" or "text" where there is no encoder.
         """
-        first, second = classes.tolist()
         names = list(kinds or ()) if encoder is None else [column.name for column in encoder.columns]
         wording = Wording(label_words(classes), {} if named else {name: f"x{name}" for name in names})
         weights = tuple(map(float, mixture.weights))
-        return cls(weights, tuple(_rules(mixture, encoder, kinds, wording)), threshold, (first, second), wording)
+        return cls(
+            weights, tuple(_rules(mixture, encoder, kinds, wording)), threshold, tuple(classes.tolist()), wording
+        )
 
-    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, str] | None = None) -> ModelRules:
+    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, ...] | None = None) -> ModelRules:
         """The same with words for columns and labels where there are any, and long numbers rounded."""
         wording = replace(
             self.wording,
@@ -99,7 +100,13 @@ class ModelRules:
 
     @cached_property
     def regions(self) -> TreeRule | None:
-        """All rules in one, which gives everyone their probability; None where that is longer, or they are no trees."""
+        """All rules in one, which gives everyone their probability; None where that is longer, or they are no trees.
+
+        Of more than two labels rules are not merged.
+        """
+        if len(self.classes) > 2:
+            only = self.rules[0] if len(self) == 1 else None
+            return only if isinstance(only, TreeRule) else None
         certain = self.threshold is not None or self.weights == (1.0,)
         everyone = self._decided([None] * len(self))
         if everyone is not None:  # a threshold that nobody is below, or nobody reaches
@@ -170,20 +177,21 @@ class ModelRules:
     @property
     def lead(self) -> str:
         """How the rules decide, in a sentence."""
-        one, zero, merged_rule = self.wording.label(1), self.wording.label(0), self.regions
+        *others, last = self.wording.labels[::-1]
+        which, merged_rule, one = f"{', '.join(others)} or {last}", self.regions, self.wording.label(1)
         if merged_rule is not None and merged_rule.gives_labels and merged_rule.head:
             return "The model decides without chance: everyone gets the same label."
         if len(self) == 1:
-            return f"The model decides without chance, by one rule: {one} or {zero}."
+            return f"The model decides without chance, by one rule: {which}."
         if self.threshold is not None:
             rules = f"{len(self)} rules" if merged_rule is None else f"{len(self)} rules that are merged here"
             limit = self.wording.number(self.threshold)
             return (
                 f"The model decides without chance, by {rules}: {one} where the shares of those that say so, added in "
-                f"their order, are at least {limit}; otherwise {zero}."
+                f"their order, are at least {limit}; otherwise {last}."
             )
         if merged_rule is None:
-            return f"The model decides by lot among {len(self)} rules, each as often as its share: {one} or {zero}."
+            return f"The model decides by lot among {len(self)} rules, each as often as its share: {which}."
         return f"The model decides by lot among {len(self)} rules, which are merged here into the probability of {one}."
 
     def texts(self) -> list[RuleText]:
@@ -204,7 +212,7 @@ class ModelRules:
         shares = ", ".join(
             f"{self.wording.column(str(name))} {100 * share:.1f} %" for name, share in self.columns.items()
         )
-        points = any(isinstance(rule, PointsRule) for rule in self.rules)
+        points = any(isinstance(rule, PointsRule | MostPointsRule) for rule in self.rules)
         measure = "share of the points that each decides" if points else "share of rules that ask about each"
         return [
             *([f"Missing values count as: {counted}"] if counted else []),
@@ -226,7 +234,8 @@ class ModelRules:
     def explained(self, name: object, person: Person, labels: LabelArray) -> Explanation:
         """What the rules say about one person, to whom they give these labels ``(k,)``."""
         votes = [float(label) for label in labels]
-        probability = self._probability(votes)
+        probability = self._probability([float(vote == 1) for vote in votes])
+        chances = [self._probability([float(vote == label) for vote in votes]) for label in range(len(self.classes))]
         rows = [
             {"rule": number, "weight": weight, "label": self.classes[int(label)], "because": rule.reason(person)}
             for number, ((weight, rule), label) in enumerate(zip(self, votes, strict=True), 1)
@@ -240,6 +249,7 @@ class ModelRules:
             region=None if self.regions is None else self.regions.reason(person) or "that holds for everyone",
             rules=pd.DataFrame(rows),
             wording=self.wording,
+            chances=tuple(chances),
         )
 
 
@@ -261,6 +271,8 @@ class Explanation:
         Which region of the merged rules they are in; None where the rules are not merged.
     rules
         DataFrame with rule, weight, label, because: what each rule says about them, and why.
+    chances
+        Of every label, where there are more than two; then ``share`` and ``probability`` are of the second.
     """
 
     person: object
@@ -271,6 +283,7 @@ class Explanation:
     region: str | None
     rules: pd.DataFrame
     wording: Wording
+    chances: tuple[float, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each rule: rule, weight, label, because."""
@@ -278,7 +291,11 @@ class Explanation:
 
     def __str__(self) -> str:
         words, one = self.wording, self.wording.label(1)
-        if self.probability in (0.0, 1.0) or len(set(self.rules["label"])) == 1:  # weights add to 1 up to rounding
+        if len(words.labels) > 2:
+            named = [(words.label(label), chance) for label, chance in enumerate(self.chances) if chance > 0]
+            told = ", ".join(f"{label} with probability {words.share(chance)}" for label, chance in named)
+            outcome = told if len(named) > 1 else f"{named[0][0]}, for certain"
+        elif self.probability in (0.0, 1.0) or len(set(self.rules["label"])) == 1:  # weights add to 1 up to rounding
             outcome = f"{words.label(round(self.probability))}, for certain"
         else:
             outcome = f"{one} with probability {words.share(self.probability)}"
@@ -294,6 +311,8 @@ class Explanation:
             lines.append(
                 f"Rule {row['rule']}, share {words.share(row['weight'])}, says {_label(row['label'])}{because}"
             )
+        if len(words.labels) > 2:
+            return "\n".join(lines)
         limit = "" if self.threshold is None else f"; at least {words.number(self.threshold)} are needed for it"
         total = f"The shares of the rules that say {one} add up to {words.share(self.share)}{limit}."
         return "\n".join([*lines, total])
@@ -340,13 +359,15 @@ def _rules(
         yield from (TreeRule(root, wording) for root in roots(classifiers, encoder))
     elif encoder is not None and isinstance(classifiers, LinearClassifiers):
         for coef, intercept in zip(classifiers.coef, classifiers.intercept, strict=True):
+            if coef.ndim > 1:
+                yield most_points_rule(coef, intercept, list(encoded_columns(encoder)), wording)
+                continue
             yield linear_rule(*readable(coef, float(intercept)), 0.0, encoded_columns(encoder), wording)
 
 
-def label_words(classes: ClassArray) -> tuple[str, str]:
-    """What both labels are called."""
-    first, second = classes.tolist()
-    return _label(first), _label(second)
+def label_words(classes: ClassArray) -> tuple[str, ...]:
+    """What labels are called."""
+    return tuple(map(_label, classes.tolist()))
 
 
 def _label(label: object) -> str:

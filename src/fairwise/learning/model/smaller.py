@@ -84,7 +84,7 @@ def smaller_mixture(
     choice, _ = choose_few(loosened, oracle, pool, ceiling, most=max_classifiers)
     if len(choice) >= enough:
         return mixture, error
-    return Mixture(pool.classifiers.take(choice.which), choice.weights), choice.error
+    return Mixture(pool.classifiers.take(choice.which), choice.weights, mixture.n_labels), choice.error
 
 
 def refuse_other_training(fitted: Certificate, here: Certificate) -> None:

@@ -17,6 +17,7 @@ from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.settings import require_two_labels
 
 if TYPE_CHECKING:
     from fairwise.learning.model.fitted import FittedMixture
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
     """The graph; ``missing`` is the text that stands for a missing value in columns that are no numbers."""
+    require_two_labels(model.classes_, "to_onnx")
     columns = _columns(model)
     _check_names(columns, model._encoder, missing)
     graph = Graph(columns)

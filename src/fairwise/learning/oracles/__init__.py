@@ -13,16 +13,19 @@ if TYPE_CHECKING:  # whoever builds an oracle has its points; both know the base
 
 def make_oracle(settings: FitSettings, points: Points, columns: list[str], seed: int) -> Oracle:
     """The oracle that ``estimator`` names, built for these points."""
-    from fairwise.learning.oracles import deep_tree, linear, scikit_learn, tree  # numba takes most of a second to load
+    # numba takes most of a second to load
+    from fairwise.learning.oracles import deep_tree, linear, scikit_learn, tree
+    from fairwise.learning.oracles.base import n_labels
 
+    labels = n_labels(points.error_cost)
     depth, most = settings.max_depth, settings.max_thresholds
     match settings.estimator:
         case "linear-regression":
-            return linear.RegressionOracle(points.rows, points.multiplicity)
+            return linear.RegressionOracle(points.rows, points.multiplicity, labels)
         case "linear":
-            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost)
+            return linear.DescentOracle(points.rows, points.multiplicity, points.error_cost, labels)
         case "tree" if depth > DEEPEST_PROVEN:
-            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns)
+            return deep_tree.DeepTreeOracle(points.rows, depth, most, columns, n_labels=labels)
         case "tree":
             return tree.TreeOracle(points.rows, points.error_cost, depth, most, columns)
         case estimator:

@@ -1,7 +1,10 @@
 """The two small contracts between a solver and the classifiers it mixes.
 
 A solver never looks inside a classifier. It asks an :class:`Oracle` for the cheapest one under given costs, and
-a :class:`Classifiers` collection for the labels its members give.
+a :class:`Classifiers` collection for the labels its members give: 0, 1 and so on.
+
+Costs are those of each label but the first, less that of the first: a table ``(P, k - 1)`` for ``k`` labels. For two
+labels its only column comes as a vector ``(P,)``.
 """
 
 from __future__ import annotations
@@ -20,13 +23,33 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 LabelArray = NDArray[np.uint8]
 ClassArray = NDArray[Any]
-"""The two labels as users write them."""
+"""Labels as users write them."""
 
 Rows: TypeAlias = Any
 """People as classifiers see them: an encoded matrix, or a table where a Pipeline does its own encoding."""
 
 RowValues = NDArray[Any]
 """Values of rows, ``(k, rows)``: bytes for pairs alone, floats where there are statistical rules beside them."""
+
+
+def total_costs(labels: LabelArray, cost: FloatArray) -> FloatArray:
+    """``sum_p cost[p, label - 1]`` over the points ``(t,)`` for labels ``(t, P)``; of a vector, of label 1."""
+    if cost.ndim == 1:
+        return np.asarray(labels.astype(float) @ cost)
+    totals = np.zeros(len(labels))
+    for label, column in enumerate(np.ascontiguousarray(cost.T), 1):
+        totals += (labels == label).astype(float) @ column
+    return totals
+
+
+def n_labels(cost: FloatArray) -> int:
+    """How many labels a table of costs is about."""
+    return 2 if cost.ndim == 1 else 1 + cost.shape[1]
+
+
+def by_label(cost: FloatArray) -> FloatArray:
+    """The cost of every label ``(P, k)``, the first of which costs nothing."""
+    return np.concatenate([np.zeros((len(cost), 1)), cost[:, None] if cost.ndim == 1 else cost], axis=1)
 
 
 class Classifiers(Protocol):
@@ -89,8 +112,9 @@ class Oracle(Protocol):
 
     What a solver wants to know of an oracle it asks here, and never what class it is of.
 
-    The cost of a classifier ``h`` is ``sum_p cost[p] * h(p)`` over the points it was built for, where ``cost`` is
-    the cost of label 1 minus that of label 0 (Algorithm 1 of the paper, written as one difference).
+    The cost of a classifier ``h`` is :func:`total_costs` over the points it was built for: ``sum_p cost[p] * h(p)``
+    for two labels, where ``cost`` is that of label 1 minus that of label 0 (Algorithm 1 of the paper, written as one
+    difference), and ``sum_p cost[p, h(p) - 1]``, nothing where ``h(p)`` is 0, for more.
     """
 
     exact: bool
@@ -103,7 +127,7 @@ class Oracle(Protocol):
     """The class in words, as the certificate names it."""
 
     def constants(self) -> Classifiers:
-        """The classifiers "always 0" and "always 1", in this order."""
+        """The classifiers "always 0", "always 1" and so on, in this order."""
         ...
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> Classifiers:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairwise.errors import InputError
 from fairwise.extras import require
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, by_label, total_costs
 from fairwise.learning.oracles.tree import TreeOracle, affordable, whole_number
 from fairwise.learning.oracles.tree_classifiers import Grown, TreeClassifiers
 from fairwise.learning.settings import MaxThresholds
@@ -53,14 +53,15 @@ class DeepTreeOracle(Oracle):
         max_thresholds: MaxThresholds = None,
         feature_names: Sequence[str] | None = None,
         time_limit: float = 60.0,
+        n_labels: int = 2,
     ) -> None:
         self.max_depth = whole_number("max_depth", max_depth, _DEEPEST)
         if not 0 < time_limit < math.inf:
             raise InputError(f"time_limit is a number of seconds above 0, not {time_limit!r}")
         _package()
         self.time_limit, self.finished = float(time_limit), True
-        no_cost = np.zeros(len(features))
-        most = affordable(features, self.max_depth) if max_thresholds == "auto" else max_thresholds
+        no_cost = np.zeros((len(features), n_labels - 1))
+        most = affordable(features, self.max_depth, n_labels) if max_thresholds == "auto" else max_thresholds
         self._shallow = TreeOracle(features, no_cost, min(self.max_depth, 3), most, feature_names)
         self._inside = self._shallow.splits.inside(self._shallow.features).astype(np.intc)
         self.hypothesis_class = self._shallow.hypothesis_class.replace(
@@ -79,12 +80,13 @@ class DeepTreeOracle(Oracle):
             return shallow
         deep = self._shallow.splits.classifier(self._search(cost / scale), self.max_depth)
         both = shallow.joined(deep)
-        values = both.labels(self._shallow.features) @ cost
+        values = total_costs(both.labels(self._shallow.features), cost)
         return both.take(np.array([values.argmin()]))
 
     def _search(self, cost: FloatArray) -> Grown:
         model = _package().STreeDInstanceCostSensitiveClassifier(self.max_depth, time_limit=self.time_limit)
-        charges = _TOTAL * np.stack([np.maximum(0.0, -cost), np.maximum(0.0, cost)], axis=1)
+        costs = by_label(cost)
+        charges = _TOTAL * (costs - costs.min(axis=1, keepdims=True))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "No feasible tree found", UserWarning)
             model.fit(self._inside, charges)

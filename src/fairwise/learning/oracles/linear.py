@@ -3,6 +3,9 @@
 A label is the sign of a sum in double precision and fixed order (``linear_kernels``). Of many classifiers scores are
 first computed in single precision, together with a bound on how far they can be from that sum. Where a score is beyond
 the bound its sign is certain; the few others are added again in the exact way, so labels are equal bit for bit.
+
+Of ``k > 2`` labels each but the first has such a sum, the first has 0, and the largest decides: the form of multinomial
+logistic regression. One sum cut at ``k - 1`` thresholds is among them, as is one label against the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from fairwise.learning.oracles.base import ArrayClassifiers, Classifiers, FloatArray, IntArray, LabelArray, Oracle
+from fairwise.learning.oracles.base import (
+    ArrayClassifiers,
+    Classifiers,
+    FloatArray,
+    IntArray,
+    LabelArray,
+    Oracle,
+    total_costs,
+)
+from fairwise.learning.oracles.label_scores import (
+    LEAST_GAIN,
+    MAX_SWEEPS,
+    descend_labels,
+    label_scores,
+    multinomial_regression,
+)
 from fairwise.learning.problem import Problem
 
 FEW = 8  # so few classifiers are as well scored exactly
@@ -26,37 +44,51 @@ _UNIT = 2.0**-24  # rounding of single precision
 _SAFE = 1e15  # entries up to this cannot overflow there
 _TINY = 1e-30  # more than all underflows of one score together
 _RELATIVE_RANK = 1e-10
-_MAX_SWEEPS = 30
-_LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
 _STARTS = 3
 _LARGE = 1_000_000  # a matrix of more numbers than this is searched from the cheapest start only
 _ROUNDING = 1e-9
 _KICKS = 20  # how often the search for the least error is thrown off and started again from there
 _CAUTION = 2.0  # standard deviations by which a step of the plain model must gain: the usual measure of chance
 
+MANY_LABELS = "linear scores for each label, by {}"
+
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
 
 
 @dataclass(frozen=True, eq=False)
 class LinearClassifiers(ArrayClassifiers):
-    """``h_t(x) = [intercept[t] + x . coef[t] > 0]`` for ``t < k``; ``coef`` is ``(k, d)``."""
+    """``h_t(x) = [intercept[t] + x . coef[t] > 0]`` for ``t < k``; ``coef`` is ``(k, d)``.
+
+    Of more than two labels ``coef`` is ``(k, labels - 1, d)``, and ``h_t(x)`` is the label with the largest sum, that
+    of label 0 being 0; of equal sums the first.
+    """
 
     coef: FloatArray
     intercept: FloatArray
 
     @classmethod
-    def constants(cls, n_columns: int) -> LinearClassifiers:
+    def constants(cls, n_columns: int, n_labels: int = 2) -> LinearClassifiers:
+        if n_labels > 2:
+            return cls(np.zeros((n_labels, n_labels - 1, n_columns)), 2.0 * np.eye(n_labels)[:, 1:] - 1.0)
         return cls(np.zeros((2, n_columns)), np.array([-1.0, 1.0]))
 
     def labels(self, rows: FloatArray) -> LabelArray:
+        if self.coef.ndim == 3:
+            return np.asarray(np.argmax(self.label_scores(rows), axis=1), dtype=np.uint8)
         if len(self) > FEW:
             return labels_of_many(rows, self.coef, self.intercept).T
         labels = np.empty((len(rows), len(self)), dtype=np.uint8)
         self._score_exactly(rows, None, labels)
         return labels.T
 
+    def label_scores(self, rows: FloatArray) -> FloatArray:
+        """The sum of every label ``(k, labels, n)``, added in the order of the columns: the same in any batch."""
+        return label_scores(self.coef, self.intercept, rows)
+
     def total_costs(self, rows: FloatArray, cost: FloatArray) -> FloatArray:
         """``sum_p cost[p] h_t(p)``, ``(k,)``, without storing the labels."""
+        if self.coef.ndim == 3:
+            return total_costs(self.labels(rows), cost)
         if len(self) > FEW:
             everyone = np.zeros(len(rows), dtype=np.intp)
             return np.asarray(cell_totals(rows, self.coef, self.intercept, everyone, cost, 1)[0])
@@ -137,7 +169,8 @@ class RegressionOracle(Oracle):
     """The paper's oracle (Kearns et al. 2018): regress ``c1 - c0`` on ``(1, x)``, predict 1 where that is negative.
 
     Two regressions, of ``c0`` and of ``c1``, are one regression of their difference. With the Gram matrix factorised
-    once, ``beta = pinv(Z.T diag(multiplicity) Z) Z.T cost`` with ``Z = (1, X)``, a best response is one product.
+    once, ``beta = pinv(Z.T diag(multiplicity) Z) Z.T cost`` with ``Z = (1, X)``, a best response is one product. Of
+    more labels each but the first has its regression, and the label of the lowest fitted cost wins.
 
     Parameters
     ----------
@@ -145,6 +178,8 @@ class RegressionOracle(Oracle):
         ``(P, d)`` distinct encoded rows.
     multiplicity
         ``(P,)`` how often each stands in the table: every person is one observation of the regression.
+    n_labels
+        How many labels there are to decide between.
     """
 
     exact = False
@@ -152,29 +187,36 @@ class RegressionOracle(Oracle):
     hypothesis_class = "linear thresholds, by least squares of the costs"
     is_regression = True
     seed_rounds = 500
+    _n_labels = 2
 
-    def __init__(self, rows: FloatArray, multiplicity: FloatArray) -> None:
+    def __init__(self, rows: FloatArray, multiplicity: FloatArray, n_labels: int = 2) -> None:
         self.rows = rows
         self.inverse_gram = inverse_gram(rows, multiplicity)
+        self._n_labels = n_labels
+        if n_labels > 2:
+            self.hypothesis_class = MANY_LABELS.format("least squares of the costs")
 
     def constants(self) -> LinearClassifiers:
-        return LinearClassifiers.constants(self.rows.shape[1])
+        return LinearClassifiers.constants(self.rows.shape[1], self._n_labels)
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:  # noqa: ARG002
         return _against(self._regress(cost))
 
-    def regression_terms(self, problem: Problem) -> RegressionTerms:
+    def regression_terms(self, problem: Problem) -> RegressionTerms | None:
+        if not problem.is_plain:
+            return None
         judged = np.ascontiguousarray(problem.points.rows[problem.judged])
         return RegressionTerms(judged, self.inverse_gram, self._regress(problem.points.error_cost))
 
     def _regress(self, cost: FloatArray) -> FloatArray:
-        """``beta``, from ``Z.T cost`` ``(1 + d,)``."""
-        return np.asarray(self.inverse_gram @ np.concatenate([[cost.sum()], cost @ self.rows]))
+        """``beta``, from ``Z.T cost`` ``(1 + d,)``; of more than two labels ``(k - 1, 1 + d)``."""
+        moments = np.concatenate([cost.sum(axis=0)[..., None], cost.T @ self.rows], axis=-1)
+        return np.asarray((self.inverse_gram @ moments.T).T)
 
 
 def _against(beta: FloatArray) -> LinearClassifiers:
-    """Label 1 where the fitted cost is negative."""
-    return LinearClassifiers(-beta[None, 1:], -beta[:1])
+    """Label 1 where the fitted cost is negative; of more labels that of the lowest."""
+    return LinearClassifiers(-beta[None, ..., 1:], -beta[None, ..., 0])
 
 
 def inverse_gram(rows: FloatArray, multiplicity: FloatArray) -> FloatArray:
@@ -212,8 +254,13 @@ class DescentOracle(Oracle):
     plain_class = "linear thresholds, by logistic regression and steps that gain more than chance"
     seed_rounds = 50  # the stronger oracle soon finds better ones itself
 
-    def __init__(self, rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray | None = None) -> None:
-        self.regression = RegressionOracle(rows, multiplicity)
+    def __init__(
+        self, rows: FloatArray, multiplicity: FloatArray, error_cost: FloatArray | None = None, n_labels: int = 2
+    ) -> None:
+        self.regression = RegressionOracle(rows, multiplicity, n_labels)
+        if n_labels > 2:
+            self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
+            self.plain_class = MANY_LABELS.format("multinomial logistic regression")
         self.rows = np.ascontiguousarray(rows)
         self.columns = np.ascontiguousarray(rows.T)
         self.levels = _kernels().single_levels(self.columns)
@@ -223,7 +270,7 @@ class DescentOracle(Oracle):
     def constants(self) -> LinearClassifiers:
         return self.regression.constants()
 
-    def regression_terms(self, problem: Problem) -> RegressionTerms:
+    def regression_terms(self, problem: Problem) -> RegressionTerms | None:
         return self.regression.regression_terms(problem)
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:
@@ -243,8 +290,11 @@ class DescentOracle(Oracle):
 
         A step that changes the labels of some points must gain two standard deviations of what it would gain, were the
         sign of each of their costs a coin toss. Never a higher training error than the least squares of
-        :class:`RegressionOracle`: where logistic regression ends above, the same steps are taken from there.
+        :class:`RegressionOracle`: where logistic regression ends above, the same steps are taken from there. Of more
+        than two labels, multinomial logistic regression as it is.
         """
+        if error_cost.ndim > 1:
+            return LinearClassifiers(*multinomial_regression(self.rows, error_cost))
         least_squares = self.regression.best_response(error_cost)
         at_most = least_squares.total_costs(self.rows, error_cost)[0]
         if (error_cost > 0).any() and (error_cost < 0).any():
@@ -259,8 +309,11 @@ class DescentOracle(Oracle):
         """The cheapest of the starts and of where descending from each leads."""
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):
+            if cost.ndim > 1:
+                coef[t], intercept[t] = descend_labels(self.columns, self.levels, cost, coef[t], intercept[t])
+                continue
             intercept[t] = _kernels().descend(
-                self.columns, self.levels, cost, coef[t], intercept[t], _MAX_SWEEPS, _LEAST_GAIN, caution
+                self.columns, self.levels, cost, coef[t], intercept[t], MAX_SWEEPS, LEAST_GAIN, caution
             )
         candidates = LinearClassifiers(coef, intercept).joined(starts)
         return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))

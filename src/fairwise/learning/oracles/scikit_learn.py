@@ -1,4 +1,8 @@
-"""Any scikit-learn classifier as an oracle: label ``[c1 < c0]``, weight ``|c1 - c0|``."""
+"""Any scikit-learn classifier as an oracle: label ``[c1 < c0]``, weight ``|c1 - c0|``.
+
+Of more than two labels a point stands in the data once for each, with the weight by which that label costs less than
+the dearest: ``sum_k (dearest - c_k) [h != k]`` is the cost of ``h`` and a constant. Of two that is the same.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, LabelArray, Oracle, Rows
+from fairwise.learning.oracles.base import (
+    Classifiers,
+    FloatArray,
+    IntArray,
+    LabelArray,
+    Oracle,
+    Rows,
+    by_label,
+    n_labels,
+)
 
 _SMALL = 1e7  # numbers in a table: below, handing parts of a product to another core costs more than it saves
 _MOST_COLUMNS = 4000  # of a linear model whose sums we add up; those of words in texts have more, and sparse ones
@@ -33,7 +46,7 @@ _MOST_SCORES = 4_000_000  # of earlier fits, remembered to vary their thresholds
 class FittedClassifiers:
     """Fitted scikit-learn classifiers, each with a threshold on its score, or NaN to predict as it does itself.
 
-    A plain 0 or 1 stands for the classifier that always says so. Pipelines whose transformers are the very same objects
+    A plain number stands for the classifier that always says so. Pipelines whose transformers are the very same objects
     (:class:`SharedTransformers`) have rows transformed once for all of them.
     """
 
@@ -44,12 +57,13 @@ class FittedClassifiers:
         return len(self.members)
 
     def __getitem__(self, position: int | slice) -> BaseEstimator | FittedClassifiers:
-        """A scikit-learn classifier that gives these labels, 0 or 1: the fitted one unless its threshold was moved."""
+        """A scikit-learn classifier that gives these numbers: the fitted one unless its threshold was moved."""
         if isinstance(position, slice):
             return self.take(np.arange(len(self))[position])
         member, threshold = self.members[index(position)], float(self.thresholds[position])
         if isinstance(member, int):
-            return DummyClassifier(strategy="constant", constant=member).fit([[0], [0]], [0, 1])
+            labels = range(max(2, member + 1))
+            return DummyClassifier(strategy="constant", constant=member).fit([[0]] * len(labels), list(labels))
         if np.isnan(threshold):
             return member
         return FixedThresholdClassifier(
@@ -204,27 +218,29 @@ class ScikitLearnOracle(Oracle):
         self.hypothesis_class = f"{name}, by {how}"
 
     def constants(self) -> FittedClassifiers:
-        return _single(0).joined(_single(1))
+        labels = range(n_labels(self._error_cost))
+        return FittedClassifiers(list(labels), np.full(len(labels), np.nan))
 
     def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> FittedClassifiers:  # noqa: ARG002
-        label = (cost < 0).astype(np.intp)
-        weight = np.abs(cost)
-        counted = np.flatnonzero(weight > 0)
-        if len(np.unique(label[counted])) < 2:
-            return _single(int(label[counted[0]]) if len(counted) else 0)
-        chosen, weights = counted, weight[counted] * (len(counted) / weight[counted].sum())
+        point, label, weight = examples(cost)
+        if len(np.unique(label)) < 2:
+            return _single(int(label[0]) if len(label) else 0)
+        chosen, weights = np.arange(len(point)), weight * (len(point) / weight.sum())
         if self._weight_name is None:
             draw = np.random.default_rng(self._seed)
-            chosen = np.sort(draw.choice(counted, size=len(counted), p=weights / weights.sum()))
+            chosen = np.sort(draw.choice(len(point), size=len(point), p=weights / weights.sum()))
             if len(np.unique(label[chosen])) < 2:
                 return _single(int(label[chosen[0]]))
-        rows = self._rows.iloc[chosen] if hasattr(self._rows, "iloc") else self._rows[chosen]
+        places = point[chosen]
+        rows = self._rows.iloc[places] if hasattr(self._rows, "iloc") else self._rows[places]
         fitted = clone(self._estimator)
         threads = self._threads.limit(limits=1 if self._rows.size < _SMALL else None, user_api="blas")
         with threads, config_context(enable_metadata_routing=False):  # weights go to the last step by its name
             fitted.fit(rows, label[chosen], **({self._weight_name: weights} if self._weight_name else {}))
         self._transformers.share(fitted)
         plain = _single(fitted)
+        if cost.ndim > 1:  # one score and a threshold are of two labels
+            return plain
         if not (hasattr(fitted, "decision_function") or hasattr(fitted, "predict_proba")):
             return plain
         ranking = Ranking(scores(fitted, self._rows))
@@ -244,10 +260,22 @@ class ScikitLearnOracle(Oracle):
         return FittedClassifiers([member for member, _ in self._ranked], thresholds), np.stack(labels)
 
 
+def examples(cost: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Points, labels and weights ``(m,)`` to learn from, so that errors weigh what they cost; points in their order."""
+    if cost.ndim == 1:
+        point = np.flatnonzero(cost)
+        return point, (cost[point] < 0).astype(np.intp), np.abs(cost[point])
+    costs = by_label(cost)
+    weight = costs.max(axis=1, keepdims=True) - costs
+    point, label = np.nonzero(weight)
+    return point, label, weight[point, label]
+
+
 def is_linear(model: Any) -> bool:
     """Whether a fitted classifier of scikit-learn's decides by the sign of one sum, which we add up ourselves."""
     coef = getattr(model, "coef_", None)
     ours = isinstance(model, LinearClassifierMixin) and type(model).__module__.startswith("sklearn.")
+    ours = ours and getattr(model, "classes_", np.arange(2)).tolist() == [0, 1]  # of more labels, two may be left
     return ours and isinstance(coef, np.ndarray) and coef.shape[:-1] in {(), (1,)} and coef.size <= _MOST_COLUMNS
 
 

@@ -13,7 +13,7 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import ArrayClassifiers, FloatArray, IntArray, LabelArray, Rows
 
 Grown = int | tuple[int, "Grown", "Grown"]
-"""A tree over :class:`Splits`: a label; or a split, the tree for its points and the tree for the others."""
+"""A tree over :class:`Splits`: a label (0, 1 …); or a split, the tree for its points and the tree for the others."""
 
 _SCRATCH = 1 << 24
 """Bytes of temporary memory that labelling a block of rows may take, about."""
@@ -48,17 +48,17 @@ class TreeClassifiers(ArrayClassifiers):
                 f"trees have nodes (k, 2^D - 1) and leaves (k, 2^D) with D >= 1, not features "
                 f"{feature.shape}, thresholds {threshold.shape} and leaves {leaf.shape}"
             )
-        if np.isnan(threshold).any() or (feature < 0).any() or not np.isin(leaf, (0, 1)).all():
-            raise InputError("a tree's columns count from 0, its thresholds are numbers, its leaves are 0 or 1")
+        if np.isnan(threshold).any() or (feature < 0).any() or (leaf != leaf.astype(np.uint8)).any():
+            raise InputError("a tree's columns and labels count from 0, its thresholds are numbers")
         object.__setattr__(self, "feature", feature.astype(np.intp))
         object.__setattr__(self, "threshold", threshold.astype(np.float64))
         object.__setattr__(self, "leaf", leaf.astype(np.uint8))
 
     @classmethod
-    def constants(cls, depth: int) -> Self:
-        """The trees "always 0" and "always 1"."""
-        nodes = (2, 2**depth - 1)
-        return cls(np.zeros(nodes, np.intp), np.full(nodes, np.inf), np.repeat([[0], [1]], 2**depth, axis=1))
+    def constants(cls, depth: int, n_labels: int = 2) -> Self:
+        """The trees "always 0", "always 1" and so on."""
+        nodes, leaf = (n_labels, 2**depth - 1), np.arange(n_labels)[:, None]
+        return cls(np.zeros(nodes, np.intp), np.full(nodes, np.inf), np.repeat(leaf, 2**depth, axis=1))
 
     @property
     def depth(self) -> int:
@@ -68,7 +68,8 @@ class TreeClassifiers(ArrayClassifiers):
         """Labels ``(k, n)`` of an encoded matrix ``(n, d)``.
 
         Each distinct split is asked once, for eight rows to a byte. A node's labels are then
-        ``right ^ (goes_left & (left ^ right))`` of its children's, from the leaves up to the root.
+        ``right ^ (goes_left & (left ^ right))`` of its children's, from the leaves up to the root; of more than two
+        labels that is done for each bit of their numbers.
         """
         rows = np.asarray(rows, dtype=np.float64)
         needed = int(self.feature.max(initial=0)) + 1
@@ -82,17 +83,20 @@ class TreeClassifiers(ArrayClassifiers):
         which = which.reshape(self.feature.shape)
         columns, begins = np.unique(column.astype(np.intp), return_index=True)
         cuts = [cut[:, None] for cut in np.split(threshold, begins[1:])]
-        leaves = (255 * self.leaf)[:, :, None]
+        bits = range(max(1, int(self.leaf.max()).bit_length()))
+        leaves = [(255 * ((self.leaf >> bit) & 1).astype(np.uint8))[:, :, None] for bit in bits]
         step = max(64, _SCRATCH // (column.size + self.leaf.size // 4))
         for begin in range(0, len(rows), step):
             block = np.ascontiguousarray(rows[begin : begin + step, columns].T)
             asked = [np.packbits(values <= cut, axis=1) for values, cut in zip(block, cuts, strict=True)]
             goes_left = np.concatenate(asked)
-            value = leaves
-            for level in reversed(range(self.depth)):
-                left, right = value[:, ::2], value[:, 1::2]
-                value = right ^ (goes_left[which[:, 2**level - 1 : 2 ** (level + 1) - 1]] & (left ^ right))
-            out[:, begin : begin + step] = np.unpackbits(value[:, 0], axis=1, count=block.shape[1])
+            for bit in bits:
+                value = leaves[bit]
+                for level in reversed(range(self.depth)):
+                    left, right = value[:, ::2], value[:, 1::2]
+                    value = right ^ (goes_left[which[:, 2**level - 1 : 2 ** (level + 1) - 1]] & (left ^ right))
+                told = np.unpackbits(value[:, 0], axis=1, count=block.shape[1])
+                out[:, begin : begin + step] = told if bit == 0 else out[:, begin : begin + step] | (told << bit)
         return out
 
     def joined(self, other: Self) -> Self:

@@ -119,7 +119,7 @@ class FewClassifiers:
             if best is None or self._is_over():
                 break
             is_new = self._ask(best)
-            if best.error > before - _GAIN and self._oracle.cheap:
+            if best.error > before - _GAIN and self._oracle.cheap and self._problem.is_plain:
                 best = self._with_best_places(best, size)
             if best.error > before - _GAIN and not is_new:
                 break
