@@ -14,7 +14,18 @@ from tests.support.fitting import answered, ended, study_of, submitted, until, w
 
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.store.export import judgments
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORT, REPORTS, RULES, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import (
+    FRONTIER,
+    INFLUENCE,
+    MODEL,
+    PRICES,
+    REPORT,
+    REPORTS,
+    RULES,
+    SCORES,
+    SUMMARY,
+    job_folder,
+)
 from fairwise.store.store import Store
 from fairwise.study.folder import OUTCOME
 
@@ -47,7 +58,7 @@ def test_the_files_say_what_a_fit_by_hand_says(panel: Panel, job: Job) -> None:
     assert (job.state, job.message, job.progress) == ("done", "", 1.0)
     home = job_folder(panel.study.path, job.id)
     assert {file.name for file in home.iterdir()} == {
-        *(SUMMARY, FRONTIER, RULES, MODEL, PRICES, SCORES),
+        *(SUMMARY, FRONTIER, INFLUENCE, RULES, MODEL, PRICES, SCORES),
         *REPORTS.values(),
     }
     assert [file.name for file in panel.jobs.iterdir()] == [str(job.id)], "nothing else is left"
@@ -94,6 +105,41 @@ def test_the_frontier_goes_from_all_kept_to_nothing_gained(panel: Panel, job: Jo
         assert len(point["judgments"]) == min(point["not_followed"], 50)
         assert all(one["violation"] > 0.1 for one in point["judgments"])
         assert point["error"] >= point["lower_bound"] - 1e-9
+
+
+def test_what_each_participant_changes_is_what_a_fit_without_them_says(panel: Panel, job: Job) -> None:
+    people, outcome = people_of(panel), panel.study.outcome()
+    said = panel.store.read_now(judgments).about(people)
+    found = read_json(panel.study.path, job.id, INFLUENCE)
+    assert [one["who"] for one in found["judges"]] == said.judges
+    assert len(found["together"]) == 3
+    without = PairwiseFairClassifier("tree", gamma=0.1, eta=0.01, favorable_label=0, tol=1e-9)
+    for one in (found["judges"][0], found["together"][0]):
+        without.fit(people, outcome, judgments=said.select(set(said.judges) - {one["who"]}))
+        assert one["error"] == pytest.approx(without.certificate_.error, abs=1e-6)
+    report = (job_folder(panel.study.path, job.id) / REPORT).read_text(encoding="utf-8")
+    assert "What each participant changes" in report
+    assert "that is no proof" in report
+
+
+def test_predicted_answers_and_weights_are_used_and_counted_apart(panel: Panel) -> None:
+    settings = {"predicted": 40, "coverage": 0.6, "weighted": True, "influence": False, "frontier": False}
+    job = done(panel, **settings, eta=0.02)
+    assert job.state == "done", job.message
+    said = panel.store.read_now(judgments)
+    summary = read_json(panel.study.path, job.id, SUMMARY)
+    predicted = summary["predicted"]
+    assert 0 < predicted["answers"] <= 40
+    assert predicted["answers"] == summary["certificate"]["n_predicted"]
+    assert 0 < predicted["error_bound"] < 1
+    assert summary["answers"] == len(said.counted())
+    assert summary["followed"] + summary["not_followed"] + summary["asks_nothing"] == len(said.counted())
+    home = job_folder(panel.study.path, job.id)
+    assert not (home / INFLUENCE).exists()
+    report = (home / REPORT).read_text(encoding="utf-8")
+    assert f"The model was made with {predicted['answers']} predicted answer" in report
+    prices = pd.read_parquet(home / PRICES)
+    assert prices["predicted"].sum() == predicted["answers"]
 
 
 def test_rules_for_groups_a_budget_each_and_only_those_who_finished(panel: Panel) -> None:

@@ -27,6 +27,7 @@ from fairwise.store import jobs, participants
 from fairwise.store.erasure import erase, forget_in_time
 from fairwise.store.fit_files import (
     FRONTIER,
+    INFLUENCE,
     MODEL,
     PRICES,
     REPORT,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
     from fairwise.study.folder import StudyFolder
 
-FILES = (FRONTIER, MODEL, PRICES, *REPORTS.values(), RULES, SCORES, SUMMARY)
+FILES = (FRONTIER, INFLUENCE, MODEL, PRICES, *REPORTS.values(), RULES, SCORES, SUMMARY)
 GONE = 3
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairwise.store.fit_files import FRONTIER, MODEL, REPORT, RULES, SCORES, SUMMARY, job_folder
+from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, REPORT, RULES, SCORES, SUMMARY, job_folder
 from fairwise.store.jobs import end, submit, take
 from fairwise.study.fit_choices import FitChoices
 
@@ -106,6 +106,19 @@ def separate_rules(count: int, left_out: int = 0) -> dict[str, Any]:
     return {**MERGED_RULES, "rules": [*rules, constant], "left_out": left_out}
 
 
+def absence(who: str, people_changed: int = 14, **changes: Any) -> dict[str, Any]:
+    """What a model would be without somebody."""
+    line = {"error": 0.3, "error_change": -0.0123, "followed": 20, "largest_change": 0.061, **changes}
+    return {"who": who, "people_changed": people_changed, **line}
+
+
+INFLUENCE_FOUND = {
+    "judges": [absence("p00001"), absence("p00002", 0, error_change=0.0, largest_change=0.0), absence("p00003", 1)],
+    "groups": {"What are you to such decisions?": [absence("I decide <b>myself</b>", 3), absence("none of these", 7)]},
+    "together": [absence("p00001"), absence("p00003", 40, error_change=-0.0225)],
+}
+
+
 def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: Any) -> None:
     """The files of a fit; `changes` are those of its summary, or `points` of its frontier, or `rules`."""
     folder = job_folder(study, job_id)
@@ -113,6 +126,7 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
     people = list(good)
     curve = (0.0, 0.31, 0), (0.01, 0.28, 3), (0.02, 0.26, 7), (0.04, 0.245, 24), (0.08, 0.24, 30)
     rules = changes.pop("rules", MERGED_RULES)
+    influence = changes.pop("influence", None)
     points = changes.pop("points", [point(eta, error, not_followed(people, n), asked=40) for eta, error, n in curve])
     own = points[0] = {**points[0], "own": True}
     certificate = {
@@ -146,6 +160,8 @@ def write_fit(study: Path, job_id: int, good: Mapping[str, float], **changes: An
     }
     (folder / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     (folder / FRONTIER).write_text(json.dumps({"points": points}), encoding="utf-8")
+    if influence is not None:
+        (folder / INFLUENCE).write_text(json.dumps(influence), encoding="utf-8")
     if rules is not None:
         (folder / RULES).write_text(json.dumps(rules), encoding="utf-8")
     (folder / REPORT).write_text(REPORT_HTML, encoding="utf-8")

@@ -49,6 +49,7 @@ _log = logging.getLogger("fairwise")
 
 JOB_FILES = (
     fit_files.FRONTIER,
+    fit_files.INFLUENCE,
     fit_files.MODEL,
     fit_files.PRICES,
     *fit_files.REPORTS.values(),

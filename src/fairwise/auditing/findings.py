@@ -13,82 +13,24 @@ from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_
 from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
 from fairwise.auditing.groups import default_groups, free_texts, gains, group_values
+from fairwise.auditing.panel import Panel
 from fairwise.auditing.prices import ExpensivePair, expensive_pairs, plain_error, spread_over_pairs
 from fairwise.auditing.provenance import Provenance, Recipe, refuse_other_origin
-from fairwise.constraints.violations import STATUSES
+from fairwise.constraints.pairs import asked_rows
+from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
-from fairwise.judgments import (
-    Answer,
-    check_failures,
-    find_conflicts,
-    krippendorff_alpha,
-    position_bias,
-    repeat_consistency,
-)
+from fairwise.judgments import Answer
 from fairwise.judgments.reliability import wilson
 from fairwise.learning.settings import require_two_labels
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, HeldOut
+    from fairwise.auditing.influence import InfluenceTables
     from fairwise.constraints.certificate import Certificate
     from fairwise.judgments import Judgments
-    from fairwise.judgments.agreement import Agreement
-    from fairwise.judgments.conflicts import Conflicts
-    from fairwise.judgments.reliability import CheckFailures, PositionBias, RepeatConsistency
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.rules import ModelRules
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """The judges as a group.
-
-    ``n_affected`` is None where nothing at all is known about the judges. ``designs`` counts rows by how their pair was
-    chosen; ``n_not_counted`` of the rows only measure reliability or were answered anew.
-    """
-
-    n_judges: int
-    n_rows: int
-    n_not_counted: int
-    designs: dict[str, int]
-    attributes: pd.DataFrame
-    affected: tuple[str, ...]
-    n_affected: int | None
-    agreement: Agreement
-    agreement_on_same: Agreement
-    conflicts: Conflicts
-    repeats: RepeatConsistency
-    sides: PositionBias
-    checks: CheckFailures
-
-    @classmethod
-    def of(cls, judgments: Judgments, affected: Sequence[str]) -> Panel:
-        attributes = judgments.judge_attributes
-        frame = judgments.frame
-        return cls(
-            n_judges=judgments.n_judges,
-            n_rows=len(frame),
-            n_not_counted=len(frame) - len(judgments.counted()),
-            designs={str(name): int(count) for name, count in frame["design"].value_counts().items()},
-            attributes=attributes,
-            affected=tuple(affected),
-            n_affected=_affected(attributes, affected),
-            agreement=krippendorff_alpha(judgments),
-            agreement_on_same=krippendorff_alpha(judgments, "same or not"),
-            conflicts=find_conflicts(judgments),
-            repeats=repeat_consistency(judgments),
-            sides=position_bias(judgments),
-            checks=check_failures(judgments),
-        )
-
-
-def _affected(attributes: pd.DataFrame, affected: Sequence[str]) -> int | None:
-    if attributes.isna().to_numpy().all():
-        return None
-    marks = {value.casefold() for value in affected}
-    marked = attributes.astype(object).map(lambda value: str(value).casefold() in marks)
-    return int(marked.any(axis="columns").sum())
 
 
 @dataclass(frozen=True)
@@ -106,6 +48,26 @@ class HeldOutError:
         line = measured.overall.loc["error"].astype(float).to_dict()
         splits = int(measured.by_split["split"].nunique())
         return cls(line["held_out"], line["training"], line["low"], line["high"], splits)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Judgments that nobody gave, but a model of answers predicted."""
+
+    answers: int
+    in_force: int
+    followed: int
+    error_bound: float
+    """What share of them is wrong, at most (95 %)."""
+
+    @classmethod
+    def of(cls, model: PairwiseFairClassifier) -> Predicted | None:
+        prices, proved = model.prices_, model.certificate_
+        if "predicted" not in prices:
+            return None
+        counts = status_counts(prices.loc[prices["predicted"], "status"])
+        in_force = counts["followed"] + counts["not_followed"]
+        return cls(proved.n_predicted, in_force, counts["followed"], proved.predicted_error)
 
 
 @dataclass(frozen=True)
@@ -186,6 +148,10 @@ class Findings:
         Columns of sentences, as people read their names.
     recipe
         Settings, versions and checksums.
+    influence
+        What the model would be without some of the judges, or None.
+    predicted
+        Of judgments that nobody gave, or None where there are none; all else is about those that were given.
     """
 
     title: str | None
@@ -214,6 +180,8 @@ class Findings:
     free_texts: tuple[str, ...]
     rules: ModelRules
     recipe: Recipe
+    influence: InfluenceTables | None = None
+    predicted: Predicted | None = None
 
     @property
     def weighted(self) -> bool:
@@ -259,6 +227,7 @@ def findings(
     columns: Mapping[str, str] | None = None,
     n_dearest: int = 6,
     held_out: HeldOut | None = None,
+    influence: InfluenceTables | None = None,
 ) -> Findings:
     """Gather what a report says.
 
@@ -296,6 +265,8 @@ def findings(
         How many of the most expensive pairs to show.
     held_out : HeldOut, optional
         Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
+    influence : InfluenceTables, optional
+        Of :meth:`fairwise.auditing.influence.Influence.tables`: what the model would be without some of the judges.
     """
     _check_same_judgments(model, judgments)
     people = to_pandas(people)
@@ -313,16 +284,17 @@ def findings(
         made_from = Provenance.of(pd.DataFrame(inputs), labelled, judgments, model.get_params(deep=False))
         refuse_other_origin(frontier, made_from)
     scores = pd.Series(model.predict_proba(inputs)[:, 1], index=table.index)
+    asked = judgments.asked()
     result = audit(
         scores if judgments.by == "id" else scores.to_numpy(),
-        judgments,
+        asked,
         float(model.gamma),
         words.favorable,
         weighting=model.weighting,
         groups=by_groups,
         outcome=None if by_groups is None else labelled,
     )
-    prices = model.prices_
+    prices = asked_rows(model.prices_)
     pairs, spread = followed_by_pair(prices), spread_over_pairs(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
     least_traced = np.inf if curve is None else curve.unbound_error  # where a search is heuristic, the better of two
@@ -336,7 +308,7 @@ def findings(
         labels=words,
         n_people=len(table),
         features=FeatureUse.of(model, {*protected, *(groups or ())}, called),
-        panel=Panel.of(judgments, affected),
+        panel=Panel.of(asked, affected),
         audit=result,
         certificate=model.certificate_,
         plain_error=None if labelled is None else min(plain_error(model, inputs, labelled), least_traced),
@@ -356,6 +328,8 @@ def findings(
         free_texts=tuple(called.get(name, name) for name in free_texts(table)),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
+        influence=influence,
+        predicted=Predicted.of(model),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
+from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -135,7 +136,11 @@ def certified_row(certificate: Certificate) -> dict[str, object]:
 
 
 def followed_row(prices: pd.DataFrame, n_not_followed: int) -> dict[str, object]:
-    """How many judgments a model follows and how many not; of the latter so many, the most expensive first."""
+    """How many judgments a model follows and how many not; of the latter so many, the most expensive first.
+
+    Predicted ones are not among them: nobody gave them.
+    """
+    prices = asked_rows(prices)
     counts = status_counts(prices["status"])
     not_followed = prices[prices["status"] == NOT_FOLLOWED]
     first = not_followed.sort_values(["price", "violation"], ascending=False, kind="stable").head(n_not_followed)

@@ -7,7 +7,7 @@ classifiers found can make, so that a judge who changes nothing is not said to c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -143,7 +143,7 @@ class Influence:
         judges, search = self.search.data[2].judges, self.search
         gone: Group = []
         lines: dict[object, dict[str, float]] = {}
-        total, done = sum(len(judges) - turn for turn in range(n)), 0
+        total, done = _searches(self.search.data[2], n), 0
         for _ in range(n):
             groups = [[*gone, judge] for judge in judges if judge not in gone]
             found = self._shares(partial(_most, search), groups, _behind(progress, done, total))
@@ -152,6 +152,23 @@ class Influence:
             lines[gone[-1]] = best.line(least_change)
             search = replace(search, best=replace(search.best, pool=best.solution.pool))
         return pd.DataFrame.from_dict(lines, orient="index").rename_axis("judge")
+
+    def tables(self, n: int = 3, *, least_change: float = 0.01, progress: Progress | None = None) -> InfluenceTables:
+        """Without each judge, without each kind of judge, and without the ``n`` who change the error most."""
+        judgments = self.search.data[2]
+        attributes = [str(name) for name in judgments.judge_attributes]
+        kinds = [name for name in attributes if len(_groups(judgments, name)) > 1]
+        n = min(n, judgments.n_judges - 1)
+        sizes = [judgments.n_judges, *(len(_groups(judgments, kind)) for kind in kinds), _searches(judgments, n)]
+        tell = [_behind(progress, sum(sizes[:place]), sum(sizes)) for place in range(len(sizes))]
+        return InfluenceTables(
+            judges=self.by(least_change=least_change, progress=tell[0]),
+            groups={
+                kind: self.by(kind, least_change=least_change, progress=told)
+                for kind, told in zip(kinds, tell[1:-1], strict=True)
+            },
+            together=self.most(n, least_change=least_change, progress=tell[-1]),
+        )
 
     def _shares(
         self, work: Callable[[list[Group]], Found], groups: list[Group], progress: Progress | None
@@ -164,6 +181,23 @@ class Influence:
             if progress is not None:
                 progress(min(len(found) * _SHARE, len(groups)), len(groups))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class InfluenceTables:
+    """What the model would be without some of the judges; tables are those of :func:`without_judges`.
+
+    ``groups`` are by attribute of the judges. Line ``k`` of ``together`` is about leaving out its judge and all above.
+    """
+
+    judges: pd.DataFrame
+    groups: Mapping[str, pd.DataFrame]
+    together: pd.DataFrame
+
+
+def _searches(judgments: Judgments, n: int) -> int:
+    """How many models are compared to find ``n`` judges one after the other."""
+    return sum(judgments.n_judges - turn for turn in range(n))
 
 
 def _lines(search: LeaveOut, groups: list[Group], least_change: float) -> list[dict[str, float]]:

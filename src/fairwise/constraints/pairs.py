@@ -190,6 +190,11 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     return table.reset_index(drop=True)
 
 
+def asked_rows(prices: pd.DataFrame) -> pd.DataFrame:
+    """Of such a table the answers that people gave, without those that a model of answers predicted."""
+    return prices[~prices["predicted"].astype(bool)] if "predicted" in prices else prices
+
+
 def _net_of_reverse(rows: PairRows, multipliers: FloatArray) -> FloatArray:
     own = pd.MultiIndex.from_arrays([rows.reference, rows.owed])
     reverse = own.get_indexer(pd.MultiIndex.from_arrays([rows.owed, rows.reference]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,9 @@ from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import write_whole
+
+MEANT = "meant.parquet"
+"""Answers as a fit uses them where it also uses what people mean: with weights, and with predicted ones."""
 
 _ANSWERS, _RELATIONS = "judgments.parquet", "judges.parquet"
 SIMULATED = " (simulated)"
@@ -53,6 +56,16 @@ class FitData:
         """The good outcome as it is in the data."""
         labels = {text_of(label): label for label in self.outcome.unique().tolist()}
         return labels[self.settings.favorable_label]
+
+    @property
+    def uses_meaning(self) -> bool:
+        """Whether it is to be learned first what people mean."""
+        return self.settings.predicted > 0 or self.settings.weighted
+
+    def with_answers(self, file: Path) -> FitData:
+        """The same with answers from a file, of the same participants about the same people."""
+        known = self.judgments.judge_attributes
+        return replace(self, judgments=Judgments.read(file, people=self.people, judge_attributes=known))
 
     @property
     def groups(self) -> pd.DataFrame | None:

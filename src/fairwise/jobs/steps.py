@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairwise.jobs.fit_data import FitData
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, job_folder, unfinished_folder
+from fairwise.jobs.fit_data import MEANT, FitData
+from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, job_folder, unfinished_folder
 from fairwise.store.jobs import Job
+from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import write_whole
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ Call = tuple[Any, ...]
 
 _CURVE_WEIGHT = 6
 """To trace a frontier takes about as long as so many fits."""
+
+
+_INFLUENCE_WEIGHT = 6
+"""To leave out each participant, likewise."""
 
 
 class Workers(Protocol):
@@ -83,13 +88,25 @@ class JobFolder:
 def perform(data: FitData, folder: JobFolder, workers: Workers, tell: Tell) -> None:
     """Fit, trace the frontier if it is asked for, and finish the files; `tell` is called often, and may raise."""
     weight = _CURVE_WEIGHT if data.settings.frontier else 0
-    steps = _Steps(folder, workers, tell, total=3 + weight)
+    left_out = _INFLUENCE_WEIGHT if leaves_out(data) else 0
+    steps = _Steps(folder, workers, tell, total=3 + data.uses_meaning + weight + left_out)
+    if data.uses_meaning:
+        steps.files((MEANT,), "Learning what people mean", 1, "meant", data)
+        data = data.with_answers(folder.unfinished / MEANT)
     files = steps.files((MODEL, PRICES), "Fitting the model", 1, "fit", data)
     if data.settings.frontier:
         kept = folder.unfinished if workers.shares_disk else None
         files |= steps.files((FRONTIER,), "Tracing the frontier", weight, "trace", data, files, kept, progress)
+    if left_out:
+        words = "Leaving out each participant"
+        files |= steps.files((INFLUENCE,), words, left_out, "influence", data, files, progress)
     held_out = steps.result("Measuring on people left out", 1, "held_out", data)
     folder.finish(files | steps.result("Writing the report", 1, "artefacts", data, files, held_out))
+
+
+def leaves_out(data: FitData) -> bool:
+    """Whether it is found out what each participant changes: of few, and of models that may decide by lot."""
+    return data.settings.influence and not data.settings.deterministic and data.judgments.n_judges <= MOST_LEFT_OUT
 
 
 def compute(name: str, *arguments: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -20,16 +20,19 @@ from fairwise import __version__
 from fairwise.auditing import HeldOut, frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
+from fairwise.auditing.influence import Influence, InfluenceTables
+from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
-from fairwise.jobs.fit_data import FitData
+from fairwise.jobs.fit_data import MEANT, FitData
+from fairwise.judgments.answer_model import AnswerModel
 from fairwise.learning.estimator import PairwiseFairClassifier
 from fairwise.learning.model.rules import ModelRules
 from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
 from fairwise.reporting.page import MOST_RULES
-from fairwise.store.fit_files import FRONTIER, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
+from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
@@ -39,12 +42,28 @@ STEPS = 10
 SPLITS = 3
 """So many times the model is made anew from a part of the people, to be measured on the others."""
 
+MOST_TOGETHER = 3
+"""So many participants are looked for whose absence together changes most."""
+
 _MOST_LISTED = 50
 _CLOSE = 1e-6
 _CURVE = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_excess", "lower_bound")
 
 # The same numbers on any machine, and no core more than the one that was given.
 _one_thread = partial(threadpool_limits, 1)
+
+
+def meant(data: FitData) -> Files:
+    """The answers as asked for: each weighted by how likely it is meant, or with predicted ones beside them."""
+    asked, judgments = data.settings, data.judgments
+    with _one_thread(), tempfile.TemporaryDirectory() as folder:
+        model = AnswerModel(random_state=0).fit(judgments)
+        if asked.weighted:
+            judgments = judgments.weighted_by(model)
+        if asked.predicted:
+            judgments = judgments.extended(model, asked.predicted, asked.coverage, people=data.people)
+        judgments.write(Path(folder, MEANT))
+        return _contents(folder)
 
 
 @raise_interrupts()  # half a search is no model that an operator asked for
@@ -119,6 +138,34 @@ def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list
     return etas, etas.index(asked)
 
 
+def influence(data: FitData, fitted: Files, progress: Callable[[int, int], None] | None = None) -> Files:
+    """What the model would be without each participant, each kind of them, and the few who change the error most."""
+    given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
+    with _one_thread():
+        asked = Influence.of(_load_model(fitted), data.people, data.outcome, data.judgments, **given)
+        found = asked.tables(MOST_TOGETHER, progress=progress)
+    groups = {name: _absences(table) for name, table in found.groups.items()}
+    content = {"judges": _absences(found.judges), "groups": groups, "together": _absences(found.together)}
+    return {INFLUENCE: _json(content)}
+
+
+def _absences(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return table.set_axis(table.index.map(str)).reset_index(names="who").to_dict("records")
+
+
+def _influence_of(files: Mapping[str, bytes]) -> InfluenceTables | None:
+    """The tables from their file, where there is one."""
+    if INFLUENCE not in files:
+        return None
+    content = json.loads(files[INFLUENCE])
+
+    def table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+        return pd.DataFrame(rows).set_index("who") if rows else pd.DataFrame()  # of one participant no others
+
+    groups = {name: table(rows) for name, rows in content["groups"].items()}
+    return InfluenceTables(table(content["judges"]), groups, table(content["together"]))
+
+
 def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
     model, curve = _load_model(files), None
@@ -140,6 +187,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             columns=data.labels,
             affected=data.affected,
             held_out=held_out,
+            influence=_influence_of(files),
         )
         good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]
     with tempfile.TemporaryDirectory() as folder:
@@ -158,13 +206,14 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
     return {
         "settings": data.settings.model_dump(mode="json"),
         "judges": data.judgments.n_judges,
-        "answers": len(data.judgments.counted()),
+        "answers": len(data.judgments.asked().counted()),
         "people": len(data.people),
         "certificate": asdict(model.certificate_),
         "error_without_judgments": found.plain_error,
         "error_of_guessing": found.guess_error,
         "held_out": None if found.held_out is None else asdict(found.held_out),
-        **status_counts(model.prices_["status"]),
+        **status_counts(asked_rows(model.prices_)["status"]),
+        "predicted": None if found.predicted is None else asdict(found.predicted),
         "derandomization": asdict(model.derandomization_) if data.settings.deterministic else None,
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],

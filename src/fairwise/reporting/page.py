@@ -247,6 +247,7 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "group_gaps": audit.group_gaps,
         "group_gains": findings.gains,
         "frontier": None if findings.curve is None else findings.curve.whole,
+        "without_judges": None if findings.influence is None else findings.influence.judges.reset_index(names="judge"),
     }
     return {name: table for name, table in every.items() if table is not None and len(table)}
 

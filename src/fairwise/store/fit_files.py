@@ -20,12 +20,12 @@ from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
 
 JOBS = "jobs"
-SUMMARY, FRONTIER, RULES = "summary.json", "frontier.json", "rules.json"
+SUMMARY, FRONTIER, RULES, INFLUENCE = "summary.json", "frontier.json", "rules.json", "influence.json"
 REPORT, MODEL, SCORES, PRICES = "report.html", "model.skops", "scores.parquet", "prices.parquet"
 REPORTS = {"en": REPORT, "de": "report.de.html"}
 """The report in each of its languages."""
 
-WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES)
+WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES, INFLUENCE)
 """Those that name single answers."""
 
 MODEL_SCHEMA, MODEL_PRICES = "schema.json", "prices"  # as skops writes a dict: its values are nodes of their names
@@ -136,6 +136,13 @@ class Summary:
     judges: int
     followed: int
     not_followed: int
+    predicted: int = 0
+    """How many predicted answers it was made with besides; all other counts are of given ones."""
+
+    predicted_followed: int = 0
+    predicted_error: float | None = None
+    """What share of the predicted answers is wrong, at most."""
+
     without_chance: WithoutChance | None = None
     """What that adds and breaks, where the model decides so."""
 
@@ -177,6 +184,40 @@ class ModelWords:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """What a model would be without somebody's answers."""
+
+    who: str
+    """A participant, or what those left out together have in common."""
+
+    error_change: float
+    people_changed: int
+    """How many of the people decided about would be treated differently, by a percentage point or more."""
+
+    largest_change: float
+    """The furthest that anyone's chance would move."""
+
+    @property
+    def points(self) -> int:
+        """That in whole percentage points."""
+        return round(100 * self.largest_change)
+
+
+@dataclass(frozen=True)
+class InfluenceFound:
+    """What a model would be without each participant, each kind of them, and those few who change the error most."""
+
+    judges: tuple[Absence, ...]
+    groups: Mapping[str, tuple[Absence, ...]]
+    together: tuple[Absence, ...]
+    """Found one after the other; each is about its participant and all before it."""
+
+    def of(self, judge: str) -> Absence | None:
+        """Of one participant, if their answers are in the model."""
+        return next((one for one in self.judges if one.who == judge), None)
+
+
+@dataclass(frozen=True)
 class Fitted:
     """The files of a fit that is done."""
 
@@ -209,6 +250,16 @@ class Fitted:
         return ModelWords(content["lead"], tuple(rules), content["left_out"], tuple(content["notes"]))
 
     @property
+    def influence(self) -> InfluenceFound | None:
+        """What each participant changes; None where that was not asked for, or there are too many of them."""
+        content = _read(self.folder / INFLUENCE)
+        if content is None:
+            return None
+        groups = {name: tuple(map(_absence, rows)) for name, rows in content["groups"].items()}
+        judges, together = (tuple(map(_absence, content[name])) for name in ("judges", "together"))
+        return InfluenceFound(judges, groups, together)
+
+    @property
     def own_place(self) -> int | None:
         """Which point of the frontier is the fit itself."""
         return next((place for place, point in enumerate(self.frontier) if point.own), None)
@@ -236,11 +287,15 @@ def _in_words_of_today(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _summary(content: dict[str, Any]) -> Summary:
+    predicted = content.get("predicted") or {}
     return Summary(
         Certificate.from_json(content["certificate"]),
         error_without=content["error_without_judgments"],
         held_out=(content.get("held_out") or {}).get("error"),
         without_chance=_without_chance(content.get("derandomization")),
+        predicted=predicted.get("answers", 0),
+        predicted_followed=predicted.get("followed", 0),
+        predicted_error=predicted.get("error_bound"),
         **{name: content[name] for name in ("judges", "followed", "not_followed")},
     )
 
@@ -257,6 +312,10 @@ def _point(content: dict[str, Any]) -> FrontierPoint:
         own=content.get("own", False),
         judgments=tuple(judgments),
     )
+
+
+def _absence(content: dict[str, Any]) -> Absence:
+    return Absence(**{one.name: content[one.name] for one in fields(Absence)})
 
 
 @lru_cache(maxsize=4)

@@ -25,6 +25,10 @@ ESTIMATORS: Mapping[str, tuple[str, str]] = {
 """Kinds of model, each with its name on pages and what is said about it."""
 
 DEEPEST = 3
+MOST_LEFT_OUT = 60
+"""Of more participants it is not found out what each of them changes."""
+
+MOST_PREDICTED = 20_000
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -38,6 +42,8 @@ _NEEDED = {
     "judge_budget": f"What each participant may be disappointed by on average {_FROM_0_TO_1}, or empty for no limit.",
     "favorable_label": "Say which of the two outcomes is the good one.",
     "features": "A model must look at something: leave it at least one of the columns.",
+    "predicted": f"How many answers are predicted is a whole number from 0 to {MOST_PREDICTED}, or empty for none.",
+    "coverage": "How sure a prediction must be is a number from 0.5 to below 1, such as 0.9.",
     "group_rules": (
         f"A rule for groups needs a rate ({', '.join(get_args(Rate))}), a bound from 0 to 1 and a column of the people."
     ),
@@ -81,6 +87,18 @@ class FitChoices(SettingsTable):
 
     frontier: bool = True
     """Whether to find out, too, what other values of eta would cost."""
+
+    predicted: Annotated[int, Field(title="Predicted answers", ge=0, le=MOST_PREDICTED)] = 0
+    """How many answers are added at most that nobody gave, but a model of answers predicts."""
+
+    coverage: Annotated[float, Field(ge=0.5, lt=1)] = 0.9
+    """How often such a prediction's set has to hold the real answer."""
+
+    weighted: Annotated[bool, Field(title="Weight of an answer")] = False
+    """Whether each answer counts by the probability that it is meant."""
+
+    influence: Annotated[bool, Field(title="What each participant changes")] = True
+    """Whether to find out, too, what the model would be without each participant; not of very many of them."""
 
     finished_only: Annotated[bool, Field(title="Whose answers count")] = False
     """Whether the answers of those who did not finish are left out."""

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairwise import PairwiseFairClassifier
+from fairwise import Judgments, PairwiseFairClassifier
 from fairwise.auditing import removal_saving
 from fairwise.errors import InputError, ModelFileError, ModelVersionWarning
 
@@ -51,6 +51,17 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def fitted(town: Town, **given: Any) -> PairwiseFairClassifier:
     return PairwiseFairClassifier(**({"gamma": 0.1} | given)).fit(town.people, town.outcome, judgments=town.judgments)
+
+
+def test_prices_keep_which_judgments_were_predicted(town: Town, tmp_path: Path) -> None:
+    frame = town.judgments.frame
+    frame.loc[frame.index[-1], ["design", "error_bound"]] = "predicted", 0.1
+    model = PairwiseFairClassifier("tree", favorable_label=1)
+    model.fit(town.people, town.outcome, judgments=Judgments(frame, people=town.people))
+    model.save(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
+    again = PairwiseFairClassifier.load(tmp_path / "model.skops", prices=tmp_path / "prices.parquet")
+    assert again.prices_["predicted"].sum() == 1
+    pd.testing.assert_frame_equal(again.prices_, model.prices_)
 
 
 @pytest.mark.parametrize("kind", KINDS)

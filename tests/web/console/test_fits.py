@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.support.fits import MODEL_FILE, done_job, model_file, point, separate_rules, wanted
+from tests.support.fits import INFLUENCE_FOUND, MODEL_FILE, done_job, model_file, point, separate_rules, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
@@ -43,6 +43,7 @@ GOOD_FORM = {
     "column": "age",
     "rate1": "fpr",
     "bound1": "0.02",
+    "influence": "yes",
 }
 
 
@@ -101,7 +102,9 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
     answered(console)
     form = console.get("/fits/new").text
     assert "outcome-0-never" in form  # the good one is to be chosen
-    page = console.post("/fits", **GOOD_FORM, finished_only="yes", deterministic="yes", name="Two questions")
+    assert re.search('name="influence" value="yes" checked', form)
+    more = {"predicted": "300", "coverage": "0,8", "weighted": "yes"}
+    page = console.post("/fits", **GOOD_FORM, **more, finished_only="yes", deterministic="yes", name="Two questions")
     assert (page.status_code, page.url.path) == (200, "/admin/fits/1")
     assert "put in the queue" in page.text
     (job,) = jobs_of(console)
@@ -114,11 +117,22 @@ def test_a_fit_is_asked_for_with_everything_that_was_typed(console: Operating) -
         group_rules=[{"rate": "fpr", "bound": 0.02, "column": "age"}],
         finished_only=True,
         deterministic=True,
+        predicted=300,
+        coverage=0.8,
+        weighted=True,
+        influence=True,
     )
     done = console.site.host.store.read_now(lambda c: c.execute(sa.select(events.c.action, events.c.about)).all())
     assert [tuple(row) for row in done][1:] == [("fit started", "Two questions")]
     again = console.get("/fits/new?like=1").text
-    for kept in ('value="0.1"', 'value="0.05"', 'value="0.02"'):
+    for kept in (
+        'value="0.1"',
+        'value="0.05"',
+        'value="0.02"',
+        'value="300"',
+        'value="0.8"',
+        'name="weighted" value="yes" checked',
+    ):
         assert kept in again
     for refused in ("/fits/new?like=2", "/fits/new?like=x"):
         assert console.get(refused).status_code == 404
@@ -184,6 +198,9 @@ def test_columns_are_kept_from_the_model(console: Operating) -> None:
         ({"favorable_label": "perhaps"}, "is not one of the outcomes"),
         ({"estimator": "oracle"}, "kind of model must be one of"),
         ({"max_depth": "9"}, "depth of a tree"),
+        ({"predicted": "-1"}, "is a whole number from 0 to 20000"),
+        ({"predicted": "many"}, "is a whole number from 0 to 20000"),
+        ({"coverage": "1"}, "from 0.5 to below 1"),
         ({"rate1": "dp", "bound1": ""}, "A rule for groups needs"),
         ({"rate1": "dp", "bound1": "0.1", "column": "shoe size"}, "names the column"),
     ],
@@ -271,6 +288,31 @@ def test_the_model_is_shown_in_rules(console: Operating) -> None:
     assert "<h3>Rule 1, share 50.0 %</h3>" in few
     assert '<p dir="auto">outcome-1-never for everyone.</p>' in few
     assert 'id="rules"' not in none
+
+
+def test_what_each_participant_changes_is_told_from_its_file(console: Operating) -> None:
+    page = console.get(f"/fits/{add_done(console, influence=INFLUENCE_FOUND)}").text
+    section = page.split('id="influence"')[1].split("</section>")[0]
+    assert "I decide &lt;b&gt;myself&lt;/b&gt;" in section
+    assert "these were found to change most: p00001, p00003." in section
+    assert "wrong decisions in 100 change by \N{MINUS SIGN}2.25." in section
+    assert "is not proved" in section
+    rows = re.findall(r'<tr><th scope="row" dir="auto">(p\d+)</th>(.*?)</tr>', section)
+    assert [judge for judge, _ in rows] == ["p00001", "p00003", "p00002"]  # those first who change most
+    assert re.findall(r'class="number">(.*?)<', rows[0][1]) == ["\N{MINUS SIGN}1.23", "14", "6 points"]
+    assert re.findall(r'class="number">(.*?)<', rows[2][1]) == ["0", "0", "0 points"]
+    page = console.get(f"/fits/{add_done(console)}").text
+    assert 'id="influence"' not in page
+    assert "was not found out" in page
+
+
+def test_predicted_answers_are_counted_apart(console: Operating) -> None:
+    predicted = {"answers": 120, "in_force": 80, "followed": 77, "error_bound": 0.081}
+    page = console.get(f"/fits/{add_done(console, predicted=predicted)}").text
+    assert "with 120 predicted answers, which nobody gave; it follows 77 of them." in page
+    assert "At most 8.1 % of such predictions are wrong" in page
+    assert "of 40 answers that ask for something" in page
+    assert "predicted answers, which" not in console.get(f"/fits/{add_done(console)}").text
 
 
 def test_the_marker_goes_by_links_where_there_is_no_script(console: Operating) -> None:

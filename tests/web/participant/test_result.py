@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.fits import done_job, wanted
+from tests.support.fits import INFLUENCE_FOUND, done_job, wanted
 from tests.support.operating import Operating, operating
 from tests.support.visits import Visit, hidden
 
 from fairwise.constraints.violations import Treatment
 from fairwise.store.answers import current_answers
-from fairwise.store.fit_files import job_folder
+from fairwise.store.fit_files import INFLUENCE, job_folder
 from fairwise.store.study_state import choose, set_state
 from fairwise.study.folder import OUTCOME
 
@@ -94,6 +95,22 @@ def test_each_pair_is_shown_with_what_the_model_does(site: Operating) -> None:
     assert "outcome-" not in page.text  # of anybody
     assert "a_result_that_must_never_be_seen" not in page.text
     assert "<b>Town" not in page.text
+
+
+def test_each_is_told_what_the_model_would_be_without_them_and_nothing_of_others(site: Operating) -> None:
+    mine, other, third, newer = (took_part(site, "same", "same", "same", "same") for _ in range(4))
+    job_id = fitted(site, shown=True)
+    assert "Without your answers" not in site.client.get(f"{mine}/result").text  # nobody found out
+    (job_folder(site.site.host.path, job_id) / INFLUENCE).write_text(json.dumps(INFLUENCE_FOUND), encoding="utf-8")
+    told = {path: site.client.get(f"{path}/result").text for path in (mine, other, third, newer)}
+    assert "Without your answers, the model would treat 14 people differently." in told[mine]
+    assert "The largest change is 6 percentage points." in told[mine]
+    assert "the model would treat nobody differently by a percentage point or more." in told[other]
+    assert "Without your answers, the model would treat 1 person differently." in told[third]
+    assert "Without your answers" not in told[newer]  # whom the model does not know
+    for page in told.values():
+        assert "p0000" not in page
+        assert "none of these" not in page  # no kinds of participants
 
 
 def test_nobody_sees_the_page_of_another_and_those_who_withdrew_see_nothing(site: Operating) -> None:

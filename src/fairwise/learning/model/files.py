@@ -139,7 +139,8 @@ def _read_prices(path: str | PathLike[str]) -> Columns:
         allowed = ", ".join(map(repr, STATUSES))
         row, value = int(odd.to_numpy().argmax()) + 1, table["status"][odd].iloc[0]
         raise ModelFileError(f"{path}: not a file of prices: row {row}: status {value!r}; allowed: {allowed}.")
-    return {name: table[name].tolist() for name in _PRICES}
+    # Which of them nobody gave is there only where some are predicted.
+    return {str(name): table[name].tolist() for name in table if name in (*_PRICES, "predicted")}
 
 
 def _load(

@@ -30,8 +30,15 @@ WITHOUT = "without-{}"
 """The field of the form that keeps a column from the model, by the column's number."""
 
 _NUMBERS = ("gamma", "eta", "judge_budget")
-_TICKED = ("deterministic", "finished_only", "case_details")
-FIRST_VALUES = {"estimator": "tree", "max_depth": "2", "gamma": "0.1", "eta": "0", "aim": "balanced"}
+_TICKED = ("deterministic", "finished_only", "case_details", "weighted", "influence")
+FIRST_VALUES = {
+    "estimator": "tree",
+    "max_depth": "2",
+    "gamma": "0.1",
+    "eta": "0",
+    "aim": "balanced",
+    "influence": "yes",
+}
 """What the form says before anything is typed."""
 
 # How far to follow: three choices, each a point of the frontier where one is known.
@@ -114,6 +121,8 @@ def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
         values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
+    if choices.predicted:
+        values |= {"predicted": str(choices.predicted), "coverage": f"{choices.coverage:g}"}
     if choices.features is not None:
         values |= {WITHOUT.format(k): "yes" for k, name in enumerate(columns) if name not in choices.features}
     return values | {name: "yes" for name in _TICKED if getattr(choices, name)}
@@ -137,6 +146,8 @@ def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] =
         "gamma": numbers["gamma"],
         "eta": None if numbers["eta"] in ("", None) else numbers["eta"],
         "judge_budget": numbers["judge_budget"] or None,
+        "predicted": form.text("predicted", 10) or 0,
+        "coverage": _number(form, "coverage") or FitChoices.model_fields["coverage"].default,
         **{name: form.text(name, 8) == "yes" for name in _TICKED},
         "features": _features(form, [column.name for column in study.settings.columns]),
         "group_rules": [
@@ -182,6 +193,9 @@ def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence
         "features": "everything" if choices.features is None else _listed(choices.features, columns),
         "group_rules": "; ".join(rules) or "none",
         "deterministic": "decides without a lot" if choices.deterministic else "decides by lot where that is best",
+        "predicted": f"up to {choices.predicted}, sure to {choices.coverage:g}" if choices.predicted else "none",
+        "weighted": "by how likely it is meant" if choices.weighted else "all alike",
+        "influence": "found out" if choices.influence else "not found out",
         "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
         "case_details": "shown" if choices.case_details else "not shown",
     }

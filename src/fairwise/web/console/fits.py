@@ -20,7 +20,7 @@ from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, FrontierPoint, may_hold_answers
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, FitChoices, outcome_labels
+from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, MOST_LEFT_OUT, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
@@ -134,6 +134,7 @@ class FitPages(ConsolePages):
             labels=labels,
             rates=rates(labels),
             columns=[(column.name, column.label) for column in study.settings.columns],
+            most_left_out=MOST_LEFT_OUT,
             keeps_some=any(WITHOUT.format(k) in values for k in range(len(study.settings.columns))),
             people=await self._read(participant_counts),
         )
@@ -184,6 +185,7 @@ class FitPages(ConsolePages):
             has_model=model is not None,
             is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
+            influence=None if fitted is None else await self._beside(lambda: fitted.influence),
             rules=None if fitted is None else await self._beside(lambda: fitted.rules),
             points=points,
             figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,

@@ -11,7 +11,8 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.judgments.table import MEASURED_ONLY
 from fairwise.store.answers import current_answers
-from fairwise.store.fit_files import Fitted
+from fairwise.store.export import judge_name
+from fairwise.store.fit_files import Absence, Fitted
 from fairwise.store.jobs import Job
 from fairwise.study.cards import Card
 from fairwise.study.folder import StudyFolder
@@ -204,6 +205,9 @@ class Result:
     is_newer: bool
     """Whether they finished only after the model was made, which then does not know their answers."""
 
+    absence: Absence | None = None
+    """What the model would be without their answers, where that is known."""
+
     def of(self, group: str) -> list[PairResult]:
         """The pairs of a group, those first that the model is furthest from."""
         found = [pair for pair in self.pairs if pair.group == group]
@@ -238,7 +242,9 @@ def result_of(
         for one in said
     )
     panel = PanelResult(summary.judges, summary.asked, summary.followed, error, summary.error_without)
-    return Result(pairs, panel, gamma, is_newer=_is_newer(finished_at, job))
+    influence = fitted.influence
+    absence = None if influence is None else influence.of(judge_name(number))
+    return Result(pairs, panel, gamma, is_newer=_is_newer(finished_at, job), absence=absence)
 
 
 def _is_newer(finished_at: datetime | None, job: Job) -> bool:
