@@ -29,6 +29,7 @@ from fairwise.judgments.validation import (
     as_judgments_error,
     as_people,
     check,
+    need_method,
     rows_of,
     sides,
 )
@@ -246,6 +247,7 @@ class Judgments:
         model's set of this `coverage` has a single answer. Their design is ``"predicted"``, their weight the answer's
         probability, and ``error_bound`` says what share of them is wrong, at most (95 %).
         """
+        need_method("extended", model, "predicted_rows")
         known = self._checked
         table = as_people(people, None, known.how.by)
         rows = model.predicted_rows(self, n_pairs, coverage, people=table, random_state=random_state)
@@ -257,6 +259,7 @@ class Judgments:
 
     def weighted_by(self, model: "AnswerModel") -> Self:
         """Return the same judgments, each asked row weighted by the probability that it is meant."""
+        need_method("weighted_by", model, "meant")
         frame = self.frame
         meant = model.meant(self)
         frame.loc[meant.index, "weight"] *= meant

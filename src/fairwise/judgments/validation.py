@@ -325,6 +325,12 @@ def rows_of(people: People, positions: NDArray[np.int64]) -> People:
     return people.iloc[positions] if isinstance(people, pd.DataFrame) else people[positions]
 
 
+def need_method(caller: str, model: object, method: str) -> None:
+    """Refuse what is no model of answers."""
+    if isinstance(model, type) or not hasattr(model, method):
+        raise InputError(f"{caller}: an AnswerModel, fitted, is needed, not {model!r}")
+
+
 def as_people(people: People | IntoDataFrame | None, id_column: str | None, by: By) -> People | None:
     """Return people of any make as a table of pandas by id, or as an array; None as it is."""
     if people is None or by == "position":

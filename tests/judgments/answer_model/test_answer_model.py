@@ -237,8 +237,25 @@ def test_bad_input_is_answered_in_a_sentence(model: AnswerModel, said: Judgments
         model.predict_proba(some_pairs(), people=PEOPLE.drop(columns="town"))
     with pytest.raises(InputError, match="'age' held numbers"):
         model.predict_proba(some_pairs(), people=PEOPLE.assign(age="old"))
-    with pytest.raises(InputError, match="coverage=1"):
-        model.predict_sets(some_pairs(), 1)
+    for coverage in (1, 0, float("nan"), "0.9", True):
+        with pytest.raises(InputError, match=rf"coverage={coverage!r}; allowed: a number between 0 and 1"):
+            model.predict_sets(some_pairs(), coverage)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"pairs, row 2, column judge: empty; needed: a judge's name"):
+        model.predict_proba([{"judge": "x", "a": "p1", "b": "p2"}, {"judge": None, "a": "p1", "b": "p2"}])
+    with pytest.raises(InputError, match=r"pairs, row 1, column a: None is nobody in people"):
+        model.predict_proba(some_pairs().assign(a=None))
+    with pytest.raises(InputError, match="pairs: not a table"):
+        model.predict_proba(5)
+    with pytest.raises(InputError, match="people: a table with ids in its index is needed, not int"):
+        model.predict_proba(some_pairs(), people=5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="people: every id must be there once"):
+        model.predict_proba(some_pairs(), people=pd.concat([PEOPLE, PEOPLE]))
+    with pytest.raises(InputError, match="people: 'age' holds an infinite number"):
+        model.predict_proba(some_pairs(), people=PEOPLE.assign(age=np.inf))
+    with pytest.raises(InputError, match="random_state='x'; allowed: a whole number"):
+        AnswerModel(random_state="x").fit(said)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="judgments: Judgments are needed, not DataFrame"):
+        AnswerModel().fit(said_by_priors())  # type: ignore[arg-type]
     with pytest.raises(InputError, match="not fitted"):
         AnswerModel().predict_proba(some_pairs())
     with pytest.raises(InputError, match="columns: not in people: 'shoe size'"):
@@ -249,6 +266,24 @@ def test_bad_input_is_answered_in_a_sentence(model: AnswerModel, said: Judgments
         AnswerModel(answers=["perhaps"]).fit(said)
     with pytest.raises(JudgmentsError, match="made without people="):
         AnswerModel().fit(Judgments(said_by_priors()))
+
+
+def test_no_pairs_have_no_predictions(model: AnswerModel) -> None:
+    nothing = some_pairs().head(0)
+    for people in (None, PEOPLE):
+        assert model.predict_proba(nothing, people=people).shape == (0, 4)
+        assert model.predict_sets(nothing, people=people).shape == (0, 4)
+
+
+def test_one_answer_of_one_judge_is_little_but_no_error() -> None:
+    one = Judgments([{"judge": "simulated-03", "a": "p1", "b": "p2", "answer": "same"}], people=PEOPLE)
+    model = AnswerModel(answers=COLUMNS).fit(one)
+    assert model.predict_proba(some_pairs(), people=PEOPLE).sum(axis=1).to_numpy() == pytest.approx(1)
+    assert model.predict_sets(some_pairs(), 0.9, people=PEOPLE).all(axis=None)  # nothing can be left out
+    assert model.error_bound(0.9) == 1
+    assert any("answered fewer than 5 pairs" in note for note in model.notes_)
+    with pytest.raises(InputError, match="sets for new judges need a panel of two or more"):
+        model.predict_sets(some_pairs("somebody new"), 0.9, people=PEOPLE)
 
 
 def test_a_category_never_seen_and_a_missing_number_are_predicted(model: AnswerModel) -> None:

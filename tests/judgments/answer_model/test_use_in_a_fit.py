@@ -125,6 +125,27 @@ def test_nothing_to_predict_is_said(said: Judgments, model: AnswerModel) -> None
         said.extended(model, 0)
     with pytest.raises(InputError, match="no pair has a set of one answer"):
         said.extended(model, 1, 0.9999)
+    with pytest.raises(InputError, match=r"n_pairs=2\.5; allowed: a whole number, 1 or more"):
+        said.extended(model, 2.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="extended: an AnswerModel, fitted, is needed, not 'x'"):
+        said.extended("x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="weighted_by: an AnswerModel, fitted, is needed, not 'x'"):
+        said.weighted_by("x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="not fitted"):
+        said.extended(AnswerModel())
+    with pytest.raises(InputError, match=r"^people: without .* whom judgments are about"):
+        said.extended(model, 5, 0.8, people=PEOPLE.head(5))
+
+
+def test_only_judges_of_these_judgments_are_predicted_and_the_model_must_know_them(
+    said: Judgments, model: AnswerModel
+) -> None:
+    frame = said.frame[["judge", "a", "b", "answer"]]
+    two = Judgments(frame[frame["judge"].isin(said.judges[:2])], people=PEOPLE)
+    assert two.extended(model, 20, 0.8).judges == two.judges
+    other = Judgments(frame[frame["judge"] == said.judges[0]].assign(judge="somebody new"), people=PEOPLE)
+    with pytest.raises(InputError, match="learned nothing from 'somebody new'; fit it to these judgments"):
+        other.extended(model, 20, 0.8)
 
 
 VOTES = {  # by judge: what is said of (p, q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -43,8 +44,8 @@ class HeldOutAnswers:
 
     def sets(self, probabilities: Floats, judge: Ints, coverage: float) -> np.ndarray:
         """Return ``(R, K)``: which answers are in the set for each row of probabilities; judge -1 is somebody new."""
-        if not 0 < coverage < 1:
-            raise InputError(f"coverage={coverage!r}; allowed: between 0 and 1")
+        if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+            raise InputError(f"coverage={coverage!r}; allowed: a number between 0 and 1")
         judges, which = np.unique(judge, return_inverse=True)
         thresholds = np.array([self._threshold(int(number), coverage) for number in judges])
         result: np.ndarray = probabilities >= thresholds[which][:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
+from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from fairwise.judgments.answer_model.model import AnswerModel
@@ -23,12 +25,14 @@ def predicted_rows(
     model: AnswerModel, judgments: Judgments, people: pd.DataFrame, n_pairs: int, coverage: float, random_state: int
 ) -> pd.DataFrame:
     """Return up to `n_pairs` rows, each for a judge and a pair of `people` that this judge was not asked about."""
-    if n_pairs < 1:
-        raise InputError(f"n_pairs={n_pairs!r}; allowed: 1 or more")
+    if isinstance(n_pairs, bool) or not isinstance(n_pairs, Integral) or n_pairs < 1:
+        raise InputError(f"n_pairs={n_pairs!r}; allowed: a whole number, 1 or more")
     if len(people) < 2:
         raise InputError("people: two or more are needed to make pairs of")
+    _check_known(judgments, model.judges_, people.index)
     rng = np.random.default_rng(random_state)
-    judges = pd.Series(model.judges_, dtype=object)
+    ours = set(judgments.frame["judge"])
+    judges = pd.Series([judge for judge in model.judges_ if judge in ours], dtype=object)
     taken = _asked(judgments, judges, people.index)
     kept: list[pd.DataFrame] = []
     found, looked_at = 0, 0
@@ -53,6 +57,20 @@ def predicted_rows(
     return rows.assign(
         judge=same_type, design=str(PairDesign.PREDICTED), round=1, error_bound=model.error_bound(coverage)
     )
+
+
+def _check_known(judgments: Judgments, judges: list[object], people: pd.Index) -> None:
+    """What sets were not calibrated for, or whom no row describes, cannot be predicted."""
+    frame = judgments.frame
+    strangers = frame["judge"][~frame["judge"].isin(judges)].unique()
+    if len(strangers):
+        raise InputError(
+            f"extended: the model has learned nothing from {some(strangers)}; fit it to these judgments, or to "
+            "others of the same judges"
+        )
+    missing = judgments.person_ids().difference(people, sort=False)
+    if len(missing):
+        raise InputError(f"people: without {some(missing)}, whom judgments are about; give the rows of everybody")
 
 
 def _asked(judgments: Judgments, judges: pd.Series, people: pd.Index) -> set[tuple[int, int, int]]:

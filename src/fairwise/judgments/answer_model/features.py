@@ -202,7 +202,10 @@ class EncodedPeople:
 
 
 def _floats(column: pd.Series) -> Floats:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isinf(numbers).any():
+        raise InputError(f"people: {column.name!r} holds an infinite number; leave empty what is not known")
+    return numbers
 
 
 def _keys(column: pd.Series) -> pd.Series:

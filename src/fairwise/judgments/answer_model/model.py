@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +88,7 @@ class AnswerModel:
 
     def fit(self, judgments: Judgments) -> AnswerModel:
         """Learn from all rounds and designs, repeats and checks included: they tell how steady a judge is."""
+        _check_seed(self.random_state)
         people = _people_of(judgments)
         scale = which_answers(judgments, self.answers)
         self._pace = usual_pace(judgments)
@@ -211,7 +213,7 @@ class AnswerModel:
             return read_pairs(pairs, self.judges_, self._people.index), self._learned.people
         table = to_pandas(people)
         if not isinstance(table, pd.DataFrame):
-            table = pd.DataFrame(table)
+            raise InputError(f"people: a table with ids in its index is needed, not {type(people).__name__}")
         wanted = read_pairs(pairs, self.judges_, table.index)
         # Only those who are compared: encoding a million people would take longer than predicting.
         needed, place = np.unique(np.stack([wanted.left, wanted.right]), return_inverse=True)
@@ -247,6 +249,11 @@ class AnswerModel:
         if few:
             notes.append(f"{counted(few, 'judge')} answered fewer than 5 pairs; they are mostly taken for the others.")
         return notes
+
+
+def _check_seed(seed: object) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+        raise InputError(f"random_state={seed!r}; allowed: a whole number, 0 or more")
 
 
 def _people_of(judgments: Judgments) -> pd.DataFrame:

@@ -180,6 +180,12 @@ def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> Wan
                 "answers about others, give their rows: people=…"
             )
         sides.append(place.astype(np.int64))
+    nobody = frame["judge"].isna().to_numpy()
+    if nobody.any():
+        raise InputError(
+            f"pairs, row {int(nobody.argmax()) + 1}, column judge: empty; needed: a judge's name, or any other for "
+            "somebody new"
+        )
     codes, texts = encode(frame["judge"])
     known = PeopleIds(pd.Index(judges, dtype=object)).positions(texts)
     return WantedPairs(np.append(known, -1)[codes].astype(np.int64), *sides)
