@@ -108,6 +108,7 @@ GALLERY = {
     "practice": FULL.practice(ME),
     "practice-pressed": FULL.practice(ME, pressed=Answer.A_AT_LEAST_B),
     "pair": PLAIN.pair(ME, pair(), undo="/p/token/pair/6"),
+    "pair-simulated": study(simulated=True).pair(ME, pair(), undo="/p/token/pair/6"),
     "pair-two": study(answers="two").pair(ME, pair(ALICE, BELLA, Answer.SAME)),
     "pair-full": FULL.pair(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4), undo="/p/token/pair/6"),
     "why": FULL.why(ME, pair(ALICE, BELLA, Answer.A_AT_LEAST_B, "because", 4)),

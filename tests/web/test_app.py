@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.support.visits import visiting
 
 from fairwise.web.app import Site
 from fairwise.web.shared.security import HEADERS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairwise.study.folder import StudyFolder
 
 FAILING = {
@@ -45,3 +48,15 @@ def test_whatever_fails_the_page_is_one_of_ours(
     (record,) = caplog.records
     assert "a secret" in caplog.text
     assert record.exc_info
+
+
+def test_whoever_is_refused_finds_back_to_where_they_were(make_study: Any, tmp_path: Path) -> None:
+    with visiting(make_study(), tmp_path / "study.sqlite") as visit:
+        mine = visit.begin()
+        refused = visit.post(f"{mine}/pair/1", csrf="too old", answer="same")
+        assert refused.status_code == 403
+        assert f'<a class="button" href="{mine}">' in refused.text
+        assert visit.get(mine).url.path == f"{mine}/pair/1"
+        for lost in (visit.get("/p/not-a-token"), visit.get("/nowhere")):
+            assert lost.status_code == 404
+            assert '<a class="button" href="/">' in lost.text  # and not to itself

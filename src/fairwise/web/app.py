@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from http import HTTPStatus
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -261,7 +263,11 @@ def participant_app(services: Services) -> Starlette:
     def message(scope: Scope, status: int) -> Response:
         heading, text = _PARTICIPANTS_READ.get(status, _PARTICIPANTS_READ_OTHERWISE)
         pages = services.pages[language_of(scope)]
-        return HTMLResponse(pages.message(heading=pages.translate(heading), text=pages.translate(text)), status)
+        # To where they are, made anew; a link that leads nowhere must not lead to itself.
+        own = re.match(r"/p/[^/]+", scope["path"]) if status != HTTPStatus.NOT_FOUND else None
+        back = f"{prefix}{own[0] if own else '/'}"
+        html = pages.message(heading=pages.translate(heading), text=pages.translate(text), back=back)
+        return HTMLResponse(html, status)
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         """To where they are: this was an old page, or a stage that they have left behind."""

@@ -98,7 +98,13 @@ def test_only_a_hash_of_a_link_is_kept_and_who_made_it(console: Operating) -> No
 def test_a_revoked_link_ends_at_once(console: Operating) -> None:
     path, other = new_link(console), new_link(console)
     assert "nobody can read the report by it any more" in console.post("/fits/1/links/1/revoke").text
-    assert read_by(console, path).status_code == 404
+    gone = read_by(console, path)
+    assert gone.status_code == 404
+    assert "<h1>There is no report here</h1>" in gone.text
+    german = read_by(console, f"{path}?lang=de")
+    assert '<html lang="de">' in german.text
+    assert "Hier ist kein Bericht" in german.text
+    assert gone.text == read_by(console, "/report/none-that-ever-was").text  # nobody learns which links there were
     assert read_by(console, other).status_code == 200
     console.log_in("Ada")
     assert console.post("/fits/1/links/7/revoke").status_code == 404

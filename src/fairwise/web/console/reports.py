@@ -14,9 +14,12 @@ from starlette.routing import Route
 from fairwise.store.fit_files import REPORTS, Fitted
 from fairwise.store.jobs import Job, find_job
 from fairwise.store.report_links import job_of_link, links_of, make_link, revoke_link
+from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.rendering import console_language
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.security import plain_page
 
 # The report is a page of its own, with its style and its script inside. In a sandbox it has no origin, so whatever it
 # does it can neither read nor send anything of the study; printing is a dialogue, which a sandbox must allow.
@@ -25,6 +28,13 @@ REPORT_POLICY = (
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 # Its address may be a key, so nobody is told where a reader came from.
+# The same whatever the reason, so that nobody learns from it which links there were.
+_NO_REPORT = (
+    marked("There is no report here"),
+    marked(
+        "The link was revoked or is not complete, or the report is just being made anew. Ask whoever gave you the link."
+    ),
+)
 _HEADERS = {"content-security-policy": REPORT_POLICY, "referrer-policy": "no-referrer"}
 
 
@@ -112,11 +122,12 @@ def public_report_route(host: Host) -> Route:
         look_up = partial(job_of_link, token_hash=Keys.hashed(request.path_params["token"]))
         job = await host.store.read(look_up)
         language = language_asked(request, host)
+        translate = console_language(language).translate
         html = None if job is None else await asyncio.to_thread(read_report, host, job, language)
         # Somebody may have withdrawn, or the link been revoked, while the file was read.
         again = await host.store.read(look_up)
         if html is None or job is None or again is None or (again.state, again.restarts) != (job.state, job.restarts):
-            raise HTTPException(404)
+            return plain_page(translate(_NO_REPORT[0]), translate(_NO_REPORT[1]), 404, language)
         return HTMLResponse(html, headers=_HEADERS)
 
     return Route("/report/{token}", report, methods=["GET"])

@@ -105,10 +105,10 @@ _STYLE_HASH = f"'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
 _PLAIN_POLICY = HEADERS["content-security-policy"].replace("style-src 'self'", f"style-src {_STYLE_HASH}")
 
 
-def plain_page(heading: str, text: str, status: int) -> HTMLResponse:
+def plain_page(heading: str, text: str, status: int, language: str = "en") -> HTMLResponse:
     """Return a page that needs no template and no other file, with our headers."""
     html = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        f'<!doctype html><html lang="{language}"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{heading}</title><style>{_STYLE}</style><main><h1>{heading}</h1><p>{text}</p></main></html>"
     )
