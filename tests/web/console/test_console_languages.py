@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scripts.console_words import CONSOLE, words
 from tests.support.catalogues import catalogue, check
+from tests.support.fits import done_job
+from tests.support.operating import Operating, operating
+from tests.support.watching import take_part
 
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, languages
+from fairwise.store.study_state import choose
+from fairwise.web.console.rendering import LANGUAGE_COOKIE, MENU, languages
 
 if TYPE_CHECKING:
-    from tests.support.operating import Operating
+    from pathlib import Path
+
+BELOW = """/fits/new /fits/1 /fits/1/links /fits/compare?a=1&b=2 /results/preview?participant=1 /live /try /study/words
+/study/consent /participants/1 /participants/1/erase"""
 
 
 @pytest.mark.parametrize("code", [code for code in languages() if code != "en"])
@@ -35,3 +42,20 @@ def test_the_browser_decides_until_somebody_chooses(plain_console: Operating) ->
     assert plain_console.client.cookies[LANGUAGE_COOKIE] == "de"
     assert "Eine Datei mit einer Zeile" in plain_console.get("/new").text  # kept
     assert "Make a study" in plain_console.get("?lang=en").text
+
+
+@pytest.mark.parametrize("code", languages())
+def test_every_page_of_a_study_with_answers_and_models_opens(make_study: Any, tmp_path: Path, code: str) -> None:
+    study = make_study()
+    with operating(study.path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        take_part(console, 3)
+        store = console.site.host.store
+        for _ in range(2):
+            done_job(store, study.path, dict.fromkeys(study.person_ids, 0.5))
+        store.change_now(lambda c: choose(c, 1, shown=True))
+        console.site.host.watch.forget()  # what was known before anybody had answered
+        for path in (*(path for path, _, _ in MENU), *BELOW.split()):
+            page = console.get(path, headers={"accept-language": code})
+            assert page.status_code == 200, path
+            assert f'lang="{code}"' in page.text or path == "/live" or "preview" in path
