@@ -49,5 +49,5 @@ def test_numbers_are_written_as_the_language_writes_them() -> None:
     assert german.signed(0.18, 0.29) == "\N{MINUS SIGN}11"
     assert german.value(2.5) == "2,5"
     trees = "decision trees of depth 2 over all 114 thresholds of 14 columns"
-    assert german.rules(trees) == "Entscheidungsbäumen der Tiefe 2 über alle 114 Schwellen von 14 Spalten"
-    assert words.ENGLISH.rules(trees) == trees
+    assert german.sentence(trees) == "Entscheidungsbäumen der Tiefe 2 über alle 114 Schwellen von 14 Spalten"
+    assert words.ENGLISH.sentence(trees) == trees

@@ -22,7 +22,7 @@ from fairwise.tables.output import json_text
 def score(model_file: Path, person: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
     """Return the probability of each outcome by its name, and which rules say what."""
     model = PairwiseFairClassifier.load(model_file)
-    explained = model.explain(pd.DataFrame([person], index=["this person"]), labels)
+    explained = model.explain(pd.DataFrame([person], index=["this person"]), model.rules_.for_people(labels))
     zero, one = (text_of(label) for label in model.classes_.tolist())
     return {
         "probabilities": {zero: 1.0 - explained.probability, one: explained.probability},

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from fairwise.auditing.findings import Findings
 from fairwise.auditing.frontier import Curve
 from fairwise.languages import marked
-from fairwise.reporting.drawing import Drawing, Tooltip, annotate, draw, palette_of, percent_axis, share_axis
+from fairwise.reporting.drawing import (
+    Drawing,
+    Tooltip,
+    annotate,
+    draw,
+    number_axis,
+    palette_of,
+    percent_axis,
+    share_axis,
+)
 from fairwise.reporting.words import ENGLISH, Words, shortened
 
 if TYPE_CHECKING:
@@ -51,6 +60,7 @@ def draw_frontier(
         _draw_plain_model(axes, plain_error, words)
     axes.set_xlabel(words.translate(_KNOB[curve.knob][0]))
     axes.set_ylabel(words.translate("People decided wrongly"))
+    number_axis(axes.xaxis, words)
     percent_axis(axes.yaxis, words)
     axes.margins(x=0.03, y=0.1)
     return points
@@ -207,7 +217,7 @@ def _draw_named(axes: Axes, judges: pd.DataFrame, measure: str, style: dict[str,
     axes.plot(judges[measure], places, **{"markersize": 6} | style)
     axes.set_yticks(places, [shortened(judge, 16) for judge in judges["judge"]], parse_math=False)
     axes.set_ylim(len(judges) - 0.4, -0.6)
-    _scale(axes, judges, measure, along="x")
+    _scale(axes, judges, measure, words, along="x")
     return [
         Tooltip(axes, value, at, _judge_words(judges, at, measure, words, named=True))
         for at, value in enumerate(judges[measure])
@@ -221,14 +231,14 @@ def _draw_ranked(
     axes.plot(places, judges[measure], **{"markersize": 3.5} | style)
     axes.set_xlim(0, len(judges) + 1)
     axes.set_xlabel(words.translate("Participants, the least followed first"))
-    _scale(axes, judges, measure, along="y")
+    _scale(axes, judges, measure, words, along="y")
     return [
         Tooltip(axes, at + 1, value, _judge_words(judges, at, measure, words, named=named))
         for at, value in enumerate(judges[measure])
     ]
 
 
-def _scale(axes: Axes, judges: pd.DataFrame, measure: str, along: Literal["x", "y"]) -> None:
+def _scale(axes: Axes, judges: pd.DataFrame, measure: str, words: Words, along: Literal["x", "y"]) -> None:
     """Shares from 0 to 1, excess from 0: dots then compare by their length, too."""
     limit, axis = (axes.set_xlim, axes.xaxis) if along == "x" else (axes.set_ylim, axes.yaxis)
     most = 1.0 if measure == "share_followed" else max(float(judges[measure].max()), 1e-3)
@@ -237,6 +247,7 @@ def _scale(axes: Axes, judges: pd.DataFrame, measure: str, along: Literal["x", "
         share_axis(axis)
     else:
         axes.locator_params(axis=along, nbins=3)
+        number_axis(axis, words)
 
 
 def _judge_words(judges: pd.DataFrame, at: int, measure: str, words: Words, *, named: bool) -> str:

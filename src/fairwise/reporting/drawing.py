@@ -275,6 +275,11 @@ def percent_axis(axis: Axis, words: Words = ENGLISH) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{words.setting(round(100 * value, 3))} %"))
 
 
+def number_axis(axis: Axis, words: Words = ENGLISH) -> None:
+    """Label numbers as they are written in the language of the report."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: words.setting(round(value, 6) + 0.0)))
+
+
 def wrapped(name: object, width: int = 20, lines: int = 2) -> str:
     """A name on so many lines at most, for beside a figure."""
     broken = textwrap.wrap(printable(str(name)), width, break_on_hyphens=False) or [""]

@@ -24,6 +24,7 @@ from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
 from fairwise.reporting.message import cost_digits, message
+from fairwise.reporting.model_words import findings_in
 from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ LONG_TABLE = 15
 MOST_RULES = 20  # whoever wants more of a model's rules wants them in a file
 _FILTERS = (
     *("percent", "in_100", "points", "points_above", "largest_difference", "decimal", "interval", "listed", "counted"),
-    *("coefficient", "setting", "answer", "design", "group", "price", "rules", "answers"),
+    *("coefficient", "setting", "answer", "design", "group", "price", "sentence", "answers", "design_name"),
 )
 
 SECTIONS = (
@@ -70,6 +71,7 @@ def render(
 ) -> str:
     """The report as one HTML page that needs nothing else; the options are those of :func:`write_report`."""
     words = _words(language)
+    findings = findings_in(findings, words)
     drawn = draw_figures(findings, words, named=case_details) if drawings is None else drawings
     gains, plain = findings.gains, findings.plain_error
     few = (
@@ -208,7 +210,8 @@ def write_report(
     of participants, and show columns of free text; the tables in the folder always name ids. The same findings give
     the same bytes. Returns the files written.
     """
-    drawings = draw_figures(findings, _words(language), named=case_details)
+    words = _words(language)
+    drawings = draw_figures(findings_in(findings, words), words, named=case_details)
     contents = {Path(path): render(findings, drawings, language=language, case_details=case_details)}
     if figures is not None:
         folder = Path(figures)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -15,6 +14,7 @@ from fairwise.judgments import Answer, agreement
 from fairwise.judgments.answer import PairDesign
 from fairwise.languages import Language, language_of, languages_of, marked
 from fairwise.numbers import digits_beside, rounded, share_difference
+from fairwise.reporting.sentences import translated
 
 NOTHING = "\N{EN DASH}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -34,24 +34,17 @@ _DESIGNS: dict[str, str] = {
     PairDesign.ACTIVE: marked("chosen because earlier answers left them open"),
     PairDesign.PREDICTED: marked("asked of nobody: what a model of this participant's answers is sure they would say"),
 }
+_DESIGN_NAMES: dict[str, str] = {
+    PairDesign.UNIFORM: marked("uniform"),
+    PairDesign.STRATIFIED: marked("stratified"),
+    PairDesign.FIXED: marked("fixed"),
+    PairDesign.ANCHOR: marked("anchor"),
+    PairDesign.REPEAT: marked("repeat"),
+    PairDesign.CHECK: marked("check"),
+    PairDesign.ACTIVE: marked("active"),
+    PairDesign.PREDICTED: marked("predicted"),
+}
 _OWN_DESIGN = marked("a design of the study's own")
-# What other rooms of the house say in English, where it may stand in a report.
-_SAID_ELSEWHERE = (
-    marked("agree well"),
-    marked("agree fairly well, enough for tentative conclusions"),
-    marked("agree somewhat"),
-    marked("agree only a little more than chance would have it"),
-    marked("agree no more clearly than chance might have it"),
-    marked("agree less often than chance would have it: they disagree systematically"),
-    marked("no pair was answered by two judges"),
-    marked("all their answers are the same answer"),
-    marked("not known"),
-    marked("linear thresholds, by coordinate descent on the 0/1 cost"),
-    marked("linear thresholds, by least squares of the costs"),
-)
-_TREES = re.compile(
-    r"decision trees of depth (?P<depth>\d+) over all (?P<thresholds>\d+) thresholds of (?P<columns>\d+) columns?"
-)
 
 
 class Words:
@@ -165,13 +158,13 @@ class Words:
         """How pairs of a design come about, where that is known."""
         return self.translate(_DESIGNS.get(design, _OWN_DESIGN))
 
-    def rules(self, hypothesis_class: str) -> str:
-        """The kind of rules that a model is made of; what is not known here stays as it is."""
-        trees = _TREES.fullmatch(hypothesis_class)
-        if trees is None:
-            return self.translate(hypothesis_class)
-        text = self.translate("decision trees of depth {depth} over all {thresholds} thresholds of {columns} columns")
-        return text.format(**trees.groupdict())
+    def design_name(self, design: str) -> str:
+        """What a design is called; one of the study's own keeps its name."""
+        return self.translate(_DESIGN_NAMES[design]) if design in _DESIGN_NAMES else design
+
+    def sentence(self, text: str) -> str:
+        """What another part of Fairwise says in English; what is not known here stays as it is."""
+        return translated(text, self.language)
 
     def coefficient(self, number: float | None) -> str:
         """A measure of agreement, with as many decimals as it takes to see whether it is above chance."""

@@ -31,10 +31,11 @@ class EstimatorRule:
 
     @property
     def head(self) -> str:
-        one, zero = self.wording.label(1), self.wording.label(0)
+        one, zero, say = self.wording.label(1), self.wording.label(0), self.wording.say
         if self.limit is None:
-            return f"what {self.name} predicts"
-        return f"{one} where the score of {self.name} is more than {self.wording.number(self.limit)}, otherwise {zero}"
+            return say("what {name} predicts").format(name=self.name)
+        text = say("{one} where the score of {name} is more than {limit}, otherwise {zero}")
+        return text.format(one=one, name=self.name, limit=self.wording.number(self.limit), zero=zero)
 
     def lines(self) -> list[Line]:
         return []

@@ -32,8 +32,6 @@ from fairwise.learning.solvers.solution import Solution
 from fairwise.tables.frames import to_pandas, used_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from onnx import ModelProto
 
 Training: TypeAlias = tuple[PreparedProblem, Solution]
@@ -111,16 +109,16 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         kinds = getattr(self, "_column_kinds", None)  # pickles of 0.1.0 have none
         return ModelRules.of(mixture, self._encoder, self._threshold, self.classes_, named=named, kinds=kinds)
 
-    def explain(self, person: object, columns: Mapping[str, str] | None = None) -> Explanation:
+    def explain(self, person: object, rules: ModelRules | None = None) -> Explanation:
         """Which rules apply to this person, a row such as ``people.loc["p7"]`` or a table of one, and what they say.
 
-        ``columns`` are words for columns, for readers who do not know their names; long numbers are then rounded.
+        ``rules`` are the model's own in other words, such as ``model.rules_.for_people()``.
         """
         check_is_fitted(self)
         person = table_of_one(person)
         table = self._table(person)
         labels = self.classifiers_.labels(self._rows(person))[:, 0]
-        rules = self.rules_ if columns is None else self.rules_.for_people(columns)
+        rules = self.rules_ if rules is None else rules
         return rules.explained(table.index[0], values_of(table, rules.asked, self._encoder), labels)
 
     @property

@@ -36,17 +36,19 @@ class PointsRule:
     @property
     def head(self) -> str:
         one, zero, limit = self.wording.label(1), self.wording.label(0), self.wording.number(self.limit)
-        return f"{one} where the points add up to more than {limit}, otherwise {zero}"
+        text = self.wording.say("{one} where the points add up to more than {limit}, otherwise {zero}")
+        return text.format(one=one, limit=limit, zero=zero)
 
     def lines(self) -> list[Line]:
         """What stands below the head."""
         return [(0, f"{self.wording.number(points)} {words}") for words, points in self.items()]
 
     def items(self) -> Iterator[tuple[str, float]]:
-        yield "to start with", self.start
+        say = self.wording.say
+        yield say("to start with"), self.start
         for points, term in self.terms:
             words = term.words(self.wording)
-            yield words if isinstance(term, Each) else f"where {words}", points
+            yield words if isinstance(term, Each) else say("where {question}").format(question=words), points
 
     def total(self, person: Person) -> float:
         """The points of this person, added in the order of the terms."""
@@ -57,16 +59,23 @@ class PointsRule:
 
     def reason(self, person: Person) -> str:
         """The points of this person, those that count most first."""
-        number = replace(self.wording, exact=False).number
+        say, number = self.wording.say, replace(self.wording, exact=False).number
         total, by_column = self.start, list[tuple[float, str]]()
         for points, term in self.terms:
             more = points * term.amount(person)
             total += more
             by_column.append((more, self.wording.column(term.column)))
-        parts = [f"{number(more)} for {name}" for more, name in sorted(by_column, key=lambda one: -abs(one[0])) if more]
-        compared = "more than" if total > self.limit else "not more than"
-        added = ", ".join([f"{number(self.start)} to start with", *parts])
-        return f"{number(total)} points, {compared} {number(self.limit)}: {added}"
+        parts = [
+            say("{points} for {column}").format(points=number(more), column=name)
+            for more, name in sorted(by_column, key=lambda one: -abs(one[0]))
+            if more
+        ]
+        added = ", ".join([f"{number(self.start)} {say('to start with')}", *parts])
+        if total > self.limit:
+            text = say("{points} points, more than {limit}: {added}")
+        else:
+            text = say("{points} points, not more than {limit}: {added}")
+        return text.format(points=number(total), limit=number(self.limit), added=added)
 
     def column_shares(self) -> dict[str, float]:
         """How much of the points is decided by each column; 1 in all, or NaN each where that is not known.
@@ -94,8 +103,9 @@ class PointsRule:
         """One for each term, and two for what follows from the sum."""
         for words, points in self.items():
             yield RuleRow(words, points)
-        yield RuleRow(f"the points add up to more than {self.wording.number(self.limit)}", label=1)
-        yield RuleRow("otherwise", label=0)
+        limit = self.wording.number(self.limit)
+        yield RuleRow(self.wording.say("the points add up to more than {limit}").format(limit=limit), label=1)
+        yield RuleRow(self.wording.say("otherwise"), label=0)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.head}:", *(f"    {text}" for _, text in self.lines())])

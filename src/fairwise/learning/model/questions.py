@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nextafter
 
@@ -22,11 +22,16 @@ class Wording:
 
     Where ``exact``, so that a program can read them back: numbers with all their digits, and whatever is not one plain
     word in quotation marks, as in JSON. Otherwise for people: long numbers are rounded to four digits.
+
+    ``say`` gives a text in the language of who reads, its places in braces untouched, and ``decimal`` a number that is
+    written with a point as it is written there; nothing is changed for English.
     """
 
     labels: tuple[str, ...]
     columns: Mapping[str, str] = field(default_factory=dict)
     exact: bool = True
+    say: Callable[[str], str] = str
+    decimal: Callable[[str], str] = str
 
     def column(self, name: str) -> str:
         words = self.columns.get(name, name)
@@ -34,18 +39,18 @@ class Wording:
 
     def category(self, value: str) -> str:
         plain = quoted(value) if value not in _TAKEN else json.dumps(value)
-        return plain if self.exact or plain == value else f"“{value}”"
+        return plain if self.exact or plain == value else self.say("“{value}”").format(value=value)
 
     def label(self, which: float) -> str:
         return self.labels[int(which)]
 
     def number(self, value: float) -> str:
         text = repr(float(value)).removesuffix(".0")
-        return text if self.exact or len(text) <= _SHORT else f"{value:.4g}"
+        return self.decimal(text if self.exact or len(text) <= _SHORT else f"{value:.4g}")
 
     def share(self, value: float) -> str:
         """In percent and, where ``exact``, the very number."""
-        percent = f"{100 * value:.1f} %"
+        percent = f"{self.decimal(f'{100 * value:.1f}')} %"
         return f"{percent} ({self.number(value)})" if self.exact else percent
 
 
@@ -74,9 +79,13 @@ class AtMost:
     fill: float
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
-        or_missing = " or missing" if not yes and isnan(self.fill) else ""
-        compared = f"{'at most' if yes else 'above'} {wording.number(self.limit)}"
-        return f"{wording.column(self.column)} is {compared}{or_missing}"
+        if yes:
+            text = wording.say("{column} is at most {limit}")
+        elif isnan(self.fill):
+            text = wording.say("{column} is above {limit} or missing")
+        else:
+            text = wording.say("{column} is above {limit}")
+        return text.format(column=wording.column(self.column), limit=wording.number(self.limit))
 
     def holds(self, person: Person) -> bool:
         return _number(person[self.column], self.fill) <= self.limit
@@ -102,7 +111,8 @@ class Is:
     fill: str | None = None
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
-        return f"{wording.column(self.column)} is {'' if yes else 'not '}{wording.category(self.category)}"
+        text = wording.say("{column} is {category}") if yes else wording.say("{column} is not {category}")
+        return text.format(column=wording.column(self.column), category=wording.category(self.category))
 
     def holds(self, person: Person) -> bool:
         value = person[self.column]
@@ -128,7 +138,8 @@ class IsMissing:
     fill: float | None = None
 
     def words(self, wording: Wording, *, yes: bool = True) -> str:
-        return f"{wording.column(self.column)} is {'' if yes else 'not '}missing"
+        text = wording.say("{column} is missing") if yes else wording.say("{column} is not missing")
+        return text.format(column=wording.column(self.column))
 
     def holds(self, person: Person) -> bool:
         return person[self.column] is None
@@ -160,8 +171,11 @@ class Each:
     spread: float
 
     def words(self, wording: Wording) -> str:
-        above = f" above {wording.number(self.above)}" if self.above else ""
-        return f"for each {wording.number(self.unit)} of {wording.column(self.column)}{above}"
+        unit, column = wording.number(self.unit), wording.column(self.column)
+        if not self.above:
+            return wording.say("for each {unit} of {column}").format(unit=unit, column=column)
+        text = wording.say("for each {unit} of {column} above {above}")
+        return text.format(unit=unit, column=column, above=wording.number(self.above))
 
     def amount(self, person: Person) -> float:
         return (_number(person[self.column], self.fill) - self.above) / self.unit

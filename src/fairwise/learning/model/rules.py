@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
@@ -84,12 +84,16 @@ class ModelRules:
 
     def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, ...] | None = None) -> ModelRules:
         """The same with words for columns and labels where there are any, and long numbers rounded."""
-        wording = replace(
-            self.wording,
-            columns={**self.wording.columns, **(columns or {})},
-            labels=labels or self.wording.labels,
-            exact=False,
-        )
+        named = {**self.wording.columns, **(columns or {})}
+        return self._worded(replace(self.wording, columns=named, labels=labels or self.wording.labels, exact=False))
+
+    def in_language(
+        self, say: Callable[[str], str], decimal: Callable[[str], str], labels: tuple[str, ...] | None = None
+    ) -> ModelRules:
+        """The same in another language; what ``say`` and ``decimal`` do is told in :class:`Wording`."""
+        return self._worded(replace(self.wording, say=say, decimal=decimal, labels=labels or self.wording.labels))
+
+    def _worded(self, wording: Wording) -> ModelRules:
         return replace(self, wording=wording, rules=tuple(replace(rule, wording=wording) for rule in self.rules))
 
     def __len__(self) -> int:
@@ -177,22 +181,34 @@ class ModelRules:
     @property
     def lead(self) -> str:
         """How the rules decide, in a sentence."""
+        say, merged_rule = self.wording.say, self.regions
         *others, last = self.wording.labels[::-1]
-        which, merged_rule, one = f"{', '.join(others)} or {last}", self.regions, self.wording.label(1)
+        which = say("{labels} or {last}").format(labels=", ".join(others), last=last)
+        names = {"which": which, "one": self.wording.label(1), "zero": last, "count": len(self)}
         if merged_rule is not None and merged_rule.gives_labels and merged_rule.head:
-            return "The model decides without chance: everyone gets the same label."
+            return say("The model decides without chance: everyone gets the same label.")
         if len(self) == 1:
-            return f"The model decides without chance, by one rule: {which}."
-        if self.threshold is not None:
-            rules = f"{len(self)} rules" if merged_rule is None else f"{len(self)} rules that are merged here"
-            limit = self.wording.number(self.threshold)
-            return (
-                f"The model decides without chance, by {rules}: {one} where the shares of those that say so, added in "
-                f"their order, are at least {limit}; otherwise {last}."
+            text = say("The model decides without chance, by one rule: {which}.")
+        elif self.threshold is not None:
+            names["limit"] = self.wording.number(self.threshold)
+            text = (
+                say(
+                    "The model decides without chance, by {count} rules: {one} where the shares of those that say so, "
+                    "added in their order, are at least {limit}; otherwise {zero}."
+                )
+                if merged_rule is None
+                else say(
+                    "The model decides without chance, by {count} rules that are merged here: {one} where the shares "
+                    "of those that say so, added in their order, are at least {limit}; otherwise {zero}."
+                )
             )
-        if merged_rule is None:
-            return f"The model decides by lot among {len(self)} rules, each as often as its share: {which}."
-        return f"The model decides by lot among {len(self)} rules, which are merged here into the probability of {one}."
+        elif merged_rule is None:
+            text = say("The model decides by lot among {count} rules, each as often as its share: {which}.")
+        else:
+            text = say(
+                "The model decides by lot among {count} rules, which are merged here into the probability of {one}."
+            )
+        return text.format(**names)
 
     def texts(self) -> list[RuleText]:
         """The rules, or the one that they are merged into."""
@@ -208,15 +224,16 @@ class ModelRules:
         """What missing values count as, and which columns matter."""
         rules = self.rules if self.regions is None else (self.regions,)
         fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
+        say, percent = self.wording.say, replace(self.wording, exact=False).share
         counted = ", ".join(f"{self.wording.column(name)} {_value(fill, self.wording)}" for name, fill in fills.items())
-        shares = ", ".join(
-            f"{self.wording.column(str(name))} {100 * share:.1f} %" for name, share in self.columns.items()
-        )
-        points = any(isinstance(rule, PointsRule | MostPointsRule) for rule in self.rules)
-        measure = "share of the points that each decides" if points else "share of rules that ask about each"
+        shares = ", ".join(f"{self.wording.column(str(name))} {percent(share)}" for name, share in self.columns.items())
+        if any(isinstance(rule, PointsRule | MostPointsRule) for rule in self.rules):
+            text = say("Columns, with the share of the points that each decides: {columns}")
+        else:
+            text = say("Columns, with the share of rules that ask about each: {columns}")
         return [
-            *([f"Missing values count as: {counted}"] if counted else []),
-            *([f"Columns, with the {measure}: {shares}"] if shares else []),
+            *([say("Missing values count as: {columns}").format(columns=counted)] if counted else []),
+            *([text.format(columns=shares)] if shares else []),
         ]
 
     def __str__(self) -> str:
@@ -246,7 +263,9 @@ class ModelRules:
             probability=probability if self.threshold is None else float(probability >= self.threshold),
             share=probability,
             threshold=self.threshold,
-            region=None if self.regions is None else self.regions.reason(person) or "that holds for everyone",
+            region=None
+            if self.regions is None
+            else self.regions.reason(person) or self.wording.say("that holds for everyone"),
             rules=pd.DataFrame(rows),
             wording=self.wording,
             chances=tuple(chances),
@@ -376,5 +395,5 @@ def _label(label: object) -> str:
 
 def _value(value: float | str | None, wording: Wording) -> str:
     if value is None:
-        return "missing"
+        return wording.say("missing")
     return wording.category(value) if isinstance(value, str) else wording.number(value)

@@ -54,24 +54,28 @@ class TreeRule:
 
     @property
     def head(self) -> str:
-        return "" if isinstance(self.root, tuple) else f"{self._leaf(self.root)} for everyone"
+        if isinstance(self.root, tuple):
+            return ""
+        return self.wording.say("{leaf} for everyone").format(leaf=self._leaf(self.root))
 
     def lines(self) -> list[Line]:
         """What stands below the head."""
-        return list(self._lines(self.root, 0, "if")) if isinstance(self.root, tuple) else []
+        return list(self._lines(self.root, 0)) if isinstance(self.root, tuple) else []
 
-    def _lines(self, node: Node, depth: int, lead: str) -> Iterator[Line]:
+    def _lines(self, node: Node, depth: int, *, otherwise: bool = False) -> Iterator[Line]:
+        say = self.wording.say
         if not isinstance(node, tuple):
-            yield depth, f"otherwise: {self._leaf(node)}"
+            yield depth, say("otherwise: {leaf}").format(leaf=self._leaf(node))
             return
         question, yes, no = node
-        asked = f"{lead} {question.words(self.wording)}:"
+        text = say("otherwise if {question}:") if otherwise else say("if {question}:")
+        asked = text.format(question=question.words(self.wording))
         if isinstance(yes, tuple):
             yield depth, asked
-            yield from self._lines(yes, depth + 1, "if")
+            yield from self._lines(yes, depth + 1)
         else:
             yield depth, f"{asked} {self._leaf(yes)}"
-        yield from self._lines(no, depth, "otherwise if")
+        yield from self._lines(no, depth, otherwise=True)
 
     def _leaf(self, value: float) -> str:
         return self.wording.label(value) if self.gives_labels else self.wording.share(value)
@@ -81,7 +85,7 @@ class TreeRule:
 
         def below(node: Node, path: tuple[Condition, ...]) -> Iterator[tuple[str, float]]:
             if not isinstance(node, tuple):
-                yield self._conditions(path) or "always", node
+                yield self._conditions(path) or self.wording.say("always"), node
                 return
             for branch, yes in ((node[1], True), (node[2], False)):
                 yield from below(branch, (*path, (node[0], yes)))
@@ -114,7 +118,7 @@ class TreeRule:
                     needed[key] = replace(question, fill=0.0), yes
         columns = list(dict.fromkeys(question.column for question, _ in needed.values()))
         together = sorted(needed.values(), key=lambda one: columns.index(one[0].column))
-        return " and ".join(question.words(self.wording, yes=yes) for question, yes in together)
+        return self.wording.say(" and ").join(question.words(self.wording, yes=yes) for question, yes in together)
 
     def column_shares(self) -> dict[str, float]:
         """The columns that it asks about, 1 for each."""

@@ -1,0 +1,128 @@
+"""Sentences that other parts of Fairwise say in English, such as a certificate's warnings, in the language of a report.
+
+They are found again by their patterns. What is not known here stays as it is, and a test makes every one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fairwise.languages import marked
+
+if TYPE_CHECKING:
+    from fairwise.languages import Language
+
+# Parts before wholes that could be taken for them: the first pattern that fits is the one.
+_PATTERNS = (
+    # Why a search ended, and what may help.
+    marked("at its limit of iterations"),
+    marked("at its time limit"),
+    marked("because it was interrupted"),
+    marked("because its oracle found nothing more"),
+    marked("A larger max_iter lets it go on."),
+    marked("A larger time_limit lets it go on."),
+    marked("Another fit may go on longer."),
+    marked("Another estimator may."),
+    # Warnings of a certificate.
+    marked("The search ended {reason}: the rules are not kept yet. {advice}"),
+    marked(
+        "The search ended {reason}: up to {left} of the error may be left to gain, as far as its oracle can tell. "
+        "{advice}"
+    ),
+    marked("The search ended {reason}: up to {left} of the error may be left to gain. {advice}"),
+    marked(
+        "One label for everyone is what decides {share} of the time: the rules leave little else "
+        "(larger gamma or eta allow more)."
+    ),
+    marked(
+        "One label for everyone is what decides {share} of the time: the rules leave little else "
+        "(or the search missed something better)."
+    ),
+    # A rule that decides without chance, and why it may be below what is proved.
+    marked("classifier {number} of the mixture"),
+    marked("a classifier found, without weight in the mixture"),
+    marked("{label} where its probability is at least {threshold}"),
+    marked("a threshold on a mixture is outside that class"),
+    marked("it breaks the rules and {why}"),
+    # Kinds of rules.
+    marked("decision trees of depth {depth} over all {thresholds} thresholds of {columns} column"),
+    marked("decision trees of depth {depth} over all {thresholds} thresholds of {columns} columns"),
+    marked("decision trees of depth {depth} over {used} of {thresholds} thresholds of {columns} column"),
+    marked("decision trees of depth {depth} over {used} of {thresholds} thresholds of {columns} columns"),
+    marked("linear thresholds, by coordinate descent on the 0/1 cost"),
+    marked("linear thresholds, by least squares of the costs"),
+    marked("linear thresholds, by logistic regression and steps that gain more than chance"),
+    marked("{estimator} behind a Pipeline, by fits to samples drawn by cost"),
+    marked("{estimator} behind a Pipeline, by cost-weighted fits"),
+    marked("{estimator}, by fits to samples drawn by cost"),
+    marked("{estimator}, by cost-weighted fits"),
+    # How far participants agree.
+    marked("agree well"),
+    marked("agree fairly well, enough for tentative conclusions"),
+    marked("agree somewhat"),
+    marked("agree only a little more than chance would have it"),
+    marked("agree no more clearly than chance might have it"),
+    marked("agree less often than chance would have it: they disagree systematically"),
+    marked("no pair was answered by two judges"),
+    marked("all their answers are the same answer"),
+    # What is overspent, and outcomes that have no words of their own.
+    marked("the worst of {count} judge"),
+    marked("the worst of {count} judges"),
+    marked("judge {name}"),
+    marked("panel"),
+    marked("not known"),
+    marked("{leaf} for everyone"),
+    marked("label {name}"),
+)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?P<percent>%?)")
+_PLACE = re.compile(r"\{(\w+)\}")
+_GROUP_RULE = re.compile(r"(?P<moment>\w+) (?P<sign>[+-]) (?P<event>\S+) (?P<group>.*)", re.DOTALL)
+_RATES = {
+    ("DemographicParity", "all"): marked("share with label 1"),
+    ("ErrorRateParity", "all"): marked("error rate"),
+    ("TruePositiveRateParity", "label=1"): marked("true positive rate"),
+    ("FalsePositiveRateParity", "label=0"): marked("false positive rate"),
+    ("EqualizedOdds", "label=1"): marked("true positive rate"),
+    ("EqualizedOdds", "label=0"): marked("false positive rate"),
+}
+
+
+def translated(text: str, language: Language) -> str:
+    """A sentence in this language, with what stands in its places."""
+    if language.code == "en":
+        return text
+    for pattern in _PATTERNS:
+        found = _compiled(pattern).fullmatch(text)
+        if found is not None:
+            parts = {name: _part(part, language) for name, part in found.groupdict().items()}
+            return language.translate(pattern).format(**parts)
+    return text
+
+
+def group_rule(name: str, language: Language) -> str:
+    """A rule of fairlearn's about a group in words, as in "false positive rate: Female above everyone"."""
+    found = _GROUP_RULE.fullmatch(name)
+    rate = None if found is None else _RATES.get((found["moment"], found["event"]))
+    if found is None or rate is None:
+        return name
+    if found["sign"] == "+":
+        text = language.translate("{rate}: {group} above everyone")
+    else:
+        text = language.translate("{rate}: {group} below everyone")
+    return text.format(rate=language.translate(rate), group=found["group"])
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    pieces = _PLACE.split(pattern)
+    return re.compile("".join(f"(?P<{piece}>.+?)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)))
+
+
+def _part(text: str, language: Language) -> str:
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return translated(text, language)
+    digits = language.decimal(text.removesuffix("%"))
+    return f"{digits}\N{NO-BREAK SPACE}%" if number["percent"] else digits

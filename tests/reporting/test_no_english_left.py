@@ -1,0 +1,133 @@
+"""A report in another language is in that language from its title to its last rule."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from tests.support.english_left import common_words, untranslated, visible
+
+from fairwise import Judgments, PairwiseFairClassifier
+from fairwise.judgments import agreement
+from fairwise.learning.model import mixture
+from fairwise.learning.model.deterministic import _threshold_in_words
+from fairwise.learning.settings import PARITIES, parity
+from fairwise.reporting import findings
+from fairwise.reporting.model_words import findings_in, model_words
+from fairwise.reporting.page import render
+from fairwise.reporting.sentences import group_rule
+from fairwise.reporting.words import ENGLISH, words_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairwise.reporting import Findings
+
+GERMAN = words_in("de")
+
+
+def check(text: str) -> None:
+    assert not common_words(text)
+    assert not untranslated(text, "de")
+
+
+def test_english_is_noticed(complete: Findings) -> None:
+    english = visible(render(complete))
+    assert len(common_words(english)) > 30
+    assert len(untranslated(english, "de")) > 100
+    assert common_words("The model decides") == {"The"}
+    assert "is at most" in untranslated("wenn Alter is at most 3:", "de")
+
+
+@pytest.mark.parametrize("case_details", [False, True])
+def test_a_german_report(found: Callable[..., Findings], case_details: bool) -> None:
+    page = render(found(question="Sollen beide gleich behandelt werden?"), language="de", case_details=case_details)
+    check(visible(page))
+    assert 'lang="en"' not in page
+
+
+def test_a_german_report_of_little(found: Callable[..., Findings]) -> None:
+    check(visible(render(found(outcome=None, frontier=None, groups=None, simulated=False), language="de")))
+
+
+# Models of every kind: their rules, what they break, and what is proved of them.
+
+PEOPLE = pd.DataFrame(
+    {"Alter": [20.0, 31, 42, 53, 64, None, 25, 36], "Stadt": ["Aachen", "Bad Ems", "Cottbus", None] * 2},
+    index=pd.Index([f"p{k}" for k in range(8)], name="id"),
+)
+OUTCOME = pd.Series([0, 0, 1, 1, 1, 0, 1, 0], index=PEOPLE.index)
+ANSWERS = Judgments(
+    [{"judge": "j", "a": f"p{k}", "b": f"p{k + 1}", "answer": "same", "design": "uniform"} for k in range(7)],
+    people=PEOPLE,
+)
+KINDS: dict[str, Any] = {
+    "tree": {"estimator": "tree", "max_depth": 2},
+    "linear": {"estimator": "linear"},
+    "scikit-learn": {"estimator": LogisticRegression()},
+    "by name": {"estimator": GaussianNB()},
+    "cut short": {"estimator": "tree", "max_depth": 2, "max_iter": 1},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("single", [False, True], ids=["by lot", "single"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_in_german(kind: str, single: bool) -> None:
+    model = PairwiseFairClassifier(gamma=0.2, favorable_label=1, **KINDS[kind]).fit(PEOPLE, OUTCOME, judgments=ANSWERS)
+    if single:
+        model = model.derandomize()
+    found = findings(model, PEOPLE, ANSWERS, OUTCOME, labels=None)
+    told = model_words(found, GERMAN, 20, model.derandomization_ if single else None)
+    rules = [text for one in told["rules"] for text in (one["head"], *(line for _, line in one["lines"]))]
+    said = [told["lead"], *rules, *told["notes"], told["kind"], *told["warnings"], told["rule"] or ""]
+    check(" | ".join(said).replace("GaussianNB", ""))
+    check(visible(render(found, language="de")))
+    explained = model.explain(PEOPLE.iloc[[0]], findings_in(found, GERMAN).rules)
+    check(" | ".join([explained.region or "", *explained.rules["because"]]).replace("GaussianNB", ""))
+    assert model_words(found, ENGLISH, 20)["lead"] == found.rules.lead
+
+
+def warnings(**changes: Any) -> list[str]:
+    facts = {"stopped": "gap", "error": 0.3, "bound": 0.25, "exact": True, "constant_weight": 0.0}
+    return list(mixture._warnings(SimpleNamespace(**facts | changes)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("stopped", mixture._ENDED)
+def test_every_warning_in_german(stopped: str, exact: bool) -> None:
+    told = [
+        *warnings(stopped=stopped, exact=exact, constant_weight=0.625),
+        *warnings(stopped=stopped, exact=exact, bound=0.4),
+    ]
+    assert len(told) == 3
+    for one in told:
+        check(GERMAN.sentence(one).replace("max_iter", "").replace("time_limit", ""))
+        assert ENGLISH.sentence(one) == one
+    assert "0,0500" in GERMAN.sentence(told[0])
+    assert "62\N{NO-BREAK SPACE}%" in GERMAN.sentence(told[1])
+
+
+def test_single_rules_and_agreement_in_german() -> None:
+    for threshold in (0.0, 0.5, 2.0):
+        check(GERMAN.sentence(_threshold_in_words(threshold, ("label 0", "label 1"))))
+    for _, said in agreement._WORDS:
+        check(GERMAN.sentence(said))
+    assert GERMAN.sentence("0,3 in eigenen Worten") == "0,3 in eigenen Worten"
+
+
+def test_rules_about_groups_in_words() -> None:
+    """Of every kind that the console offers, by the names that a fit gives them."""
+    model = PairwiseFairClassifier(
+        "tree", favorable_label=1, max_depth=1, group_constraints=[parity(rate, 0.5) for rate in PARITIES]
+    )
+    model.fit(PEOPLE, OUTCOME, judgments=ANSWERS, sensitive_features=["Frauen", "Männer"] * 4)
+    for name in model.group_rules_["rule"]:
+        check(group_rule(name, GERMAN.language))
+        assert name.endswith(("Frauen", "Männer"))
+        assert "Parity" not in group_rule(name, ENGLISH.language)
+    assert group_rule("of one's own", GERMAN.language) == "of one's own"
