@@ -26,14 +26,19 @@ class Ratios(NamedTuple):
     """With what judges really think of so many more pairs, in the place of predictions: no model could do better."""
 
 
-def violation_ratios(seed: int, judges: int, estimator: object = "linear", *, known: bool = False) -> Ratios:
-    """Fit with several allowances each, and compare the two curves of violation over error."""
+def violation_ratios(
+    seed: int, judges: int, estimator: object = "linear", *, columns: list[str] | None = None, known: bool = False
+) -> Ratios:
+    """Fit with several allowances each, and compare the two curves of violation over error.
+
+    `columns` is what the model of answers sees of people, by default all that judges do.
+    """
     people, outcome = load_compas()
     ids = np.random.default_rng(seed).choice(people.index, _PEOPLE, replace=False)
     people, outcome = people.loc[ids], outcome.loc[ids]
     respondents = draw_respondents(people, judges, seed=seed)
     asked = simulate_panel(people, judges, _ASKED, answers="four", seed=seed, respondents=respondents)
-    extended = asked.extended(AnswerModel().fit(asked), _PREDICTED, _COVERAGE, people=people)
+    extended = asked.extended(AnswerModel(columns=columns).fit(asked), _PREDICTED, _COVERAGE, people=people)
     truth = opinions(respondents, people, _MEASURED, seed)
     curves = [_curve(estimator, people, outcome, judgments, truth) for judgments in (asked, extended)]
     if known:

@@ -123,8 +123,9 @@ def check_neural_network(printed: str, out: Path) -> None:
 def check_unasked_pairs(printed: str, out: Path) -> None:
     assert not out.exists()
     assert ", and 400 predicted" in printed
-    asked, more = (float(excess) for excess in re.findall(r"mean excess over all pairs (\d+\.\d+)", printed))
-    assert more < asked
+    asked, more = (table("error", part).to_numpy().T for part in printed.split("with predicted"))
+    at = np.linspace(max(asked[0].min(), more[0].min()), min(asked[0].max(), more[0].max()), 9)
+    assert np.interp(at, *more).mean() < 0.9 * np.interp(at, *asked).mean()  # less violation at equal error
 
 
 CHECKS = {

@@ -260,8 +260,7 @@ class Judgments:
     def weighted_by(self, model: "AnswerModel") -> Self:
         """Return the same judgments, each asked row weighted by the probability that it is meant."""
         need_method("weighted_by", model, "meant")
-        frame = self.frame
-        meant = model.meant(self)
+        frame, meant = self.frame, model.meant(self)
         frame.loc[meant.index, "weight"] *= meant
         return type(self)(replace(self._checked, frame=frame))
 
