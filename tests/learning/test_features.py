@@ -11,6 +11,7 @@ import skops.io
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -159,9 +160,23 @@ def test_held_out(town: Town) -> None:
 
 
 def test_protected_columns_are_told(town: Town) -> None:
-    use = FeatureUse.of(fitted(town), ["city", "member"], {"city": "Town", "income": "Income"})
-    assert use == FeatureUse(("age", "Town"), ("Income", "member"), ("Town",), ("age",))
+    model = fitted(town, estimator=KNeighborsClassifier())  # goes by name: whatever it may use counts as used
+    use = FeatureUse.of(model, ["city", "member"], {"city": "Town", "income": "Income"})
+    assert use == FeatureUse(("age", "Town"), (), ("Income", "member"), ("Town",), ("age",))
     assert FeatureUse.of(fitted(town, features=["income"]), ["city"]).suspected == ()
+
+
+def test_what_no_rule_asks_about_is_not_called_used() -> None:
+    people = pd.DataFrame({"age": [30, 31, 32, 33], "sex": ["f", "m", "m", "f"], "id": [4, 3, 2, 1]})
+    for estimator, used, idle in (
+        ("tree", ("sex",), ("age",)),
+        (LogisticRegression(), ("age", "sex"), ()),  # points for each column
+        (KNeighborsClassifier(1), ("age", "sex"), ()),  # by name alone: nobody knows
+    ):
+        model = PairwiseFairClassifier(estimator, max_depth=1, features=["age", "sex"]).fit(people, [0, 1, 1, 0])
+        use = FeatureUse.of(model, ["age"])
+        assert (use.used, use.idle, use.unused) == (used, idle, ("id",))
+        assert (use.protected, use.suspected) == (("age",) if "age" in used else (), ("sex",))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairwise.learning.model.estimator_rules import EstimatorRule
+
 if TYPE_CHECKING:
     from fairwise.learning.estimator import PairwiseFairClassifier
 
@@ -25,8 +27,9 @@ class FeatureUse:
 
     Attributes
     ----------
-    used, unused
-        What the model looks at, and what it was given but must not use.
+    used, idle, unused
+        What the model looks at; what it might, but no rule of it asks about; and what it was given but must not use.
+        Of estimators whose rules are not known in words, whatever they may use is used.
     protected
         Those used that were named as protected, such as the columns of groups.
     suspected
@@ -34,6 +37,7 @@ class FeatureUse:
     """
 
     used: tuple[str, ...]
+    idle: tuple[str, ...]
     unused: tuple[str, ...]
     protected: tuple[str, ...]
     suspected: tuple[str, ...]
@@ -45,12 +49,15 @@ class FeatureUse:
         """``protected`` are columns that were named so; ``called`` is what people read instead of a column's name."""
         words = {} if called is None else called
         named = set(protected)
-        used = [str(name) for name in model.features_]
-        every = [str(name) for name in getattr(model, "feature_names_in_", used)]
+        allowed = [str(name) for name in model.features_]
+        asked = set(allowed if any(isinstance(rule, EstimatorRule) for _, rule in model.rules_) else model.rules_.asked)
+        used = [name for name in allowed if name in asked]
+        every = [str(name) for name in getattr(model, "feature_names_in_", allowed)]
         shown = {name: words.get(name, name) for name in every}
         return cls(
             used=tuple(shown[name] for name in used),
-            unused=tuple(shown[name] for name in every if name not in used),
+            idle=tuple(shown[name] for name in allowed if name not in asked),
+            unused=tuple(shown[name] for name in every if name not in allowed),
             protected=tuple(shown[name] for name in used if name in named),
             suspected=tuple(
                 shown[name]
