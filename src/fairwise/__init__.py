@@ -13,9 +13,20 @@ if TYPE_CHECKING:
     from fairwise.judgments.answer_model import AnswerModel
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.large.table import LargeTable
+    from fairwise.learning.regressor import PairwiseFairRegressor
     from fairwise.learning.solvers.regret_bound import promise
 
-__all__ = ["Answer", "AnswerModel", "Judgments", "LargeTable", "PairwiseFairClassifier", "audit", "frontier", "promise"]
+__all__ = [
+    "Answer",
+    "AnswerModel",
+    "Judgments",
+    "LargeTable",
+    "PairwiseFairClassifier",
+    "PairwiseFairRegressor",
+    "audit",
+    "frontier",
+    "promise",
+]
 __version__ = "0.2.0"
 
 _HOME = {
@@ -24,6 +35,7 @@ _HOME = {
     "Judgments": "fairwise.judgments",
     "LargeTable": "fairwise.learning.large.table",
     "PairwiseFairClassifier": "fairwise.learning.estimator",
+    "PairwiseFairRegressor": "fairwise.learning.regressor",
     "audit": "fairwise.auditing",
     "frontier": "fairwise.auditing",
     "promise": "fairwise.learning.solvers.regret_bound",

@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from fairwise.datasets import load_compas
+from fairwise.errors import InputError
 
 COLUMNS = [
     "sex",
@@ -87,3 +88,16 @@ def test_every_call_gives_a_table_of_its_own() -> None:
 def test_the_facts_in_the_caveats_hold(people: pd.DataFrame) -> None:
     same_values = people.groupby(COLUMNS).size()
     assert (same_values == 1).sum() == 1916
+
+
+def test_three_levels_of_risk_follow_the_stated_rule() -> None:
+    people, risk = load_compas(outcome="risk")
+    points = 17 * people["priors_count"] - 5 * people["age"]
+    assert points[risk == "low"].max() < points[risk == "medium"].min()
+    assert points[risk == "medium"].max() < points[risk == "high"].min()
+    assert (risk == "low").mean() == pytest.approx(0.4, abs=0.01)
+    assert risk.index.equals(load_compas()[0].index)
+    again = load_compas()[1].groupby(risk).mean()
+    assert again["low"] < again["medium"] < again["high"]
+    with pytest.raises(InputError, match="outcome='score' is not allowed"):
+        load_compas(outcome="score")  # type: ignore[arg-type]

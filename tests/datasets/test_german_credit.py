@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from fairwise.datasets import load_german_credit
+from fairwise.errors import InputError
 
 NUMBERS = {
     "duration_months": (4, 72),
@@ -70,3 +71,12 @@ def test_categories_keep_the_counts_of_the_source(people: pd.DataFrame) -> None:
 
 def test_nothing_is_missing(people: pd.DataFrame) -> None:
     assert not people.isna().any(axis=None)
+
+
+def test_the_amount_may_be_the_outcome() -> None:
+    people, amount = load_german_credit(outcome="amount")
+    whole, _ = load_german_credit()
+    assert amount.equals(whole["amount_dm"])
+    assert people.equals(whole.drop(columns="amount_dm"))
+    with pytest.raises(InputError, match="outcome='sum' is not allowed"):
+        load_german_credit(outcome="sum")  # type: ignore[arg-type]

@@ -71,6 +71,12 @@ class Certificate(EqualNan):
     rule: str | None = None
     """By which a model decides without chance; None of a mixture, which is what the bound is about."""
 
+    mean_error: float = math.nan
+    """Of amounts: the error of the mean of the mixture, which is what is predicted; never above ``error``."""
+
+    grid_gap: float = math.nan
+    """Of amounts: by how much amounts between those of the grid could lower ``lower_bound``, at most."""
+
     below_because: str | None = None
     """Why this model is below ``lower_bound``, where that is not only because it breaks the rules."""
 
@@ -96,6 +102,13 @@ class Certificate(EqualNan):
                 f"No proof of optimality: heuristic search over {self.hypothesis_class}.",
                 f"  Its search found nothing below {self.oracle_bound:.4f}; something better may exist.",
             ]
+        if math.isfinite(self.mean_error):
+            lines.append(
+                f"Error of the mean, as predicted {self.mean_error:.4f}   (the bound is about mixtures that draw)"
+            )
+            if math.isfinite(self.grid_gap):
+                gain = f"lower the bound by at most {self.grid_gap:.4g}"
+                lines.append(f"  Amounts between those of the grid could {gain}.")
         if self.max_classifiers is not None:
             few = f"{self.max_classifiers} classifier{'s' if self.max_classifiers > 1 else ''}"
             lines.append(f"  This model was allowed {few}; that holds for any number of them.")

@@ -31,6 +31,8 @@ class GroupRows:
     names: list[str]
     matrix: FloatArray
     limits: FloatArray
+    always_kept: bool = True
+    """Whether some mixture of constants keeps them all."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -24,6 +24,7 @@ __all__ = ["Column", "DatasetCard", "card", "load_adult", "load_compas", "load_g
 
 INDEX = "id"
 _NAMES = ("adult", "compas", "german_credit")
+_POINTS_A_PRIOR, _POINTS_A_YEAR = 17, 5  # the ratio of a logistic regression of new arrests on both
 _ADULT_TRAINING = 32_561  # so many people come first: adult.data, and behind them adult.test
 
 
@@ -131,11 +132,18 @@ def load_adult(part: Literal["train", "test"] = "train") -> tuple[pd.DataFrame, 
     return people.iloc[chosen].copy(), outcome.iloc[chosen].copy()
 
 
-def load_compas() -> tuple[pd.DataFrame, pd.Series]:
+def load_compas(outcome: Literal["two_year_recid", "risk"] = "two_year_recid") -> tuple[pd.DataFrame, pd.Series]:
     """Load 5,829 people scored by COMPAS, and whether each was arrested again within two years.
 
     Label 1, arrested again, is the bad one: the favourable label is 0. Provenance and caveats are in
     ``card("compas")``. A bundled file that is missing or has been changed is a FairwiseError.
+
+    Parameters
+    ----------
+    outcome
+        ``"two_year_recid"``, or ``"risk"`` for an outcome of three levels. The bundled table does not have the levels
+        that COMPAS itself gave. These are made from two columns by a fixed rule, 17 points for each prior charge less 5
+        for each year of age, whose deciles are called as COMPAS calls its own: 1 to 4 low, 5 to 7 medium, 8 to 10 high.
 
     Returns
     -------
@@ -143,7 +151,7 @@ def load_compas() -> tuple[pd.DataFrame, pd.Series]:
         5829 rows, 8 columns: sex, age, race, juv_fel_count, juv_misd_count, juv_other_count, priors_count,
         c_charge_degree, with values as in the source; index ``id``, ProPublica's own, in file order.
     outcome : Series
-        0 or 1, name ``two_year_recid``, same index.
+        0 or 1, name ``two_year_recid``, same index; or low, medium, high, name ``risk``.
 
     Examples
     --------
@@ -151,22 +159,36 @@ def load_compas() -> tuple[pd.DataFrame, pd.Series]:
     >>> people.shape, round(float(outcome.mean()), 4)
     ((5829, 8), 0.4606)
     """
-    return read_people_and_outcome(card("compas"))
+    if outcome not in ("two_year_recid", "risk"):
+        raise InputError(f"outcome={outcome!r} is not allowed; allowed: 'two_year_recid', 'risk'")
+    people, again = read_people_and_outcome(card("compas"))
+    if outcome == "two_year_recid":
+        return people, again
+    points = _POINTS_A_PRIOR * people["priors_count"] - _POINTS_A_YEAR * people["age"]
+    decile = np.ceil(10 * points.rank(method="max") / len(points)).astype(int)
+    level = np.select([decile <= 4, decile <= 7], ["low", "medium"], "high")
+    return people, pd.Series(level, index=people.index, name="risk")
 
 
-def load_german_credit() -> tuple[pd.DataFrame, pd.Series]:
+def load_german_credit(outcome: Literal["good_credit", "amount"] = "good_credit") -> tuple[pd.DataFrame, pd.Series]:
     """Load 1,000 borrowers of a German bank in the 1970s, and whether each paid back the loan.
 
     Label 1, paid back, is the favourable one. The words for the categories come from a code book with known
     mistakes: see the caveats in ``card("german_credit")``. A bundled file that is missing or has been changed is a
     FairwiseError.
 
+    Parameters
+    ----------
+    outcome
+        ``"good_credit"``, or ``"amount"`` for how much each was lent, in Deutschmarks; that column is then not among
+        those of the people.
+
     Returns
     -------
     people : DataFrame
         1000 rows, 20 columns, integers and words, index ``id`` = 1 … 1000 in file order.
     outcome : Series
-        0 or 1, name ``good_credit``, same index.
+        0 or 1, name ``good_credit``, same index; or Deutschmarks, name ``amount_dm``.
 
     Examples
     --------
@@ -174,7 +196,10 @@ def load_german_credit() -> tuple[pd.DataFrame, pd.Series]:
     >>> people.shape, int(outcome.sum())
     ((1000, 20), 700)
     """
-    return read_people_and_outcome(card("german_credit"))
+    if outcome not in ("good_credit", "amount"):
+        raise InputError(f"outcome={outcome!r} is not allowed; allowed: 'good_credit', 'amount'")
+    people, good = read_people_and_outcome(card("german_credit"))
+    return (people, good) if outcome == "good_credit" else (people.drop(columns="amount_dm"), people["amount_dm"])
 
 
 def data_folder() -> Traversable:

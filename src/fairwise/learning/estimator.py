@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
@@ -209,7 +210,7 @@ class PairwiseFairClassifier(FittedMixture):
             )
         watch = Watch(verbose=self.verbose, callback=callback)
         large = large_table(X, y)
-        with _compilation_announced():
+        with compilation_announced():
             if large is not None:
                 self._fit_large(params, large, judgments, sample_weight, sensitive_features, client, watch)
             else:
@@ -220,12 +221,9 @@ class PairwiseFairClassifier(FittedMixture):
                 with joblib_on(client):
                     solution = solve_with_context(prepared, watch)
                 self.n_people_ = len(prepared.people)
-                self._set_solution(X, prepared, solution)
+                self.set_solution(X, prepared, solution)
         watch.ended(self.certificate_.stopped)
-        # Of a proven optimum there is nothing to do about what the certificate warns of: it only says it.
-        if self.certificate_.kind == "heuristic" or self.certificate_.stopped != "gap":
-            for warning in self.certificate_.warnings:
-                warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        warn_of(self.certificate_)
         return self
 
     def _fit_large(
@@ -244,7 +242,7 @@ class PairwiseFairClassifier(FittedMixture):
             if value is not None:
                 raise InputError(f"{name}= needs the whole table in memory, not one that is read in blocks.")
         prepared, solution, self.n_people_ = fit_in_blocks(params, table, judgments, client, watch)
-        self._set_solution(pd.DataFrame(columns=list(table.features)), prepared, solution)
+        self.set_solution(pd.DataFrame(columns=list(table.features)), prepared, solution)
         self._training = None  # nobody is in memory to simplify the model on
 
     def __sklearn_tags__(self) -> Tags:
@@ -254,8 +252,15 @@ class PairwiseFairClassifier(FittedMixture):
         return tags
 
 
+def warn_of(certificate: Certificate) -> None:
+    """Give a certificate's warnings; of a proven optimum there is nothing to do about them, and it says them itself."""
+    if certificate.kind == "heuristic" or certificate.stopped != "gap":
+        for warning in certificate.warnings:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+
+
 @contextmanager
-def _compilation_announced() -> Iterator[None]:
+def compilation_announced() -> Iterator[None]:
     """Log a line if something of ours is compiled meanwhile: half a minute without a word looks like a fault."""
     from numba.core.event import Listener, install_listener  # numba takes most of a second to load
 

@@ -104,8 +104,8 @@ def _all_numbers(values: object) -> bool:
     return array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.ravel())
 
 
-def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
-    """Labels as 0, 1 and so on, and the classes they stand for, in sorted order."""
+def outcomes(y: object, table: pd.DataFrame) -> ClassArray:
+    """The outcome of each person ``(n,)``, none of them missing."""
     if y is None:
         raise InputError(
             "This estimator requires y to be passed, but the target y is None: give each person's outcome."
@@ -123,7 +123,12 @@ def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray
         raise InputError("Input y contains NaN, None or infinity: an outcome is missing. Every person needs one.")
     if len(labels) != len(table):
         raise InputError(f"There are {len(table)} people but {len(labels)} outcomes: inconsistent numbers of samples.")
-    classes, codes = _classes(labels)
+    return np.asarray(labels)
+
+
+def outcome_labels(y: object, table: pd.DataFrame) -> tuple[IntArray, ClassArray]:
+    """Labels as 0, 1 and so on, and the classes they stand for, in sorted order."""
+    classes, codes = _classes(outcomes(y, table))
     if len(classes) < 2:
         raise InputError(
             f"Everyone has the same outcome, {classes.tolist()[0]!r}: with one class there is nothing to learn from."

@@ -16,6 +16,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.amounts import Amounts, numbers_of
 from fairwise.learning.deduplication import Placement, append, merge_equal
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.labels import Labels, read_labels
@@ -62,17 +63,19 @@ def prepare(
     sensitive_features: object = None,
     *,
     encoder: TableEncoder | None = None,
+    amounts: Amounts | None = None,
 ) -> PreparedFit:
     """Check everything and build the problem; the first thing that cannot be used is told as an error.
 
-    ``encoder`` is that of an earlier fit, where its classifiers are to be used again.
+    ``encoder`` is that of an earlier fit, where its classifiers are to be used again. With ``amounts`` the outcomes are
+    numbers, and the labels the amounts of a grid.
     """
     settings = FitSettings.of(params)
     judgments = inputs.require_judgments(judgments)
-    moments = parity_moments(settings.group_constraints)
+    moments = (parity_moments if amounts is None else amounts.moments)(settings.group_constraints)
     raw = isinstance(settings.estimator, Pipeline)  # it wants the people's own columns
     table = inputs.as_table(X, finite=not raw)
-    labels = read_labels(y, table, settings, judgments)
+    labels = (read_labels if amounts is None else amounts.read)(y, table, settings, judgments)
     weights = inputs.person_weights(sample_weight, table)
     sensitive = inputs.group_labels(sensitive_features, table.index, "sensitive_features") if moments else None
     seed = seed_of(settings.random_state)
@@ -84,7 +87,7 @@ def prepare(
     if judgments is not None:
         judged = inputs.judged_table(judgments, X, table, pairs.people, used, finite=not raw)
     table = table if settings.features is None else table[used]
-    counted = weights > 0
+    counted, whole = weights > 0, table
     if not counted.all():
         table, weights = table[counted], weights[counted]
         labels = replace(labels, codes=labels.codes[counted], losses=labels.losses[counted])
@@ -99,7 +102,11 @@ def prepare(
         encoder = encoder or TableEncoder.learn(table, weights, scaled=estimator != "tree")
         rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
-    groups = group_rows(moments, labels, table, sensitive, weights, placed) if moments else None
+    groups = None
+    if sensitive is not None and amounts is not None:
+        groups = amounts.group_rows(moments, numbers_of(y, whole)[counted], sensitive, weights, placed)
+    elif sensitive is not None:
+        groups = group_rows(moments, labels, table, sensitive, weights, placed)
     problem = Problem.build(
         placed.points,
         placed.judged,
@@ -121,7 +128,7 @@ def group_rows(
     moments: Moments,
     labels: Labels,
     table: pd.DataFrame,
-    sensitive: pd.Series | None,
+    sensitive: pd.Series,
     weights: FloatArray,
     placed: Placement,
 ) -> GroupRows:

@@ -45,7 +45,7 @@ from fairwise.simulation import simulate_panel
 if TYPE_CHECKING:
     from pathlib import Path
 
-DATA = {"compas": load_compas, "german": load_german_credit}
+DATA: dict[str, Any] = {"compas": load_compas, "german": load_german_credit}
 MODELS: dict[str, Any] = {
     "tree": {"estimator": "tree"},
     "linear": {"estimator": "linear", "max_iter": 15},

@@ -1,15 +1,18 @@
-"""From a mixture's probabilities to those of all labels, and to labels drawn by them."""
+"""What a fitted model says of people: probabilities of labels, labels drawn by them, and how good these are."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from fairwise.errors import InputError
+from fairwise.learning import inputs
 from fairwise.learning.deduplication import row_keys, uniforms
 from fairwise.learning.labels import class_values
 from fairwise.learning.oracles.base import ClassArray, FloatArray, IntArray, Rows
 from fairwise.learning.problem import mean_value
-from fairwise.learning.settings import LabelValues
+from fairwise.learning.settings import DRAWS, LabelValues
 
 
 def of_all_labels(probability: FloatArray) -> FloatArray:
@@ -50,3 +53,55 @@ def draw_labels(rows: Rows, seed: int, draw: str, probability: FloatArray, order
         return (drawn < probability).astype(np.intp)
     reached = np.cumsum(of_all_labels(probability)[:, order], axis=1)[:, :-1]
     return np.asarray(order[(drawn[:, None] >= reached).sum(axis=1)])
+
+
+class LabelPredictions:
+    """Predictions of a fitted mixture, which knows its ``classes_`` and the probabilities of labels for rows."""
+
+    classes_: ClassArray
+    favorable_label: object
+    label_values: LabelValues | None
+    _seed: int
+
+    def _fitted(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def _rows(self, X: object) -> Rows:
+        raise NotImplementedError
+
+    def _probability(self, rows: Rows) -> FloatArray:
+        raise NotImplementedError
+
+    def predict_proba(self, X: object) -> FloatArray:
+        """Probability of each class, ``(n, k)``: how likely the mixture is to draw it."""
+        return of_all_labels(self.label_probabilities(X))
+
+    def label_probabilities(self, X: object) -> FloatArray:
+        """As :meth:`Mixture.probabilities` has them: ``(n, k - 1)`` without the first label, ``(n,)`` of two."""
+        return self._probability(self._rows(X))
+
+    def predict_value(self, X: object) -> FloatArray:
+        """How well each person is treated, ``(n,)``: the probability of the favourable label, or the mean value."""
+        return treatment(self.label_probabilities(X), self.label_values, self.favorable_label_, self.classes_)
+
+    def predict(self, X: object, draw: str = "independent") -> ClassArray:
+        """Labels drawn with these probabilities, the same in any batch and order.
+
+        ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
+        for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
+        people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
+        Of more than two labels the best come first.
+        """
+        DRAWS.check("draw", draw)
+        rows = self._rows(X)
+        order = best_first(self.label_values, self.classes_)
+        return np.asarray(self.classes_[draw_labels(rows, self._seed, draw, self._probability(rows), order)])
+
+    @property
+    def favorable_label_(self) -> object:
+        """The good one of ``classes_``, of several the best; None where nothing says so."""
+        classes = self._fitted("classes_")
+        if len(classes) > 2:
+            return None if self.label_values is None else classes.tolist()[best_first(self.label_values, classes)[0]]
+        place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
+        return None if place is None else classes.tolist()[place]

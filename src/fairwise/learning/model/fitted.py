@@ -20,14 +20,14 @@ from fairwise.learning import inputs
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
-from fairwise.learning.model.draws import best_first, draw_labels, of_all_labels, treatment
+from fairwise.learning.model.draws import LabelPredictions
 from fairwise.learning.model.mixture import Columns, Measurement, Mixture, group_rule_table
 from fairwise.learning.model.rules import Explanation, ModelRules, label_words, table_of_one, values_of
 from fairwise.learning.model.smaller import Simplification, refuse_other_groups, refuse_other_training, smaller_mixture
-from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, Rows
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import DRAWS, LabelValues, count, require_two_labels, share
+from fairwise.learning.settings import count, require_two_labels, share
 from fairwise.learning.solvers.solution import Solution
 from fairwise.tables.frames import to_pandas, used_columns
 
@@ -38,16 +38,14 @@ Training: TypeAlias = tuple[PreparedProblem, Solution]
 """What a fit was made from, and what it found."""
 
 
-class FittedMixture(ClassifierMixin, BaseEstimator):
+class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
     """A randomised classifier, its certificate, and the rules it was learned under; a subclass fits it."""
 
     gamma: float
     eta: float | None
-    favorable_label: object
-    label_values: LabelValues | None
     weighting: Weighting
 
-    def _set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
+    def set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
         self.classes_ = prepared.classes
         columns = X.columns.tolist() if isinstance(X, pd.DataFrame) else range(self.n_features_in_)
@@ -61,36 +59,6 @@ class FittedMixture(ClassifierMixin, BaseEstimator):
         self._training: Training | None = (prepared, solution)
         self._set_mixture(Mixture(solution.classifiers, solution.weights, len(self.classes_)), solution.error)
         return self
-
-    def predict_proba(self, X: object) -> FloatArray:
-        """Probability of each class, ``(n, k)``: how likely the mixture is to draw it."""
-        return of_all_labels(self._probability(self._rows(X)))
-
-    def predict_value(self, X: object) -> FloatArray:
-        """How well each person is treated, ``(n,)``: the probability of the favourable label, or the mean value."""
-        return treatment(self._probability(self._rows(X)), self.label_values, self.favorable_label_, self.classes_)
-
-    def predict(self, X: object, draw: str = "independent") -> ClassArray:
-        """Labels drawn with these probabilities, the same in any batch and order.
-
-        ``"independent"``: one draw per person, keyed on ``random_state`` and their encoded row. ``"shared"``: one draw
-        for everyone, keyed on ``random_state`` alone (it is that of a row without columns), so that the labels of two
-        people differ with a probability no larger than the difference of theirs (``docs/concepts/randomised.md``).
-        Of more than two labels the best come first.
-        """
-        DRAWS.check("draw", draw)
-        rows = self._rows(X)
-        order = best_first(self.label_values, self.classes_)
-        return np.asarray(self.classes_[draw_labels(rows, self._seed, draw, self._probability(rows), order)])
-
-    @property
-    def favorable_label_(self) -> object:
-        """The good one of ``classes_``, of several the best; None where nothing says so."""
-        classes = self._fitted("classes_")
-        if len(classes) > 2:
-            return None if self.label_values is None else classes.tolist()[best_first(self.label_values, classes)[0]]
-        place = inputs.favorable_class(self.favorable_label, self.label_values, classes)
-        return None if place is None else classes.tolist()[place]
 
     @property
     def classifiers_(self) -> Classifiers:

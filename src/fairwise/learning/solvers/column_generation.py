@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairwise.constraints.certificate import Stopped
+from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.master import Master, MasterSolution
@@ -38,6 +39,7 @@ _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _WARM_UP = 40  # iterations of a search that only fills the pool
 _MAX_ITER = 2000
+_BEYOND = 1e3  # an error that no multiplier of a rule makes worth while
 _MAX_ITER_HEURISTIC = 200  # it may never meet its own bound
 _WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
 _VARIATIONS = 8  # how many of an expensive oracle's variations enter at once
@@ -59,10 +61,18 @@ class ColumnGeneration:
         self.n_constants = self.add(oracle.constants())
         self.add(oracle.best_response(problem.points.error_cost))
         self.add(seeds)
+        self._stand_in = self._add_stand_in() if problem.groups is not None and not problem.groups.always_kept else None
         self._oracle_calls = 1
         self._smallest_gamma = np.inf
         self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
         self._explored = not oracle.cheap or oracle.exact
+
+    def _add_stand_in(self) -> int:
+        """A column that keeps every rule at an error beyond all others, while no mixture of what is known does."""
+        problem = self._problem
+        values = np.where(np.arange(len(problem)) < problem.n_pairs, -1.0, problem.row_limits - 1.0)
+        self.pool.keep(self._oracle.constants().take(np.zeros(1, dtype=np.intp)), np.array([_BEYOND]), values[None])
+        return len(self.pool) - 1
 
     def add(self, classifiers: Classifiers | None) -> int:
         """Classifiers known from elsewhere; returns how many of them are new."""
@@ -204,6 +214,12 @@ class ColumnGeneration:
 
     def _solution(self, search: _Search, stopped: Stopped) -> Solution:
         master, exact = search.master, self._oracle.exact
+        if self._stand_in is not None and master.weights[self._stand_in] > FEASIBLE:
+            raise InputError(
+                f"No mixture of {self._oracle.hypothesis_class} that keeps every rule "
+                + ("exists" if exact and stopped == "gap" else "was found")
+                + ": loosen the rules about groups, or use another estimator."
+            )
         multipliers = search.best if exact and search.best is not None else master.multipliers
         weights = _without_rounding(master.weights)
         support = np.flatnonzero(weights)

@@ -1,0 +1,251 @@
+"""The scikit-learn regressor: amounts under the same judgments, budgets and certificates as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from fairwise.constraints.certificate import Certificate
+from fairwise.constraints.pairs import Weighting
+from fairwise.errors import InputError, quote
+from fairwise.judgments import Judgments
+from fairwise.learning import inputs
+from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts, numbers_of
+from fairwise.learning.estimator import PairwiseFairClassifier, compilation_announced, warn_of
+from fairwise.learning.model.rules import Explanation, ModelRules
+from fairwise.learning.oracles.base import Classifiers, FloatArray
+from fairwise.learning.preparation import prepare
+from fairwise.learning.problem import mean_value
+from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count
+from fairwise.learning.solvers.progress import FitProgress, Watch
+from fairwise.tables.frames import to_pandas
+
+ESTIMATORS = ("tree", "linear-regression")
+_OWN = ("loss", "grid", "outcome_range", "larger_is_better")
+_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
+
+
+class PairwiseFairRegressor(RegressorMixin, BaseEstimator):
+    """The most accurate model of amounts that respects what people said about pairs.
+
+    It learns a mixture of models whose amounts are those of a grid, and predicts its mean: that is no matter of chance,
+    keeps the same rules about pairs, as these are about means, and has no larger loss. How well someone is treated is
+    their mean amount as a share of the range, from 0 to 1, so that ``gamma=0.1`` is a tenth of the range.
+
+    Parameters
+    ----------
+    estimator : {"tree", "linear-regression"}
+        What is mixed: trees with amounts in their leaves, proved optimal, or the paper's least squares, which for
+        squared loss is a linear regression rounded to the grid.
+    loss : {"squared", "absolute"}
+        What missing an amount costs.
+    grid : int
+        How many amounts there are, in equal steps; the certificate says what more of them could gain (``grid_gap``).
+    outcome_range : (float, float) or None
+        The least and the largest amount; None: those of the outcomes in :meth:`fit`.
+    larger_is_better : bool or None
+        Whether a larger amount is better for the person; needed as soon as an answer is ordered.
+    group_constraints : list of fairlearn.reductions.BoundedGroupLoss or None
+        The loss of no group may be above a bound, in the same fit; they need ``sensitive_features`` in :meth:`fit`.
+    tol : float
+        Gap at which the search stops, as a share of the loss of missing an amount by the whole range.
+    max_depth, max_thresholds, gamma, eta, features, judge_budgets, weighting, max_iter, time_limit, max_classifiers, \
+verbose, random_state
+        As for :class:`~fairwise.PairwiseFairClassifier`.
+
+    Attributes
+    ----------
+    certificate_ : Certificate, in the units of the loss; ``mean_error`` is the training loss of what is predicted
+    amounts_ : ndarray of the grid
+    classifiers_, weights_, rules_ : the mixture, whose labels are the amounts of the grid
+    prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
+    group_rules_ : DataFrame with rule, value, limit, price; value and limit are losses
+
+    Examples
+    --------
+    >>> from fairwise import Judgments, PairwiseFairRegressor
+    >>> from fairwise.datasets import load_german_credit
+    >>> people, amount = load_german_credit(outcome="amount")
+    >>> said = [{"judge": "j", "a": 1, "b": 2, "answer": "same"}]
+    >>> model = PairwiseFairRegressor(gamma=0.05).fit(people, amount, judgments=Judgments(said, people=people))
+    >>> model.certificate_.kind
+    'exact'
+    """
+
+    def __init__(
+        self,
+        estimator: str = "tree",
+        *,
+        loss: str = "squared",
+        grid: int = 32,
+        outcome_range: tuple[float, float] | None = None,
+        larger_is_better: bool | None = None,
+        max_depth: int = 2,
+        max_thresholds: MaxThresholds = "auto",
+        gamma: float = 0.1,
+        eta: float | None = 0.0,
+        features: Sequence[Any] | None = None,
+        group_constraints: object = None,
+        judge_budgets: JudgeBudgets | None = None,
+        weighting: Weighting = "answers",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        max_classifiers: int | None = None,
+        verbose: int = 0,
+        random_state: object = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.grid = grid
+        self.outcome_range = outcome_range
+        self.larger_is_better = larger_is_better
+        self.max_depth = max_depth
+        self.max_thresholds = max_thresholds
+        self.gamma = gamma
+        self.eta = eta
+        self.features = features
+        self.group_constraints = group_constraints
+        self.judge_budgets = judge_budgets
+        self.weighting = weighting
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.max_classifiers = max_classifiers
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: object,
+        y: object,
+        *,
+        judgments: Judgments | None = None,
+        sample_weight: object = None,
+        sensitive_features: object = None,
+        callback: Callable[[FitProgress], object] | None = None,
+    ) -> Self:
+        """Learn from people, their amounts, and judgments; without judgments and rules, the plain model."""
+        from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
+
+        self._check()
+        X = to_pandas(X)
+        table = inputs.as_table(X)
+        outcome = numbers_of(y, table)
+        amounts = Amounts.of(outcome, self.outcome_range, self.grid, self.loss, larger_is_better=self.larger_is_better)
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        model = PairwiseFairClassifier(**shared)
+        watch = Watch(verbose=self.verbose, callback=callback)
+        with compilation_announced():
+            prepared = prepare(
+                model.get_params(deep=False), X, y, judgments, sample_weight, sensitive_features, amounts=amounts
+            )
+            solution = solve_with_context(prepared, watch)
+        model.set_solution(X, prepared, solution)
+        self._model, self._amounts = model, amounts
+        self.n_features_in_, self.amounts_ = model.n_features_in_, amounts.grid
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        weights = inputs.person_weights(sample_weight, table)
+        missed = np.abs(outcome - self.predict(X)) ** (2 if self.loss == "squared" else 1)
+        in_units = {name: amounts.unit * getattr(model.certificate_, name) for name in _IN_UNITS}
+        self.certificate_: Certificate = replace(
+            model.certificate_,
+            **in_units,
+            mean_error=float(np.average(missed, weights=weights)),
+            grid_gap=amounts.grid_gap if self.estimator == "tree" else np.nan,
+        )
+        watch.ended(self.certificate_.stopped)
+        warn_of(self.certificate_)
+        return self
+
+    def predict(self, X: object) -> FloatArray:
+        """The mean amount of the mixture for each person ``(n,)``: the same for whoever is the same to the model."""
+        check_is_fitted(self)
+        amounts = self._amounts
+        share = mean_value(self._model.label_probabilities(X), amounts.values)
+        return np.asarray(amounts.low + (amounts.high - amounts.low) * share)
+
+    def predict_value(self, X: object) -> FloatArray:
+        """How well each person is treated, ``(n,)`` from 0 to 1: their amount as a share of the range, or 1 less it."""
+        amounts = self.predict(X)
+        share = (amounts - self._amounts.low) / (self._amounts.high - self._amounts.low)
+        return np.asarray(1.0 - share if self.larger_is_better is False else share)
+
+    @property
+    def classifiers_(self) -> Classifiers:
+        """The models of the mixture, by the place of each amount in the grid."""
+        return self._fitted.classifiers_
+
+    @property
+    def weights_(self) -> FloatArray:
+        """How much each of them counts."""
+        return self._fitted.weights_
+
+    @property
+    def rules_(self) -> ModelRules:
+        """The mixture as rules in words; labels are amounts."""
+        return self._fitted.rules_
+
+    def explain(self, person: object) -> Explanation:
+        """Which rules apply to this person, and what they say."""
+        return self._fitted.explain(person)
+
+    @property
+    def prices_(self) -> pd.DataFrame:
+        """What each judgment costs, as loss per unit of gamma, and what became of it."""
+        prices = self._fitted.prices_
+        return prices.assign(price=prices["price"] * self._amounts.unit)
+
+    @property
+    def trajectory_(self) -> pd.DataFrame:
+        """One row per iteration: error, max_violation, gap."""
+        table = self._fitted.trajectory_
+        return table.assign(error=table["error"] * self._amounts.unit, gap=table["gap"] * self._amounts.unit)
+
+    @property
+    def n_iter_(self) -> int:
+        """How many iterations the search took."""
+        return self._fitted.n_iter_
+
+    @property
+    def group_rules_(self) -> pd.DataFrame:
+        """The loss of each group on the training people: rule, value, limit, price (loss per unit of the limit)."""
+        return self._fitted.group_rules_
+
+    @property
+    def _fitted(self) -> PairwiseFairClassifier:
+        check_is_fitted(self)
+        return self._model
+
+    def _check(self) -> None:
+        AllowedWords(ESTIMATORS).check("estimator", self.estimator)
+        AllowedWords(LOSSES).check("loss", self.loss)
+        replace(count(MOST_AMOUNTS), low=2, words=f"whole number from 2 to {MOST_AMOUNTS}").check("grid", self.grid)
+        asked = self.outcome_range
+        if asked is not None:
+            numbers = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else []
+            if not (len(numbers) == 2 and all(np.isreal(one) and np.isfinite(one) for one in numbers)):
+                raise InputError(f"outcome_range={quote(asked)} is not allowed: give (least, largest), or None.")
+            if not numbers[0] < numbers[1]:
+                raise InputError(f"outcome_range={quote(asked)} is not allowed: the least comes first.")
+        if self.larger_is_better not in (None, True, False):
+            raise InputError(f"larger_is_better={quote(self.larger_is_better)} is not allowed: True, False or None.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
