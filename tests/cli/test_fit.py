@@ -11,7 +11,7 @@ from fairwise.cli.options.learning import Estimator, Solver, Weighting
 from fairwise.learning import settings
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.solvers import progress
-from fairwise.learning.solvers.column_generation import Pool
+from fairwise.learning.solvers.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.learning.solvers import progress
-from fairwise.learning.solvers.column_generation import Pool
+from fairwise.learning.solvers.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,11 @@ from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
 from fairwise.learning.preparation import PreparedFit, prepare
 from fairwise.learning.settings import require_two_labels
-from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.dispatch import least_error
 from fairwise.learning.solvers.master import keeps
 from fairwise.learning.solvers.no_regret import join, seeds
+from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.learning.solvers.solution import Multipliers, Solution, lagrangian_bound
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, Self, TypeAlias
 from fairwise import notebook
 from fairwise.numbers import EqualNan
 
-Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "iterations", "time", "interrupted"]
+Stopped: TypeAlias = Literal["gap", "rounds", "oracle", "stalled", "iterations", "time", "interrupted"]
 """Why a search ended: its gap is small enough, all rounds asked for were played, its oracle found nothing more though
-the gap is open, a limit was reached, or someone stopped it."""
+the gap is open, a heuristic long found nothing better though a small gap is open, a limit was reached, or someone
+stopped it."""
 
 NOT_PROVED = (
     "Not proved: anything about other people or other kinds of model, that the judgments are right, or that the right "
@@ -35,7 +36,8 @@ class Certificate(EqualNan):
     error the oracle used could find nothing.
 
     ``stopped`` says why the search ended: at its ``gap``, after the ``rounds`` asked for, because its ``oracle`` found
-    nothing more, at a limit of ``iterations`` or ``time``, or because it was ``interrupted``, by Ctrl-C or a callback.
+    nothing more, because a heuristic on very many judgments ``stalled``, at a limit of ``iterations`` or ``time``, or
+    because it was ``interrupted``, by Ctrl-C or a callback.
     ``plain_error`` is the least found without any rule, ``constant_error`` that of giving everyone the same label;
     ``warnings`` are what to know before using the model.
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.column_generation import Pool
 from fairwise.learning.solvers.no_regret import guarantee_of, join, solve_no_regret
+from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.solution import Multipliers, lagrangian_bound
 
 _WARM = 8  # good known classifiers that the search for the least cost starts from

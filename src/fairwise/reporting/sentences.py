@@ -20,9 +20,11 @@ _PATTERNS = (
     marked("at its limit of iterations"),
     marked("at its time limit"),
     marked("because it was interrupted"),
+    marked("because it had long found nothing better"),
     marked("because its oracle found nothing more"),
     marked("A larger max_iter lets it go on."),
     marked("A larger time_limit lets it go on."),
+    marked("A smaller tol lets it go on."),
     marked("Another fit may go on longer."),
     marked("Another estimator may."),
     # Warnings of a certificate.

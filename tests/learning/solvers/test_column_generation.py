@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.support.finite_oracle import FiniteClassOracle
 
-from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
+from fairwise.learning.solvers.column_generation import ColumnGeneration
+from fairwise.learning.solvers.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

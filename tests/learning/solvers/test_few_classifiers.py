@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from fairwise.learning.solvers.branching import PlaceSearch
-from fairwise.learning.solvers.column_generation import ColumnGeneration, Pool
+from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.few_classifiers import FewClassifiers
 from fairwise.learning.solvers.master import keeps
+from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.selection import best_weights
 
 if TYPE_CHECKING:

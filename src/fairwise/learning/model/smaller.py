@@ -66,8 +66,8 @@ def smaller_mixture(
     averages of games do, is broken no more.
     """
     # Compiled code and a solver, slow to load: whoever only predicts needs neither.
-    from fairwise.learning.solvers.column_generation import Pool
     from fairwise.learning.solvers.few_classifiers import choose_few
+    from fairwise.learning.solvers.pool import Pool
 
     problem, oracle = prepared.problem, prepared.oracle
     errors, values = problem.evaluate(mixture.classifiers)

@@ -2,7 +2,8 @@
 
 The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
 oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
-themselves where that finds nothing new.
+themselves where that finds nothing new. Where very many rows share one budget the point comes from a proximal
+programme instead (``proximal``), and the linear one is solved again only when that says its value may be lower.
 
 The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
 an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
@@ -20,11 +21,13 @@ import numpy as np
 
 from fairwise.constraints.certificate import Stopped
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, RowValues
 from fairwise.learning.problem import Problem
-from fairwise.learning.solvers.master import Master, MasterSolution
+from fairwise.learning.solvers.master import MasterSolution
 from fairwise.learning.solvers.no_regret import solve_no_regret
+from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.progress import SearchEnded, Watch
+from fairwise.learning.solvers.proximal import ProximalMultipliers
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers, Solution, lagrangian_bound
 
 # Share of the best multipliers so far, tried in this order until a column improves. Duals of many pairs jump about;
@@ -34,7 +37,6 @@ _IMPROVES = 1e-9  # reduced costs above -1e-9 are rounding
 _ROUNDING = 1e-12
 _PRECISION = 0.1  # very large programmes are solved to this share of the gap, and at last of tol
 _FIRST_PRECISION = 1e-3
-_BETTER = 1e-9  # smaller gains in error are rounding
 _WARM = 8  # how many good known classifiers an oracle may start from
 _APPROACH = (0.25, 0.1, 0.03)  # a small gamma is approached from above: near 0 the duals mislead a heuristic oracle
 _WARM_UP = 40  # iterations of a search that only fills the pool
@@ -45,6 +47,9 @@ _WORTH_VARYING = 1e-6  # smaller gains are not worth another programme
 _VARIATIONS = 8  # how many of an expensive oracle's variations enter at once
 _EXPLORING_ROUNDS = (60, 300)
 _EXPLORING_WORK = 3e7  # rounds times points times columns
+_STALLED_ITERATIONS = 10  # with very many rows, a heuristic's value that fell by less than this share of tol in so many
+_STALLED_GAIN = 0.1
+_STALLED_GAP = 50.0  # ends the search, once the gap is no more than so many tol
 
 
 class ColumnGeneration:
@@ -66,6 +71,9 @@ class ColumnGeneration:
         self._smallest_gamma = np.inf
         self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
         self._explored = not oracle.cheap or oracle.exact
+        self._proximal = (
+            ProximalMultipliers(problem) if self.pool.shared and ProximalMultipliers.suit(problem) else None
+        )
 
     def _add_stand_in(self) -> int:
         """A column that keeps every rule at an error beyond all others, while no mixture of what is known does."""
@@ -109,10 +117,12 @@ class ColumnGeneration:
         try:
             if self._oracle.cheap and not self._oracle.exact:
                 self._warm_up(problem, limits)
-            search = self._start(problem)
+            search = self._start(problem, limits)
             if start is not None:
                 _, search.cost = self._ask(problem, start)
                 search.bound, search.best = lagrangian_bound(problem, start, search.cost), start
+                if self._proximal is not None:
+                    self._proximal.begin(start)
             return self._descend(problem, search, limits)
         except (KeyboardInterrupt, SearchEnded) as stop:
             if watch is None or not watch.keeps(stop):
@@ -128,14 +138,14 @@ class ColumnGeneration:
         short = replace(limits, max_iter=min(_WARM_UP, limits.max_iter))
         for gamma in _APPROACH:
             if problem.gamma < gamma < self._smallest_gamma and not limits.over():
-                self._descend(nearby := problem.at(gamma), self._start(nearby), short)
+                self._descend(nearby := problem.at(gamma), self._start(nearby, short), short)
         self._smallest_gamma = min(self._smallest_gamma, problem.gamma)
         if not self._explored and not limits.over():
             self._explored = True
-            self._explore(problem, self._descend(problem, self._start(problem), short).multipliers)
+            self._explore(problem, self._descend(problem, self._start(problem, short), short).multipliers)
 
-    def _start(self, problem: Problem) -> _Search:
-        return _Search(self._best_known(problem, _FIRST_PRECISION), precision=_FIRST_PRECISION)
+    def _start(self, problem: Problem, limits: _Limits) -> _Search:
+        return _Search(self._best_known(problem, _FIRST_PRECISION, limits), precision=_FIRST_PRECISION)
 
     def _descend(self, problem: Problem, search: _Search, limits: _Limits) -> Solution:
         """Ask, add, solve again, until the bound meets the value or a limit is reached."""
@@ -149,18 +159,33 @@ class ColumnGeneration:
                 return self._solution(search, "gap")
             finest = _PRECISION * limits.tol
             if limits.over():
-                search.master = self._best_known(problem, finest)
+                search.master = self._best_known(problem, finest, limits)
                 return self._solution(search, "time")
             if not improved and search.precision <= finest:
                 return self._solution(search, "oracle")
-            search.precision = max(finest, _PRECISION * search.gap) if improved else finest
-            search.master = self._best_known(problem, search.precision)
+            stalled = self._stalled(search, limits)
+            if search.may_fall or stalled or not improved:
+                search.precision = max(finest, _PRECISION * search.gap) if improved else finest
+                search.master = self._best_known(problem, search.precision, limits)
+                if stalled and self._stalled(search, limits):
+                    return self._solution(search, "stalled")
             if not self._oracle.exact and search.best is not None:
                 # What was found since may be cheaper there than what the oracle found then.
                 search.cost = min(search.cost, float(self.pool.costs(search.best).min()))
                 search.bound = lagrangian_bound(problem, search.best, search.cost)
-        search.master = self._best_known(problem, _PRECISION * limits.tol)
+        search.master = self._best_known(problem, _PRECISION * limits.tol, limits)
         return self._solution(search, "iterations")
+
+    def _stalled(self, search: _Search, limits: _Limits) -> bool:
+        """Whether a heuristic on very many rows has long found nothing that lowers the error by what would matter.
+
+        Its gap may never close: at any multipliers some classifier fits the noise of single judgments, another each
+        time, and the heuristic often misses it and meets it later.
+        """
+        if self._oracle.exact or self._proximal is None or len(search.trajectory) <= _STALLED_ITERATIONS:
+            return False
+        gained = search.trajectory[-1 - _STALLED_ITERATIONS].error - search.master.value
+        return gained < _STALLED_GAIN * limits.tol and search.gap <= _STALLED_GAP * limits.tol
 
     def _report(self, problem: Problem, search: _Search, watch: Watch | None) -> None:
         if watch is not None:
@@ -174,19 +199,33 @@ class ColumnGeneration:
 
     def _improve(self, problem: Problem, search: _Search, limits: _Limits) -> bool:
         """Ask between the best multipliers and the programme's duals; whether a classifier was found that lowers it."""
+        if self._proximal is not None and self._ask_nearby(problem, search, self._proximal):
+            return True
         duals = search.master.multipliers
         threshold = search.master.dual - _IMPROVES
         for smoothing in self._smoothing if search.best is not None else (0.0,):
             at = duals if search.best is None else duals.towards(search.best, smoothing)
             answer, cost = self._ask(problem, at)
             bound = lagrangian_bound(problem, at, cost)
-            if bound > search.bound:
-                search.bound, search.best, search.cost = bound, at, cost
+            search.learn(bound, at, cost)
             if answer.cost(duals) < threshold and self.pool.keep(answer.classifier, answer.errors, answer.values):
                 return True
             if search.gap <= limits.tol or limits.over():
                 break
         return False
+
+    def _ask_nearby(self, problem: Problem, search: _Search, proximal: ProximalMultipliers) -> bool:
+        """Ask where the proximal programme says; whether that was worth it."""
+        tau = float((search.best or search.master.multipliers).budgets[0])
+        precision = _PRECISION * search.gap if search.best is not None else _FIRST_PRECISION
+        at, promised = proximal.propose(problem, self.pool, tau, precision)
+        answer, cost = self._ask(problem, at)
+        bound = lagrangian_bound(problem, at, cost)
+        proximal.learn(bound, search.bound, promised)
+        is_better = bound > search.bound + precision
+        search.learn(bound, at, cost)
+        search.promised = promised
+        return bool(self.pool.keep(answer.classifier, answer.errors, answer.values)) or is_better
 
     def _prefer_duals(self, problem: Problem, search: _Search) -> None:
         """Of several multipliers that prove the same bound, the programme's own: a vertex, and so not spread out."""
@@ -197,10 +236,10 @@ class ColumnGeneration:
             if bound >= search.bound - _ROUNDING:
                 search.bound, search.best = max(bound, search.bound), duals
 
-    def _best_known(self, problem: Problem, precision: float) -> MasterSolution:
+    def _best_known(self, problem: Problem, precision: float, limits: _Limits) -> MasterSolution:
         """The best mixture of what is known and of what an expensive oracle can vary without another fit."""
         while True:
-            master = self.pool.solve(problem, precision)
+            master = self.pool.solve(problem, precision, limits.deadline)
             varied = None if self._oracle.exact else self._oracle.variations(problem.cost(master.multipliers.rows))
             if varied is None:
                 return master
@@ -310,11 +349,23 @@ class _Search:
     precision: float = 0.0
     """To which the programme was solved, where it is very large."""
 
+    promised: float = -np.inf
+    """Below which no mixture of what was known at the last question can be."""
+
     trajectory: list[_Iteration] = field(default_factory=list)
 
     @property
     def gap(self) -> float:
         return self.master.value - self.bound
+
+    @property
+    def may_fall(self) -> bool:
+        """Whether the programme's value may be lower now by more than half of the gap."""
+        return self.promised < self.master.value - 0.5 * self.gap
+
+    def learn(self, bound: float, at: Multipliers, cost: float) -> None:
+        if bound > self.bound:
+            self.bound, self.best, self.cost = bound, at, cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,42 +379,3 @@ class _Answer:
     def cost(self, at: Multipliers) -> float:
         """``err(h) + lambda @ values(h)``."""
         return float((self.errors + self.values @ at.rows)[0])
-
-
-class Pool(Master):
-    """The classifiers found so far and the programme over them.
-
-    It grows only: a classifier found for one gamma is as good for any other.
-    """
-
-    def __init__(self, problem: Problem, oracle: Oracle) -> None:
-        super().__init__(problem)
-        self.classifiers = oracle.constants().take(np.empty(0, dtype=np.intp))
-        self._least_error: dict[bytes, float] = {}
-
-    def solve(self, problem: Problem, precision: float = _PRECISION * 1e-4) -> MasterSolution:
-        """As :meth:`Master.solve`, by default to a share of the estimator's usual ``tol``."""
-        return super().solve(problem, precision)
-
-    def keep(self, found: Classifiers, errors: FloatArray, values: RowValues) -> int:
-        """Add those that no known classifier with the same row values matches in error; returns how many."""
-        kept = []
-        for position in np.argsort(errors, kind="stable"):
-            key = values[position].tobytes()
-            if errors[position] < self._least_error.get(key, np.inf) - _BETTER:
-                self._least_error[key] = float(errors[position])
-                kept.append(position)
-        which: IntArray = np.array(sorted(kept), dtype=np.intp)
-        if len(which):
-            self.classifiers = self.classifiers.joined(found.take(which))
-            self.add(errors[which], values[which])
-        return len(which)
-
-    def rebuilt(self, problem: Problem, oracle: Oracle) -> Pool:
-        """The same classifiers in a programme made anew: an interruption may have left this one half changed."""
-        known = np.arange(min(len(self.classifiers), len(self.errors), len(self.values)))
-        pool = Pool(problem, oracle)
-        pool.classifiers = self.classifiers.take(known)
-        pool.add(self.errors[known], self.values[known])
-        pool._least_error = self._least_error
-        return pool

@@ -19,8 +19,8 @@ from fairwise.errors import InputError
 from fairwise.learning.oracles.base import Classifiers, FloatArray, IntArray, Oracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.branching import PlaceSearch
-from fairwise.learning.solvers.column_generation import Pool
 from fairwise.learning.solvers.master import MasterSolution, keeps
+from fairwise.learning.solvers.pool import Pool
 from fairwise.learning.solvers.selection import MOST_CANDIDATES, Selection, best_weights
 from fairwise.learning.solvers.solution import FEASIBLE, Multipliers
 

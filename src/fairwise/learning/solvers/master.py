@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from time import monotonic
 
 import highspy
 import numpy as np
@@ -161,6 +162,11 @@ class Master:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def shared(self) -> bool:
+        """Whether there are so many rows that they share excess variables."""
+        return self._groups.shared
+
     def add(self, errors: FloatArray, values: RowValues) -> None:
         """New columns: errors ``(k,)`` and the values of all rows ``(k, n_rows)``."""
         first = len(self)
@@ -168,10 +174,11 @@ class Master:
         self.values = np.concatenate([self.values, values])
         self._enter(np.arange(first, len(self)))
 
-    def solve(self, problem: Problem, precision: float = 0.0) -> MasterSolution:
+    def solve(self, problem: Problem, precision: float = 0.0, deadline: float = np.inf) -> MasterSolution:
         """Best mixture of the columns for this problem's gamma and limits.
 
-        Where rows share an excess variable its error may be above the least by ``precision``.
+        Where rows share an excess variable its error may be above the least by ``precision``, and from ``deadline`` on,
+        a moment of the monotonic clock, it is that of the best mixture known that keeps every rule.
         """
         self._set_bounds(problem)
         inner = self._inner(problem) if precision and self._groups.shared else None
@@ -188,7 +195,7 @@ class Master:
                 nearer = self._drawn_back(problem, weights, reached, inner)
                 if nearer.value < inner.value - _WORTHWHILE * precision:  # or it would gather ever more classifiers
                     inner = nearer
-                if inner.value - value <= precision:
+                if inner.value - value <= precision or monotonic() > deadline:
                     weights, value, cuts = inner.weights, inner.value, []
                 else:
                     cuts += self._broken_cuts(problem, nearer.reached, primal)
