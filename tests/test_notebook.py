@@ -119,7 +119,7 @@ def test_a_model_shows_scikit_learns_diagram_and_itself(fitted: dict[str, Any]) 
     assert "sk-top-container" in html
     text = words(read(summary))
     assert f"by lot among {len(model.weights_)} rules" in text
-    assert "24; " in text
+    assert "24 of simulated judges; " in text
     assert "mean excess limited for 1 single judge" in text
     assert fitted["judgments"].judges[0] not in summary  # nobody by name
 
@@ -150,4 +150,4 @@ def test_a_loaded_model_is_shown_too(fitted: dict[str, Any], tmp_path: Path) -> 
     assert "prices_" not in dir(loaded)
     assert {"prices_", "weights_"} <= set(dir(fitted["model"]))
     assert "What is proved" in loaded._repr_html_()
-    assert ("Judgments", "24") in description.facts(loaded)
+    assert ("Judgments", "24 of simulated judges") in description.facts(loaded)

@@ -67,6 +67,9 @@ class Certificate(EqualNan):
     predicted_error: float = math.nan
     """What share of those is wrong, at most (95 %)."""
 
+    simulated: bool = False
+    """Whether the judges are simulated, as far as their names tell: no real person was asked."""
+
     max_classifiers: int | None = None
     """How many classifiers this model was allowed, if that was limited; the bound is about any number of them."""
 

@@ -79,10 +79,17 @@ def test_of_a_loaded_model_it_says_what_is_not_known(fitted: PairwiseFairClassif
     assert f"| Error on the training people | {fitted.certificate_.error:.4f} |" in card
 
 
-def test_simulated_judges_are_called_so_and_real_ones_are_not(fitted: PairwiseFairClassifier, town: Town) -> None:
+def test_simulated_judges_are_called_so_and_real_ones_are_not(
+    fitted: PairwiseFairClassifier, town: Town, tmp_path: Path
+) -> None:
     judgments = simulate_panel(town.people[["age"]], n_judges=2, n_pairs=3, seed=0)
     model = PairwiseFairClassifier("tree", max_depth=1).fit(town.people[["age"]], town.outcome, judgments=judgments)
     assert "**No real person was asked.** 2 simulated judges gave 6 judgments" in model.card()
+    assert "| Judgments | 6 of simulated judges; " in model.card()
+    model.save(tmp_path / "model.skops")
+    card = PairwiseFairClassifier.load(tmp_path / "model.skops").card()
+    assert "**No real person was asked.** Simulated judges gave 6 judgments." in card
+    assert "| Judgments | 6 of simulated judges |" in card
     assert "simulated" not in fitted.card()
 
 

@@ -12,7 +12,6 @@ from skops.card import Card
 from fairwise.constraints.certificate import NOT_PROVED
 from fairwise.constraints.groups import parity_moments
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
-from fairwise.judgments.table import are_simulated
 from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
 
@@ -87,13 +86,15 @@ def _judges(model: FittedMixture) -> str:
     )
     if not hasattr(model, "prices_"):
         count = "an unknown number of judgments" if number is None else counted(number, "judgment")
+        if model.certificate_.simulated:
+            return f"**No real person was asked.** Simulated judges gave {count}.\n\n{question}"
         unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
         return f"The model was learned from {count}. {unknown}: {TO_FILL_IN}\n\n{question}"
     prices = model.prices_
     pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
     about = f"{counted(len(prices), 'judgment')} about {counted(len(pairs), 'pair')} of people"
     n_judges = prices["judge"].nunique()
-    if are_simulated(prices["judge"].unique()):
+    if model.certificate_.simulated:
         who = f"**No real person was asked.** {counted(n_judges, 'simulated judge')} gave {about}."
     else:
         who = f"{counted(n_judges, 'judge')} gave {about}. Who they are, and how they were chosen: {TO_FILL_IN}"

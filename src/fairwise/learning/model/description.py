@@ -62,13 +62,15 @@ def judgments(model: FittedMixture) -> str:
     number = model.certificate_.n_judgments
     if number == 0:
         return "none: the plain model"
+    simulated = " of simulated judges" if model.certificate_.simulated else ""
     if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
-        return "how many is not known" if number is None else counted(number)
+        return "how many is not known" if number is None else f"{counted(number)}{simulated}"
     counts = status_counts(model.prices_["status"])
     asking = counts["followed"] + counts["not_followed"]
     predicted = model.certificate_.n_predicted
     return (
-        f"{counted(asking + counts['asks_nothing'])}{f' ({counted(predicted)} predicted)' if predicted else ''}; "
+        f"{counted(asking + counts['asks_nothing'])}{f' ({counted(predicted)} predicted)' if predicted else ''}"
+        f"{simulated}; "
         f"{counted(asking)} ask for something, {counted(counts['followed'])} of these are followed"
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows, Weighting, price_table
 from fairwise.constraints.violations import excess
+from fairwise.judgments.table import are_simulated
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedProblem
 from fairwise.learning.problem import Problem
@@ -68,6 +69,7 @@ def certify(
         n_judgments=len(rows.answers),
         n_predicted=int(rows.predicted.sum()),
         predicted_error=rows.predicted_error,
+        simulated=are_simulated(rows.answers["judge"].unique()),
         stopped=solution.stopped,
         max_classifiers=solution.max_classifiers,
         warnings=tuple(_warnings(solution)),
