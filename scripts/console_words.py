@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po, write_po
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
-from fairwise.study.quality import EXPLAINED, NAMES
+from fairwise.study.quality import EVIDENCE, EXPLAINED, NAMES, WORDS
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import OFFERED_KINDS, AnswerWords, Design, ShownColumn, StudySettings
 from fairwise.study.toml import Input
@@ -44,7 +44,7 @@ def words() -> Iterator[str | tuple[str, str]]:
         if text:
             yield text  # type: ignore[misc]
     yield from _of_settings()
-    for named in (NAMES, EXPLAINED, STATES, SEPARATORS, DECIMALS):
+    for named in (NAMES, EXPLAINED, EVIDENCE, WORDS, STATES, SEPARATORS, DECIMALS):
         yield from named.values()
     for kind in (*OFFERED_KINDS, "uniform"):
         yield from {kind, kind.removesuffix("s")}

@@ -7,7 +7,7 @@ second look, and at the time that each pair took when it was first answered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -47,15 +47,31 @@ EXPLAINED = {
 }
 """What participants' pages and documents say each flag means."""
 
+EVIDENCE = {
+    TOO_FAST: f"%(fast)d of %(pairs)d pairs took less than {FAST_SECONDS:g} seconds; the middle one took %(middle)s "
+    "seconds.",
+    ONE_KEY: "%(times)d of %(answers)d answers are “%(said)s”.",
+    FAILED_CHECK: "%(failed)d of %(checks)d checks were not answered “%(said)s”.",
+    UNSTEADY: "%(differing)d of %(repeats)d repeats got another answer.",
+}
+"""What each rests on; ``said`` is an answer in :data:`WORDS`."""
+
 
 @dataclass(frozen=True)
 class Flag:
     """One sign, and what it rests on."""
 
     kind: str
-    evidence: str
+    values: Mapping[str, object]
+    """What its :attr:`evidence` names."""
+
     positions: tuple[int, ...] = ()
     """Of the pairs it is about, where it is about some."""
+
+    @property
+    def evidence(self) -> str:
+        """What it rests on, a text to be formatted with :attr:`values`."""
+        return EVIDENCE[self.kind]
 
     @property
     def name(self) -> str:
@@ -73,11 +89,7 @@ def _too_fast(answers: Iterable[PairAnswer]) -> Flag | None:
     fast = sum(seconds < FAST_SECONDS for seconds in times)
     if len(times) < FEWEST_TIMED or 2 * fast < len(times):
         return None
-    return Flag(
-        TOO_FAST,
-        f"{fast} of {len(times)} pairs took less than {FAST_SECONDS:g} seconds; the middle one took "
-        f"{median(times):.1f} seconds.",
-    )
+    return Flag(TOO_FAST, {"fast": fast, "pairs": len(times), "middle": f"{median(times):.1f}"})
 
 
 def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
@@ -87,7 +99,7 @@ def _one_key(answers: Iterable[PairAnswer]) -> Flag | None:
     answer, times = said.most_common(1)[0]
     if times < ALIKE_SHARE * said.total():
         return None
-    return Flag(ONE_KEY, f"{times} of {said.total()} answers are “{WORDS[answer]}”.")
+    return Flag(ONE_KEY, {"times": times, "answers": said.total(), "said": WORDS[answer]})
 
 
 def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
@@ -95,9 +107,7 @@ def _failed_checks(answers: Iterable[PairAnswer]) -> Flag | None:
     failed = sorted(one.position for one in checks if one.answer != Answer.SAME)
     if not failed:
         return None
-    return Flag(
-        FAILED_CHECK, f"{len(failed)} of {len(checks)} checks were not answered “{WORDS[Answer.SAME]}”.", tuple(failed)
-    )
+    return Flag(FAILED_CHECK, {"failed": len(failed), "checks": len(checks), "said": WORDS[Answer.SAME]}, tuple(failed))
 
 
 def _unsteady(answers: Iterable[PairAnswer]) -> Flag | None:
@@ -110,13 +120,13 @@ def _unsteady(answers: Iterable[PairAnswer]) -> Flag | None:
     differing = sorted(one.position for one, before in known if one.answer != before)
     if len(differing) < FEWEST_DIFFERING or len(differing) < DIFFERING_SHARE * len(known):
         return None
-    return Flag(UNSTEADY, f"{len(differing)} of {len(known)} repeats got another answer.", tuple(differing))
+    return Flag(UNSTEADY, {"differing": len(differing), "repeats": len(known)}, tuple(differing))
 
 
 WORDS = {
     str(Answer.SAME): "treat the two the same",
     str(Answer.A_AT_LEAST_B): "A at least as well as B",
     str(Answer.B_AT_LEAST_A): "B at least as well as A",
-    str(Answer.NO_CONSTRAINT): "no constraint",
+    str(Answer.NO_CONSTRAINT): "either may be treated better",
 }
 """The answers in a few words, for whoever runs a study."""

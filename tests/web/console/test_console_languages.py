@@ -12,7 +12,8 @@ from tests.support.operating import Operating, operating
 from tests.support.watching import take_part
 
 from fairwise.store.study_state import choose
-from fairwise.web.console.rendering import LANGUAGE_COOKIE, MENU, languages
+from fairwise.study.quality import TOO_FAST, Flag
+from fairwise.web.console.rendering import LANGUAGE_COOKIE, MENU, console_language, evidence, languages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,3 +60,27 @@ def test_every_page_of_a_study_with_answers_and_models_opens(make_study: Any, tm
             page = console.get(path, headers={"accept-language": code})
             assert page.status_code == 200, path
             assert f'lang="{code}"' in page.text or path == "/live" or "preview" in path
+
+
+def test_values_and_flags_are_in_german_too(make_study: Any, tmp_path: Path) -> None:
+    study = make_study()
+    with operating(study.path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        take_part(console, 4)
+        for _ in range(2):
+            done_job(console.site.host.store, study.path, dict.fromkeys(study.person_ids, 0.5))
+        german = {"accept-language": "de"}
+        compared = console.get("/fits/compare?a=1&b=2", headers=german).text
+        for words in (
+            "Entscheidungsbaum, Fragen hintereinander",
+            "entscheidet durch Los",
+            "10,0 Punkte",
+            "keine Grenze",
+        ):
+            assert words in compared
+        assert " points" not in compared
+        assert "Immer dieselbe Taste" in console.get("", headers=german).text  # a noun stays a noun
+        assert "/fits/1/report?lang=de" in console.get("/fits/1", headers=german).text
+        flag = Flag(TOO_FAST, {"fast": 5, "pairs": 6, "middle": "1.5"})
+        assert evidence(flag, console_language("de")).endswith("das mittlere dauerte 1,5 Sekunden.")
+        assert evidence(flag, console_language("en")).startswith("5 of 6 pairs took less than 2 seconds")

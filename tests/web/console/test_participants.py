@@ -235,7 +235,7 @@ def test_sorting_loses_nobody(sort: str, order: str) -> None:
 
 
 def test_filters_find_those_and_only_those() -> None:
-    flagged = person(200, flags=(Flag("too_fast", "x"),), state="left", came_by="prolific", excluded=True)
+    flagged = person(200, flags=(Flag("too_fast", {}),), state="left", came_by="prolific", excluded=True)
     people = [*MANY, flagged]
     for query in (
         "state=left",

@@ -13,15 +13,15 @@ from fairwise.numbers import share_difference
 from fairwise.store.fit_files import FrontierPoint, Summary
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.folder import StudyFolder
-from fairwise.study.languages import marked
+from fairwise.study.languages import Language, marked
 from fairwise.web.shared.forms import Form
 
 _RATES = {
-    "dp": "How often the model says {one}",
-    "tpr": "How often it says {one} where that is right",
-    "fpr": "How often it says {one} where {zero} is right",
-    "eo": "Both of these two: {one} where that is right, {one} where {zero} is right",
-    "error": "How often it is wrong",
+    "dp": marked("How often the model says {one}"),
+    "tpr": marked("How often it says {one} where that is right"),
+    "fpr": marked("How often it says {one} where {zero} is right"),
+    "eo": marked("Both of these two: {one} where that is right, {one} where {zero} is right"),
+    "error": marked("How often it is wrong"),
 }
 RULES = (1, 2)
 """Numbers of the rules about groups that the form has room for."""
@@ -169,35 +169,50 @@ def _number(form: Form, name: str) -> str:
     return form.text(name, 20).replace(",", ".")
 
 
-def rates(outcomes: Sequence[str]) -> dict[str, str]:
+def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
     """Return what may have to be alike between groups, in words that name the study's two outcomes."""
     zero, one = (f"“{outcome}”" for outcome in outcomes)
-    return {name: words.format(zero=zero, one=one) for name, words in _RATES.items()}
+    return {name: spoken.translate(words).format(zero=zero, one=one) for name, words in _RATES.items()}
 
 
-def in_words(choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str]) -> dict[str, str]:
+def in_words(
+    choices: FitChoices, columns: Mapping[str, str], outcomes: Sequence[str], spoken: Language
+) -> dict[str, str]:
     """Return each setting with what it is; `columns` are their labels by name."""
-    depth = choices.max_depth
-    questions = f", {depth} {'question' if depth == 1 else 'questions'} in a row" * (choices.estimator == "tree")
+    say, of_rates = spoken.translate, rates(outcomes, spoken)
+    estimator = say(ESTIMATORS[choices.estimator][0])
+    if choices.estimator == "tree":
+        estimator = say(marked("{model}, questions in a row: {depth}")).format(model=estimator, depth=choices.max_depth)
     rules = [
-        f"{rates(outcomes)[rule.rate]}: {columns.get(rule.column, rule.column)}, at most {rule.bound:g} from everyone"
+        say(marked("{rate}: {column}, at most {bound} from everyone")).format(
+            rate=of_rates[rule.rate],
+            column=columns.get(rule.column, rule.column),
+            bound=spoken.decimal(f"{rule.bound:g}"),
+        )
         for rule in choices.group_rules
     ]
+    predicted = say(marked("up to {number}, sure to {coverage}")).format(
+        number=choices.predicted, coverage=spoken.decimal(f"{choices.coverage:g}")
+    )
     words = {
         "name": choices.name,
-        "estimator": ESTIMATORS[choices.estimator][0] + questions,
+        "estimator": estimator,
         "favorable_label": choices.favorable_label,
-        "gamma": f"{choices.gamma:g}",
-        "eta": _limit(choices.eta),
-        "judge_budget": _limit(choices.judge_budget),
-        "features": "everything" if choices.features is None else _listed(choices.features, columns),
-        "group_rules": "; ".join(rules) or "none",
-        "deterministic": "decides without a lot" if choices.deterministic else "decides by lot where that is best",
-        "predicted": f"up to {choices.predicted}, sure to {choices.coverage:g}" if choices.predicted else "none",
-        "weighted": "by how likely it is meant" if choices.weighted else "all alike",
-        "influence": "found out" if choices.influence else "not found out",
-        "finished_only": "those who finished" if choices.finished_only else "everyone who answered",
-        "case_details": "shown" if choices.case_details else "not shown",
+        "gamma": spoken.decimal(f"{choices.gamma:g}"),
+        "eta": _limit(choices.eta, spoken),
+        "judge_budget": _limit(choices.judge_budget, spoken),
+        "features": say(marked("everything")) if choices.features is None else _listed(choices.features, columns),
+        "group_rules": "; ".join(rules) or say(marked("none")),
+        "deterministic": say(
+            marked("decides without a lot") if choices.deterministic else marked("decides by lot where that is best")
+        ),
+        "predicted": predicted if choices.predicted else say(marked("none")),
+        "weighted": say(marked("by how likely it is meant") if choices.weighted else marked("all alike")),
+        "influence": say(marked("found out") if choices.influence else marked("not found out")),
+        "finished_only": say(
+            marked("those who finished") if choices.finished_only else marked("everyone who answered")
+        ),
+        "case_details": say(marked("shown") if choices.case_details else marked("not shown")),
     }
     return {FitChoices.model_fields[name].title or name: text for name, text in words.items()}
 
@@ -206,8 +221,8 @@ def _listed(names: Sequence[str], labels: Mapping[str, str]) -> str:
     return ", ".join(labels.get(name, name) for name in names)
 
 
-def _limit(allowance: float | None) -> str:
-    return "no limit" if allowance is None else f"{allowance:g}"
+def _limit(allowance: float | None, spoken: Language) -> str:
+    return spoken.translate(marked("no limit")) if allowance is None else spoken.decimal(f"{allowance:g}")
 
 
 # Two fits line by line.
@@ -225,60 +240,73 @@ class ComparisonRow(NamedTuple):
     difference: str
 
 
-def compared(left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary]) -> list[ComparisonRow]:
+def compared(
+    left: tuple[Mapping[str, str], Summary], right: tuple[Mapping[str, str], Summary], spoken: Language
+) -> list[ComparisonRow]:
     """Return settings in words, then numbers; a difference is what the right one has more."""
     lines = [ComparisonRow(name, words, right[0][name], "") for name, words in left[0].items()]
     one, other = left[1], right[1]
     proved, other_proved = one.certificate, other.certificate
     lines += [
-        _shares(marked("Wrong with the answers"), proved.error, other_proved.error),
-        _shares(marked("Wrong about people left out"), one.held_out, other.held_out),
-        _shares(marked("Wrong without the answers"), one.error_without, other.error_without),
-        _differences(marked("Cost of the answers"), one.cost(_DIGITS), other.cost(_DIGITS)),
+        _shares(marked("Wrong with the answers"), proved.error, other_proved.error, spoken),
+        _shares(marked("Wrong about people left out"), one.held_out, other.held_out, spoken),
+        _shares(marked("Wrong without the answers"), one.error_without, other.error_without, spoken),
+        _differences(marked("Cost of the answers"), one.cost(_DIGITS), other.cost(_DIGITS), spoken),
         _counts(marked("Answers that ask for something"), one.asked, other.asked),
         _counts(marked("Followed"), one.followed, other.followed),
         _counts(marked("Not followed"), one.not_followed, other.not_followed),
-        _points(marked("Furthest difference"), proved.max_violation, other_proved.max_violation),
-        _points(
-            marked("Mean difference where “the same” was answered"), proved.mean_violation, other_proved.mean_violation
+        _chances(marked("Furthest difference"), proved.max_violation, other_proved.max_violation, spoken),
+        _chances(
+            marked("Mean difference where “the same” was answered"),
+            proved.mean_violation,
+            other_proved.mean_violation,
+            spoken,
         ),
-        ComparisonRow(marked("Proved to be the best of its kind"), _proved(one), _proved(other), ""),
+        ComparisonRow(marked("Proved to be the best of its kind"), _proved(one, spoken), _proved(other, spoken), ""),
         _counts(marked("Participants in it"), one.judges, other.judges),
     ]
     return lines
 
 
-def _proved(fit: Summary) -> str:
-    return "yes" if fit.certificate.kind == "exact" else "no"
+def _proved(fit: Summary, spoken: Language) -> str:
+    return spoken.translate(marked("yes") if fit.certificate.kind == "exact" else marked("no"))
 
 
-def _shares(name: str, one: float | None, other: float | None) -> ComparisonRow:
-    left, right = ("–" if share is None else f"{100 * share:.{_DIGITS}f} %" for share in (one, other))
+def _shares(name: str, one: float | None, other: float | None, spoken: Language) -> ComparisonRow:
+    left, right = ("–" if share is None else spoken.decimal(f"{100 * share:.{_DIGITS}f} %") for share in (one, other))
     if one is None or other is None:
         return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), " points"))
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one, _DIGITS), spoken))
 
 
-def _differences(name: str, one: Decimal, other: Decimal) -> ComparisonRow:
-    left, right = (f"{number} points".replace("-", MINUS) for number in (one, other))
-    return ComparisonRow(name, left, right, _signed(other - one, " points"))
+def _differences(name: str, one: Decimal, other: Decimal, spoken: Language) -> ComparisonRow:
+    left, right = (_points(f"{number}", spoken) for number in (one, other))
+    return ComparisonRow(name, left, right, _signed(other - one, spoken))
 
 
 def _counts(name: str, one: int, other: int) -> ComparisonRow:
     return ComparisonRow(name, str(one), str(other), _signed(Decimal(other - one)))
 
 
-def _points(name: str, one: float, other: float) -> ComparisonRow:
+def _chances(name: str, one: float, other: float, spoken: Language) -> ComparisonRow:
     """Differences of two chances, in percentage points."""
-    left, right = ("–" if isnan(value) else f"{100 * value:.1f} points" for value in (one, other))
+    left, right = ("–" if isnan(value) else _points(f"{100 * value:.1f}", spoken) for value in (one, other))
     if isnan(one) or isnan(other):
         return ComparisonRow(name, left, right, "")
-    return ComparisonRow(name, left, right, _signed(share_difference(other, one, 1), " points"))
+    return ComparisonRow(name, left, right, _signed(share_difference(other, one, 1), spoken))
 
 
-def _signed(more: Decimal, unit: str = "") -> str:
-    """A difference with a real minus; nothing where there is none."""
-    return f"{more:+}{unit}".replace("-", MINUS) if more else ""
+def _points(number: str, spoken: Language) -> str:
+    """So many percentage points, with a real minus."""
+    words = spoken.translate(marked("%(points)s points"))
+    return words % {"points": spoken.decimal(number).replace("-", MINUS)}
+
+
+def _signed(more: Decimal, spoken: Language | None = None) -> str:
+    """A difference, of points where a language is given; nothing where there is none."""
+    if not more:
+        return ""
+    return f"{more:+}".replace("-", MINUS) if spoken is None else _points(f"{more:+}", spoken)
 
 
 # Where the points of a frontier are in its figure: error upwards, the allowance to the right.

@@ -22,7 +22,7 @@ from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
 from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, MOST_LEFT_OUT, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME, StudyFolder
-from fairwise.study.languages import marked
+from fairwise.study.languages import Language, marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.fit_views import (
     FIRST_VALUES,
@@ -53,6 +53,11 @@ _SAID = {
     Answer.NO_CONSTRAINT: marked("either may be treated better"),
 }
 _BUSY = ("waiting", "running")
+
+
+def _spoken(request: Request) -> Language:
+    """The language of whoever reads the page."""
+    return console_language(language_of(request.scope))
 
 
 class FitPages(ConsolePages):
@@ -132,7 +137,7 @@ class FitPages(ConsolePages):
             rules=RULES,
             fields=FitChoices.model_fields,
             labels=labels,
-            rates=rates(labels),
+            rates=rates(labels, _spoken(request)),
             columns=[(column.name, column.label) for column in study.settings.columns],
             most_left_out=MOST_LEFT_OUT,
             keeps_some=any(WITHOUT.format(k) in values for k in range(len(study.settings.columns))),
@@ -178,7 +183,7 @@ class FitPages(ConsolePages):
             "fit",
             job=job,
             choices=asked(job),
-            described=await self._described(job),
+            described=await self._described(request, job),
             chosen=stands.chosen_job_id == job.id,
             summary=None if fitted is None else fitted.summary,
             has_report=fitted is not None and fitted.file(REPORT) is not None,
@@ -224,7 +229,7 @@ class FitPages(ConsolePages):
             raise HTTPException(404)
         fields = await self._beside(person_fields, study)
         found, problem, problem_at = None, None, None
-        decimal = console_language(language_of(request.scope)).decimal(".")
+        decimal = _spoken(request).decimal(".")
         try:
             person = await self._beside(lambda: person_of(form, fields, study.people(), decimal))
             labels = {field.name: field.label for field in fields}
@@ -282,8 +287,9 @@ class FitPages(ConsolePages):
             fitted = self._fitted(job)
             if fitted is None:
                 raise HTTPException(404)
-            sides.append((job, await self._described(job), fitted.summary))
-        return self._page(request, "fits_compared", sides=sides, lines=compared(*(side[1:] for side in sides)))
+            sides.append((job, await self._described(request, job), fitted.summary))
+        left, right = (side[1:] for side in sides)
+        return self._page(request, "fits_compared", sides=sides, lines=compared(left, right, _spoken(request)))
 
     # What all of these need
 
@@ -303,10 +309,10 @@ class FitPages(ConsolePages):
             raise HTTPException(404)
         return file
 
-    async def _described(self, job: Job) -> dict[str, str]:
+    async def _described(self, request: Request, job: Job) -> dict[str, str]:
         study = self._host.study
         columns = {} if study is None else {column.name: column.label for column in study.settings.columns}
-        return in_words(asked(job), columns, await self._beside(_labels, study))
+        return in_words(asked(job), columns, await self._beside(_labels, study), _spoken(request))
 
     routes = (
         ConsoleRoute("GET", "/admin/fits", fits, "viewer"),

@@ -11,6 +11,7 @@ from babel.numbers import format_decimal
 
 from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
 from fairwise.study.languages import language
+from fairwise.study.quality import Flag
 from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def _environment(prefix: str, spoken: Language) -> Environment:
         "moment": partial(moment, spoken=spoken),
         "percent": percent,
         "count": partial(count, spoken=spoken),
+        "sentence": sentence,
+        "evidence": partial(evidence, spoken=spoken),
     }
     return environment
 
@@ -149,6 +152,25 @@ def moment(at: datetime | None, spoken: Language | None = None) -> str:
 def count(number: int, spoken: Language) -> str:
     """Return a whole number with marks between thousands."""
     return str(format_decimal(number, locale=spoken.locale))
+
+
+def sentence(words: str) -> str:
+    """Return words as the beginning of a sentence; those behind the first stay as they are, as German nouns must.
+
+    >>> sentence("immer dieselbe Taste")
+    'Immer dieselbe Taste'
+    """
+    return words[:1].upper() + words[1:]
+
+
+def evidence(flag: Flag, spoken: Language) -> str:
+    """Return what a flag rests on."""
+    values = dict(flag.values)
+    if "said" in values:
+        values["said"] = spoken.translate(str(values["said"]))
+    if "middle" in values:
+        values["middle"] = spoken.decimal(str(values["middle"]))
+    return spoken.translate(flag.evidence) % values
 
 
 def percent(share: float | None) -> str:
