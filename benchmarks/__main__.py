@@ -24,6 +24,7 @@ NAMES = (
     "linear-curve",
     "linear-frontier",
     "exact-trees",
+    "decisions",
     "small-models",
     "oracle-regret",
     "held-out",

@@ -128,12 +128,29 @@ def check_unasked_pairs(printed: str, out: Path) -> None:
     assert np.interp(at, *more).mean() < 0.9 * np.interp(at, *asked).mean()  # less violation at equal error
 
 
+def check_tiers(printed: str, _: Path) -> None:
+    is_proven_and_above_the_plain_model(printed)
+    curve = table("gamma", printed)
+    assert curve["error"].is_monotonic_decreasing
+    assert (curve["max_violation"] <= curve["gamma"] + 1e-4).all()
+    assert curve["error"].iloc[-1] == pytest.approx(number("Error without judgments", printed), abs=2e-4)
+
+
+def check_amounts(printed: str, _: Path) -> None:
+    error, bound = number("Error on the training people", printed), number("Proven lower bound", printed)
+    assert bound <= error <= bound + 1e-4 * 20_000**2
+    assert number("Error without judgments", printed) < error
+    assert number("Error of the mean, as predicted", printed) < error
+
+
 CHECKS = {
+    "plot_amounts": check_amounts,
     "plot_gradient_boosting": check_gradient_boosting,
     "plot_hiring": check_hiring,
     "plot_loans": check_loans,
     "plot_neural_network": check_neural_network,
     "plot_recidivism": check_recidivism,
+    "plot_tiers": check_tiers,
     "plot_unasked_pairs": check_unasked_pairs,
 }
 
