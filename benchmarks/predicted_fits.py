@@ -27,23 +27,32 @@ class Ratios(NamedTuple):
 
 
 def violation_ratios(
-    seed: int, judges: int, estimator: object = "linear", *, columns: list[str] | None = None, known: bool = False
+    seed: int,
+    judges: int,
+    estimator: object = "linear",
+    *,
+    kinds: list[str] | None = None,
+    columns: list[str] | None = None,
+    known: bool = False,
 ) -> Ratios:
     """Fit with several allowances each, and compare the two curves of violation over error.
 
-    `columns` is what the model of answers sees of people, by default all that judges do.
+    `kinds` are those of the simulated judges, by default a mix; `columns` is what the model of answers sees of people,
+    by default all that judges do.
     """
     people, outcome = load_compas()
     ids = np.random.default_rng(seed).choice(people.index, _PEOPLE, replace=False)
     people, outcome = people.loc[ids], outcome.loc[ids]
-    respondents = draw_respondents(people, judges, seed=seed)
+    respondents = draw_respondents(people, judges, seed=seed, kinds=kinds)
     asked = simulate_panel(people, judges, _ASKED, answers="four", seed=seed, respondents=respondents)
     extended = asked.extended(AnswerModel(columns=columns).fit(asked), _PREDICTED, _COVERAGE, people=people)
     truth = opinions(respondents, people, _MEASURED, seed)
     curves = [_curve(estimator, people, outcome, judgments, truth) for judgments in (asked, extended)]
     if known:
         more = opinions(respondents, people, round(_PREDICTED / judges), seed + 50_000)
-        both = pd.concat([each.frame[["judge", "a", "b", "answer"]] for each in (asked, more)])
+        both = pd.concat([each.frame[["judge", "a", "b", "answer"]] for each in (asked, more)], ignore_index=True)
+        sides = np.sort(both[["a", "b"]].to_numpy(), axis=1)
+        both = both[~both.assign(a=sides[:, 0], b=sides[:, 1]).duplicated(["judge", "a", "b"])]
         curves.append(_curve(estimator, people, outcome, Judgments(both, people=people), truth))
     ratios = [ratio_at_equal_error(curve, curves[0]) for curve in curves[1:]]
     return Ratios(ratios[0], ratios[1] if known else None)

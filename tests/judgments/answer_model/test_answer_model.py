@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta
 
 from fairwise import AnswerModel, Judgments
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Answer
 from fairwise.judgments.answer_model.choices import Choices, Normal, Scale, expected_probabilities, posterior, softmax
+from fairwise.judgments.answer_model.conformal import HeldOutAnswers
 from fairwise.judgments.answer_model.features import PeopleEncoder
 from fairwise.judgments.answer_model.lapses import Lapses, SaidRows
 from fairwise.simulation import draw_pairs, draw_respondents, simulate_panel
@@ -197,6 +199,53 @@ def test_sets_hold_the_answer_as_often_as_asked() -> None:
             np.arange(test.sum()), [COLUMNS.index(answer) for answer in frame["answer"][test]]
         ].tolist()
     assert np.mean(hits) == pytest.approx(0.8, abs=0.04)
+
+
+def held_out_answers(rng: np.random.Generator, judges: int = 6, answers: int = 12) -> HeldOutAnswers:
+    """Answers of four kinds, each as probable as is said, of judges with two kinds of attributes."""
+    judge = np.repeat(np.arange(judges), answers)
+    probabilities = rng.dirichlet(np.full(4, 0.4), len(judge))
+    said = np.array([rng.choice(4, p=each) for each in probabilities])
+    return HeldOutAnswers(probabilities, said, rng.uniform(0.5, 2, len(judge)), judge, np.eye(2)[np.arange(judges) % 2])
+
+
+@pytest.mark.parametrize("coverage", [0.6, 0.9])
+def test_wrong_sets_of_one_answer_are_counted_by_thresholds_that_did_not_know_it(coverage: float) -> None:
+    given = held_out_answers(np.random.default_rng(0))
+    sets = np.empty((len(given.said), 4), dtype=bool)
+    for place in range(len(given.said)):
+        rest = np.arange(len(given.said)) != place
+        fewer = replace(
+            given,
+            probabilities=given.probabilities[rest],
+            said=given.said[rest],
+            weight=given.weight[rest],
+            judge=given.judge[rest],
+        )
+        sets[place] = fewer.sets(given.probabilities[[place]], given.judge[[place]], coverage)
+    single = sets.sum(axis=1) == 1
+    weight = given.weight[single]
+    wrong = weight @ ~sets[single, given.said[single]] / weight.sum()
+    number = weight.sum() ** 2 / (weight**2).sum()
+    # The answer left out also takes its part of "one more answer", so that thresholds may differ by one place.
+    assert given.error_bound(coverage) == pytest.approx(
+        beta.ppf(0.95, wrong * number + 1, number - wrong * number), abs=0.04
+    )
+
+
+def test_the_error_bound_holds_for_answers_that_were_not_seen() -> None:
+    """Seven answers of each judge: those by which thresholds were chosen would promise far too much."""
+    bounds, wrong = [], []
+    for seed in range(6):
+        frame = said_by_priors(20, 10, noise=0.15, seed=seed)
+        test = np.tile(np.arange(10) >= 7, 20)
+        model = AnswerModel(answers=COLUMNS).fit(Judgments(frame[~test], people=PEOPLE))
+        sets = model.predict_sets(frame[test], 0.95, people=PEOPLE).to_numpy()
+        right = [COLUMNS.index(answer) for answer in frame["answer"][test]]
+        single = sets.sum(axis=1) == 1
+        wrong += (~sets[np.arange(len(right)), right])[single].tolist()
+        bounds.append(model.error_bound(0.95))
+    assert np.mean(wrong) < np.mean(bounds) < np.mean(wrong) + 0.15
 
 
 def test_wider_coverage_never_takes_an_answer_out(model: AnswerModel) -> None:

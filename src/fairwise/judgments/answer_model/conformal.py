@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -44,21 +45,40 @@ class HeldOutAnswers:
 
     def sets(self, probabilities: Floats, judge: Ints, coverage: float) -> np.ndarray:
         """Return ``(R, K)``: which answers are in the set for each row of probabilities; judge -1 is somebody new."""
-        if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
-            raise InputError(f"coverage={coverage!r}; allowed: a number between 0 and 1")
         judges, which = np.unique(judge, return_inverse=True)
-        thresholds = np.array([self._threshold(int(number), coverage) for number in judges])
+        thresholds = np.array([self._thresholds(int(number), coverage) for number in judges])
         result: np.ndarray = probabilities >= thresholds[which][:, None]
         return result
 
-    def _threshold(self, judge: int, coverage: float) -> float:
-        """Return the probability that `coverage` of the answers reach, one more answer being counted as below."""
-        own = self.probabilities[np.arange(len(self.said)), self.said]
+    def _thresholds(self, judge: int, coverage: float, without: Ints | None = None) -> Floats:
+        """Return the probability that `coverage` of the answers reach, one more answer being counted as below.
+
+        A number; or, of several answers of this judge, one for each, as it would be without that answer: then its
+        weight is taken from the total, and from all that come behind it.
+        """
+        if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+            raise InputError(f"coverage={coverage!r}; allowed: a number between 0 and 1")
         weight = self.weight * self._likeness(judge)
-        order = np.argsort(-own)
-        reached = np.cumsum(weight[order]) / (weight.sum() + weight.mean())
-        place = int(np.searchsorted(reached, coverage))
-        return float(own[order[place]]) if place < len(own) else 0.0
+        order = self._order
+        reached = np.cumsum(weight[order])
+        left_out = 0.0 if without is None else weight[without]
+        wanted = coverage * (weight.sum() - left_out + weight.mean())
+        place = np.searchsorted(reached, wanted)
+        if without is not None:
+            ahead = place < np.argsort(order)[without]
+            place = np.where(ahead, place, np.searchsorted(reached, wanted + left_out))
+        own = np.append(self._own[order], 0.0)
+        result: Floats = own[place]
+        return result
+
+    @cached_property
+    def _own(self) -> Floats:
+        """``(N,)``: how probable each answer was."""
+        return self.probabilities[np.arange(len(self.said)), self.said]
+
+    @cached_property
+    def _order(self) -> Ints:
+        return np.argsort(-self._own)
 
     def _likeness(self, judge: int) -> Floats:
         others = self.judge != judge
@@ -71,9 +91,15 @@ class HeldOutAnswers:
     def error_bound(self, coverage: float) -> float:
         """Return what share of sets with one answer hold the wrong one, at most: an exact 95 % bound.
 
-        With weights, as many answers count as would have the same variance, (Σw)² / Σw².
+        From the held-out answers, each with the threshold that would be its judge's without it: the threshold itself
+        is such that few of those it was chosen by are wrong. With weights, as many answers count as would have the
+        same variance, (Σw)² / Σw².
         """
-        sets = self.sets(self.probabilities, self.judge, coverage)
+        thresholds = np.empty(len(self.said))
+        for judge in np.unique(self.judge):
+            theirs = np.flatnonzero(self.judge == judge)
+            thresholds[theirs] = self._thresholds(int(judge), coverage, without=theirs)
+        sets = self.probabilities >= thresholds[:, None]
         single = sets.sum(axis=1) == 1
         if not single.any():
             return 1.0
