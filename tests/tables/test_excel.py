@@ -83,6 +83,10 @@ def test_a_date_is_written_as_iso(tmp_path: Path) -> None:
         ([["id", "x"]], "only a header"),
         ([["id", "id"], [1, 2]], "columns given twice: 'id'"),
         ([["id"], [1, 2]], "row 2: 2 cells where the header has 1"),
+        (
+            [["Applicants 2026"], [None], ["id", "age"], [1, 2]],
+            "row 1 was read as the header: delete whatever stands above",
+        ),
         ([["id", "x"], [1, "#N/A"]], "row 2: #N/A is an error of the workbook"),
     ],
 )

@@ -42,15 +42,18 @@ def _rows(name: str, file: BinaryIO) -> Iterator[tuple[int, list[str]]]:
     from openpyxl.cell.cell import ERROR_CODES
 
     sheet = load_workbook(file, read_only=True, data_only=True).worksheets[0]
-    width = 0
+    header, width = 0, 0
     for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
         texts = [_text(cell) for cell in cells]
         used = max((k + 1 for k, text in enumerate(texts) if text), default=0)
         if not used:
             continue
-        width = width or used
+        header, width = header or number, width or used
         if used > width:
-            raise InputError(f"{name}, row {number}: {used} cells where the header has {width}")
+            raise InputError(
+                f"{name}, row {number}: {used} cells where the header has {width}; "
+                f"row {header} was read as the header: delete whatever stands above the names of the columns"
+            )
         wrong = next((text for text in texts if text in ERROR_CODES), None)
         if wrong is not None:
             raise InputError(f"{name}, row {number}: {wrong} is an error of the workbook; correct the cell or empty it")

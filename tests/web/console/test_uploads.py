@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ def test_files_as_officers_have_them(plain_console: Operating, kind: str, said: 
     assert "Köln 0" in page.text
     assert said in page.text
     assert ("separated by a semicolon" in page.text) == (kind != "xlsx")
+    assert ("Of a workbook the first sheet is read." in page.text) == (kind == "xlsx")
+    assert re.search(r"columns\. (Cells|Of a workbook)", page.text)  # and not without a space
     assert ("with a comma" in page.text.partition("<details")[0]) == (kind != "xlsx")
     assert '<td dir="auto" class="number">1.75</td>' in page.text
     path = page.url.path.removeprefix("/admin").removesuffix("/file")
