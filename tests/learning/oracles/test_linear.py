@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from fairwise.learning.deduplication import merge_equal
 from fairwise.learning.oracles import linear
 from fairwise.learning.oracles.linear import DescentOracle, LinearClassifiers, RegressionOracle
-from fairwise.learning.oracles.linear_kernels import descend, single_levels
+from fairwise.learning.oracles.linear_kernels import Columns, descend
 
 if TYPE_CHECKING:
     from fairwise.learning.oracles.base import FloatArray
@@ -176,10 +176,9 @@ def test_every_step_of_the_plain_model_gains_more_than_chance() -> None:
     for _ in range(200):
         rows = rng.normal(size=(40, 1))
         cost = rng.normal(size=40) - rng.normal() * np.sign(rows[:, 0] - 0.5)
-        columns = np.ascontiguousarray(rows.T)
         start = LinearClassifiers(np.ones((1, 1)), np.zeros(1))
         coef = start.coef[0].copy()
-        intercept = descend(columns, single_levels(columns), cost, coef, 0.0, 1, 0.0, 2.0)
+        intercept = descend(Columns.of(rows), cost, coef, 0.0, 1, 0.0, 2.0)
         if coef[0] != 1.0 or intercept == 0.0:
             continue  # two steps, or none
         end = LinearClassifiers(coef[None], np.array([intercept]))
@@ -259,7 +258,7 @@ def test_among_equal_costs_the_middle_of_the_widest_interval_is_taken() -> None:
     at = np.array([[0.0, 1.0, 2.0, 3.0, 8.0, 9.0]])
     cost = np.array([1.0, 1.0, -1.0, 1.0, -1.0, -1.0])  # thresholds in (1, 2) and in (3, 8) cost -2, all others more
     coef = np.ones(1)
-    assert descend(at, single_levels(at), cost, coef, -100.0, 1, 0.0, None) == pytest.approx(-5.5)
+    assert descend(Columns.of(at.T), cost, coef, -100.0, 1, 0.0, None) == pytest.approx(-5.5)
     assert coef.tolist() == [1.0]
 
 

@@ -205,3 +205,25 @@ def test_few_and_many_classifiers_agree() -> None:
     assert np.array_equal(many.labels(rows), np.concatenate([one.labels(rows) for one in one_by_one]))
     costs = np.concatenate([one.total_costs(rows, cost) for one in one_by_one])
     assert np.array_equal(many.total_costs(rows, cost), costs)
+
+
+@pytest.mark.parametrize("caution", [None, 1.0])
+def test_a_sparse_column_is_searched_as_any_other(monkeypatch: pytest.MonkeyPatch, caution: float | None) -> None:
+    """Costs in whole numbers make every sum exact, in any order."""
+    monkeypatch.setattr(linear_kernels, "_MANY", 0)
+    sizes = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(20, 400))
+        kinds = [rng.normal(size=n), *(rng.random(n) < share for share in (0.02, 0.1, 0.2, 0.5)), np.zeros(n)]
+        rows = np.stack([*kinds, rng.normal(size=n) * (rng.random(n) < 0.15)], axis=1).astype(float)
+        cost = rng.integers(-3, 4, size=n).astype(float)
+        found = []
+        for share in (0.25, 0.0):
+            monkeypatch.setattr(linear_kernels, "_SPARSE", share)
+            table, coef = linear_kernels.Columns.of(rows), np.ones(rows.shape[1])
+            intercept = linear_kernels.descend(table, cost, coef, 0.1, 30, 0.0, caution)
+            found.append([intercept, *coef])
+            sizes.add(len(table.members) > 0)
+        assert found[0] == found[1]
+    assert sizes == {True, False}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from fairwise.learning.oracles.base import FloatArray, by_label
+
+if TYPE_CHECKING:
+    from fairwise.learning.oracles.linear_kernels import Columns
 
 MAX_SWEEPS = 30
 LEAST_GAIN = 1e-5  # in units of error: a sweep that gains less is the last
@@ -28,19 +33,19 @@ def label_scores(coef: FloatArray, intercept: FloatArray, rows: FloatArray) -> F
 
 
 def descend_labels(
-    columns: FloatArray, levels: FloatArray, cost: FloatArray, coef: FloatArray, intercept: FloatArray
+    columns: Columns, cost: FloatArray, coef: FloatArray, intercept: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Descend on the sum of one label after the other, each against the best of all others, while that helps.
 
     A point gets label ``j`` where its sum is above the largest other one, ``m``; and so it does where ``x . w + b -
-    c m > 0`` for any ``c > 0``, after a division by ``c``: ``m`` is one more column to descend along. ``columns`` is
-    ``(d, P)`` with their ``levels``, ``cost`` ``(P, k - 1)``, ``coef`` ``(k - 1, d)``.
+    c m > 0`` for any ``c > 0``, after a division by ``c``: ``m`` is one more column to descend along. ``cost`` is
+    ``(P, k - 1)``, ``coef`` ``(k - 1, d)``.
     """
     from fairwise.learning.oracles.linear_kernels import descend  # numba takes most of a second to load
 
     costs, everyone, least = by_label(cost), np.arange(len(cost)), np.inf
     for _ in range(_MAX_ROUNDS):
-        scores = label_scores(coef[None], intercept[None], columns.T)[0]
+        scores = label_scores(coef[None], intercept[None], columns.values.T)[0]
         total = float(costs[everyone, scores.argmax(axis=0)].sum())
         if total > least - LEAST_GAIN:
             break
@@ -49,15 +54,13 @@ def descend_labels(
             others = np.delete(scores, label, axis=0)
             which = others.argmax(axis=0)
             margin = costs[:, label] - costs[everyone, which + (which >= label)]
-            with_others = np.concatenate([columns, others[which, everyone][None]])
+            with_others = columns.with_one_more(others[which, everyone])
             own = np.append(coef[label - 1], -1.0)
-            start = descend(
-                with_others, np.append(levels, 0.0), margin, own, intercept[label - 1], MAX_SWEEPS, LEAST_GAIN, None
-            )
+            start = descend(with_others, margin, own, intercept[label - 1], MAX_SWEEPS, LEAST_GAIN, None)
             if own[-1] < 0.0:
                 coef, intercept = coef.copy(), intercept.copy()
                 coef[label - 1], intercept[label - 1] = own[:-1] / -own[-1], start / -own[-1]
-                scores = label_scores(coef[None], intercept[None], columns.T)[0]
+                scores = label_scores(coef[None], intercept[None], columns.values.T)[0]
     return coef, intercept
 
 

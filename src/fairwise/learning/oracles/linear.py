@@ -262,8 +262,7 @@ class DescentOracle(Oracle):
             self.hypothesis_class = MANY_LABELS.format("coordinate descent on the cost, label by label")
             self.plain_class = MANY_LABELS.format("multinomial logistic regression")
         self.rows = np.ascontiguousarray(rows)
-        self.columns = np.ascontiguousarray(rows.T)
-        self.levels = _kernels().single_levels(self.columns)
+        self.columns = _kernels().Columns.of(rows)
         self.cheap = rows.size <= _LARGE
         self._multiplicity, self._error_cost = multiplicity, error_cost
 
@@ -310,10 +309,10 @@ class DescentOracle(Oracle):
         coef, intercept = starts.coef.copy(), starts.intercept.copy()
         for t in range(len(starts)):
             if cost.ndim > 1:
-                coef[t], intercept[t] = descend_labels(self.columns, self.levels, cost, coef[t], intercept[t])
+                coef[t], intercept[t] = descend_labels(self.columns, cost, coef[t], intercept[t])
                 continue
             intercept[t] = _kernels().descend(
-                self.columns, self.levels, cost, coef[t], intercept[t], MAX_SWEEPS, LEAST_GAIN, caution
+                self.columns, cost, coef[t], intercept[t], MAX_SWEEPS, LEAST_GAIN, caution
             )
         candidates = LinearClassifiers(coef, intercept).joined(starts)
         return candidates.take(np.argmin(candidates.total_costs(self.rows, cost), keepdims=True))

@@ -9,8 +9,47 @@ with their bounds as whole numbers, by their bits: processors do that for many a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
+from numpy.typing import NDArray
+
+_SPARSE = 0.25  # share of rows that are not 0, up to which a column is searched by these alone
+_MANY = 2000  # of fewer rows, sorting some again takes as long as looking at all
+_FEW_TO_SORT = 32
+
+
+class Columns(NamedTuple):
+    """The columns of a table, and what :func:`descend` wants to know of them."""
+
+    values: NDArray[np.float64]
+    """``(d, n)``"""
+
+    levels: NDArray[np.float64]
+    """``(d,)`` from :func:`single_levels`."""
+
+    starts: NDArray[np.int64]
+    """``(d + 1,)`` where each column begins in ``members``; one that is not sparse has none there."""
+
+    members: NDArray[np.int64]
+    """The rows that are not 0 in a sparse column."""
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Columns:
+        """Those of a table ``(n, d)``."""
+        values = np.ascontiguousarray(rows.T)
+        members = [np.flatnonzero(column) for column in values]
+        most = _SPARSE * len(rows) if len(rows) >= _MANY else 0.0
+        members = [own if len(own) <= most else own[:0] for own in members]
+        starts = np.cumsum([0, *map(len, members)])
+        together = np.concatenate(members) if members else np.empty(0, dtype=np.int64)
+        return cls(values, single_levels(values), starts.astype(np.int64), together.astype(np.int64))
+
+    def with_one_more(self, column: NDArray[np.float64]) -> Columns:
+        """And another ``(n,)`` behind them, taken as neither sparse nor of one level."""
+        values, levels = np.concatenate([self.values, column[None]]), np.append(self.levels, 0.0)
+        return Columns(values, levels, np.append(self.starts, self.starts[-1]), self.members)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -64,9 +103,10 @@ def _radix_pass(keys, shift, order, spare):
 def sorted_order(values, order, spare):
     """Write the positions of ``values`` (no NaN) in increasing order to ``order``, ties in input order.
 
-    Radix sort of the upper 31 bits, then insertion for the few pairs that differ only below; should there be many,
-    radix sort of all bits. Several times faster here than a compiled ``argsort``. The bits of a double sort like the
-    number itself once negative ones are inverted and the sign bit of the others is set.
+    Radix sort of the upper 31 bits, then insertion for the few pairs that differ only below, or for very few numbers
+    at once; should it take many moves, radix sort of all bits. Several times faster here than a compiled ``argsort``.
+    The bits of a double sort like the number itself once negative ones are inverted and the sign bit of the others is
+    set.
     """
     n = len(values)
     bits = (values + 0.0).view(np.int64)  # -0.0 becomes 0.0, its equal
@@ -75,8 +115,9 @@ def sorted_order(values, order, spare):
     for p in range(n):
         keys[p] = np.uint64(~bits[p] if bits[p] < 0 else bits[p] ^ top)
         order[p] = p
-    for shift in (33, 44, 55):
-        _radix_pass(keys, np.uint64(shift), order, spare)
+    if n > _FEW_TO_SORT:
+        for shift in (33, 44, 55):
+            _radix_pass(keys, np.uint64(shift), order, spare)
     moves = 0
     for q in range(1, n):
         here = order[q]
@@ -133,20 +174,33 @@ def _merge(score, column, by_score, moved, others):
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caution):
+def _move(score, column, step, members):
+    """Add ``step`` times a column to the scores; ``members`` are its rows that are not 0, if it is sparse."""
+    if len(members):
+        for p in members:
+            score[p] += step * column[p]
+    else:
+        for p in range(len(score)):
+            score[p] += step * column[p]
+
+
+@numba.njit(cache=True, nogil=True)
+def descend(table, cost, coef, intercept, max_sweeps, least_gain, caution):
     """Exact coordinate line searches on ``sum_p cost[p] h(p)``, in place on ``coef`` (d,); returns the intercept.
 
-    ``columns`` is ``(d, n)``, ``levels`` from :func:`single_levels`. Along coordinate ``j`` the label of a row changes
-    only where the step passes ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to
-    the middle of the cheapest interval (the widest among equals, for a margin against rounding). Where a column has one
-    level only, the breakpoints are in the order of the scores, which is sorted once for all such columns. A step along
-    one of them moves some rows together, so two sorted lists are merged; a step of the intercept moves all alike.
+    ``table`` is :class:`Columns`. Along coordinate ``j`` the label of a row changes only where the step passes
+    ``-score / x_j``: sort these breakpoints, run the cumulative cost over them, and step to the middle of the cheapest
+    interval (the widest among equals, for a margin against rounding). Of a sparse column only the rows that are not 0
+    are looked at. Where another column has one level only, the breakpoints are in the order of the scores, which is
+    sorted once for all such columns. A step along one of them moves some rows together, so two sorted lists are merged;
+    a step of the intercept moves all alike.
     Stops when every coordinate in turn has gained nothing, or a sweep less than ``least_gain``.
 
     Unless ``caution`` is None, for which numba compiles a loop without it, a step costs ``caution * sqrt(sum of
     cost[p] ** 2 over the rows p whose label it changes)`` on top: that root is the standard deviation of what it gains,
     were the sign of each of their costs a coin toss.
     """
+    columns, levels, starts, members = table
     d, n = columns.shape
     score = np.empty(n)
     at = np.empty(n)
@@ -162,13 +216,13 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
         score[:] = intercept
         for i in range(d):
             if coef[i] != 0.0:
-                for p in range(n):
-                    score[p] += columns[i, p] * coef[i]
+                _move(score, columns[i], coef[i], members[starts[i] : starts[i + 1]])
         scores_sorted = False
         for j in range(-1, d):
             if stale > d:
                 return intercept
-            level = 1.0 if j < 0 else levels[j]
+            own = members[:0] if j < 0 else members[starts[j] : starts[j + 1]]
+            level = 1.0 if j < 0 else (levels[j] if len(own) == 0 else 0.0)
             if level != 0.0 and not scores_sorted:
                 sorted_order(score, by_score, spare)
                 scores_sorted = True
@@ -176,9 +230,11 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
             here = 0.0  # cost now, and far to the left, of the rows that this coordinate moves
             left = 0.0
             passed = 0.0  # squared costs of the rows whose breakpoint is to the left of where we are
-            for q in range(n):
+            for q in range(len(own) or n):
                 p = q
-                if level > 0.0:
+                if len(own):
+                    p = own[q]
+                elif level > 0.0:
                     p = by_score[n - 1 - q]
                 elif level < 0.0:
                     p = by_score[q]
@@ -237,8 +293,7 @@ def descend(columns, levels, cost, coef, intercept, max_sweeps, least_gain, caut
                     score += best_step
                 else:
                     coef[j] += best_step
-                    for p in range(n):
-                        score[p] += best_step * columns[j, p]
+                    _move(score, columns[j], best_step, own)
                     if level == 0.0:
                         scores_sorted = False
                     else:
