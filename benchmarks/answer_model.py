@@ -23,7 +23,7 @@ from fairwise.simulation import draw_pairs, draw_respondents
 
 _COVERAGES = (0.8, 0.9)
 _SPLITS, _PANELS = 50, 10
-_RELIABILITY_PANELS = 16
+_RELIABILITY_PANELS = 24
 _OTHER_SPLITS = 3
 _FIT_PANELS = {5: range(3), 10: range(2)}
 """By the number of judges: seeds."""
