@@ -302,3 +302,49 @@ def test_a_model_without_chance_says_what_that_breaks(study: Study, run: Callabl
     certain = PairwiseFairClassifier.load(out)
     people = study.people_frame().set_index("person").drop(columns="returned")
     np.testing.assert_array_equal(certain.predict_proba(people), expected.predict_proba(people))
+
+
+@pytest.fixture
+def tiers(study: Study) -> Study:
+    """The same people with three outcomes, and a file of how good each is."""
+    frame = study.people_frame()
+    frame["returned"] = pd.cut(frame["age"], [0, 30, 45, 99], labels=["deny", "conditions", "release"])
+    frame.to_csv(study.people, index=False)
+    (study.folder / "values.csv").write_text("label,value\ndeny,0\nconditions,0.6\nrelease,1\n")
+    return study
+
+
+def test_outcomes_may_be_more_than_two(tiers: Study, run: Callable[..., Result]) -> None:
+    values, out, scores = (tiers.folder / name for name in ("values.csv", "model.skops", "scores.csv"))
+    asked = [*tiers.files, "--estimator", "tree", "--max-depth", "1", "--label-values", values]
+    said = run("fit", *asked, "--splits", "2", "--out", out).stdout
+    assert "Proven lower bound" in said
+    assert "Held out by pair" in said
+    said = run("predict", "--model", out, *tiers.who, "--out", scores).stdout
+    assert "how well each is treated" in said
+    table = pd.read_csv(scores)
+    chances = table[["probability conditions", "probability deny", "probability release"]]
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert np.allclose(chances.to_numpy() @ [0.6, 0.0, 1.0], table["score"])
+    model = PairwiseFairClassifier.load(out)
+    assert model.label_values == {"deny": 0, "conditions": 0.6, "release": 1}
+    assert np.array_equal(
+        table["label"], model.predict(tiers.people_frame().set_index("person")[["age", "score", "town"]])
+    )
+
+
+def test_a_file_of_values_is_checked(tiers: Study, run: Callable[..., Result]) -> None:
+    values = tiers.folder / "values.csv"
+    asked = [*tiers.files, "--estimator", "tree", "--label-values", values]
+    said = run("fit", *tiers.files, "--estimator", "tree", "--favorable-label", "release", code=1).stderr
+    assert "3 different values" in said
+    for text, told in (
+        ("label,value\ndeny,low\n", "line 2: value 'low' is no number"),
+        ("decision,value\ndeny,0\n", "line 2: the columns are label and value"),
+        ("label,value\ndeny,0\nrelease,1\n", "does not say how good the outcome 'conditions' is"),
+        ("label,value\ndeny,0\nconditions,2\nrelease,1\n", "from 0 to 1 and not all alike"),
+    ):
+        values.write_text(text)
+        assert told in run("fit", *asked, code=1).stderr
+    values.unlink()
+    assert "cannot be read" in run("fit", *asked, code=1).stderr

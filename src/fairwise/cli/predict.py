@@ -24,6 +24,7 @@ def predict(
 ) -> None:
     r"""Give people the scores of a model: the probability of label 1, and one label drawn with it.
 
+    Of more than two labels the score is how well a person is treated, and each label's probability is written, too.
     Columns that the model does not use, such as the outcome, may be there and are ignored.
 
     Example:
@@ -41,16 +42,26 @@ def predict(
     file = PeopleFile.read(people, id)
     named = hasattr(fitted, "feature_names_in_")
     rows = file.features(only=fitted.features_ if named else list(file.table.columns))
+    chances, label = fitted.predict_proba(rows), fitted.predict(rows, draw=draw)
+    labels = fitted.classes_.tolist()
+    several = len(labels) > 2
     scores = pd.DataFrame(
-        {"id": rows.index, "score": fitted.predict_proba(rows)[:, 1], "label": fitted.predict(rows, draw=draw)},
+        {"id": rows.index, "score": fitted.predict_value(rows) if several else chances[:, 1], "label": label}
     )
+    if several:
+        scores = scores.assign(**{f"probability {name}": chances[:, place] for place, name in enumerate(labels)})
     write_table(scores, out)
-    zero, one = fitted.classes_.tolist()
+    zero, one = labels[:2]
     if as_json:
         mean = float(scores["score"].mean())
-        print_json({"people": len(scores), "scores": out, "classes": [zero, one], "mean_score": mean})
+        print_json({"people": len(scores), "scores": out, "classes": labels, "mean_score": mean})
         return
     echo(f"{len(scores)} people written to {out}.")
+    if several:
+        mean = scores["score"].mean()
+        echo(f"score: how well each is treated, from 0 to 1 by the values of the labels; on average {mean:.3f}.")
+        echo(f"probability …: of each of the {len(labels)} labels; label: one of them, drawn with these.")
+        return
     echo(f"score: the probability of {one!r} (label 1); on average {scores['score'].mean():.3f}.")
     how = "the same person always gets the same draw" if draw == "independent" else "one draw decides about everyone"
     echo(f"label: {zero!r} or {one!r}, drawn with that probability; {how}.")

@@ -61,13 +61,13 @@ class PeopleFile:
         """Return one column, or say which there are."""
         return column_of(self.table, name, self.source)
 
-    def outcome(self, name: str) -> pd.Series:
-        """Return an outcome of two values, labelled as in the file."""
+    def outcome(self, name: str, *, several: bool = False) -> pd.Series:
+        """Return an outcome of two values, or of ``several``, labelled as in the file."""
         column = self.column(name)
         missing = column.isna().to_numpy(dtype=bool)
         self.source.refuse(missing, name, column.where(~missing, None), "where an outcome must be")
         labels = pd.Index(column).unique()
-        if len(labels) != 2:
+        if len(labels) != 2 and not (several and len(labels) > 2):
             raise InputError(
                 f"{self.source.where(column=name)}: {len(labels)} different {_values(len(labels))} "
                 f"({some(labels.tolist())}); an outcome has two"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import csv
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -49,6 +51,7 @@ _model = partial(Option, rich_help_panel="The model and its search")
 BOUND_HELP = "How far two people's chances may differ against a judgment, 0 to 1."
 EXCESS_HELP = "How much mean excess over gamma the panel may suffer, 0 to 1; none for no limit."
 _LABEL = "The good outcome, as written in the file; needed once an answer is ordered."
+_VALUES = "How good each outcome is, 0 to 1, where there are more than two: a CSV file with label and value."
 _RATES = "Rates of groups may differ from everyone's by so much: fpr:0.02:race (dp, tpr, fpr, eo, error)."
 _COUNTED = "How mean excess is counted when judges saw different pairs."
 Gamma = Annotated[float, _asked("--gamma", help=BOUND_HELP, parser=fraction, metavar="NUMBER")]
@@ -62,6 +65,7 @@ class LearningOptions:
     gamma: Gamma = 0.1
     eta: Annotated[BudgetOption, _asked("--eta", help=EXCESS_HELP, parser=budget, metavar="NUMBER|none")] = _NO_EXCESS
     favorable_label: Annotated[str | None, _asked("--favorable-label", help=_LABEL, metavar="LABEL")] = None
+    label_values: Annotated[Path | None, _asked("--label-values", help=_VALUES, metavar="FILE")] = None
     judge_budgets: Annotated[
         float | None,
         _asked(
@@ -112,8 +116,8 @@ class LearningOptions:
                 "for groups of several columns write fpr:0.02:race+sex."
             )
 
-    def settings(self, favorable_label: object) -> dict[str, Any]:
-        """Return keywords for PairwiseFairClassifier, checked before any long work; the good label as in the table."""
+    def settings(self, favorable_label: object, labels: Iterable[object] = ()) -> dict[str, Any]:
+        """Return keywords for PairwiseFairClassifier, checked before any long work; labels as in the table."""
         from fairwise.learning.estimator import PairwiseFairClassifier
         from fairwise.learning.settings import FitSettings
 
@@ -122,6 +126,7 @@ class LearningOptions:
             "max_thresholds": self.max_thresholds.most,
             "features": names(self.features) or None,
             "favorable_label": favorable_label,
+            "label_values": None if self.label_values is None else read_label_values(self.label_values, labels),
             "group_constraints": [parity(rule.moment, rule.bound) for rule in self.group_constraints or ()] or None,
         }
         FitSettings.of(PairwiseFairClassifier(**settings).get_params(deep=False))
@@ -138,6 +143,25 @@ class LearningOptions:
                 missing, str(name), groups[name].where(~missing, None), "where --group-constraint needs a group"
             )
         return groups
+
+
+def read_label_values(path: Path, labels: Iterable[object]) -> dict[object, float]:
+    """Read how good each label is from a CSV file with the columns label and value; labels as these are written."""
+    written = {str(label): label for label in labels}
+    values: dict[object, float] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file), 2):
+                label, value = row.get("label"), row.get("value")
+                if label is None or value is None:
+                    raise InputError(f"{path}, line {number}: the columns are label and value, one label a line.")
+                try:
+                    values[written.get(label, label)] = float(value)
+                except ValueError:
+                    raise InputError(f"{path}, line {number}: value {value!r} is no number from 0 to 1.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--label-values {path}: cannot be read ({error}).") from None
+    return values
 
 
 DaskAddress = Annotated[
@@ -191,10 +215,10 @@ class TrainingData:
         cls, people: PeopleOptions, judgments: JudgmentsOptions, learning: LearningOptions, *, to_fit: bool = True
     ) -> TrainingData:
         """Read both files and check every setting, before any long work."""
-        table = people.read(names(learning.features))
-        settings = learning.settings(table.label(learning.favorable_label))
+        table = people.read(names(learning.features), several=learning.label_values is not None)
+        settings = learning.settings(table.label(learning.favorable_label), table.outcome.unique().tolist())
         answers, account = judgments.read(table.features)
-        if to_fit and answers.has_ordered and learning.favorable_label is None:
+        if to_fit and answers.has_ordered and learning.favorable_label is None and learning.label_values is None:
             labels = " or ".join(str(label) for label in sorted(table.outcome.unique().tolist(), key=str))
             raise InputError(
                 "some answers are ordered ('A at least as well as B'), so it must be known which outcome is the good "

@@ -31,16 +31,16 @@ class PeopleOptions:
 
     people: PeoplePath
     id: IdColumn
-    outcome: Annotated[str, _option("--outcome", help="Column to predict: two values.")]
+    outcome: Annotated[str, _option("--outcome", help="Column to predict: two values, or those of --label-values.")]
     drop: Annotated[str, _option("--drop", help="Columns not to learn from: race,sex.", metavar="COLUMNS")] = ""
 
-    def read(self, used: tuple[str, ...] = ()) -> TrainingPeople:
+    def read(self, used: tuple[str, ...] = (), *, several: bool = False) -> TrainingPeople:
         """Read the table; the outcome is never among the columns to learn from. Those to be `used` must be there."""
         from fairwise.tables.people_file import PeopleFile
 
         drop = names(self.drop)
         file = PeopleFile.read(self.people, self.id, self.outcome, *drop, *used)
-        outcome = file.outcome(self.outcome)
+        outcome = file.outcome(self.outcome, several=several)
         unnamed = [name for name in file.table.columns if used and not name.strip()]  # row numbers, most often
         features = file.features(outcome=self.outcome, drop=(*drop, *unnamed))
         return TrainingPeople(file, features, outcome)
@@ -76,7 +76,12 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 def people_in_blocks(people: PeopleOptions, learning: LearningOptions, *, shared: bool) -> LargeTable | None:
     """The people as a table to be read in blocks, if they are many (or the work is shared) and the model allows it."""
     two_passes = learning.estimator == "linear-regression" and learning.solver == "no-regret"
-    if not two_passes or learning.group_constraints or not _is_large(people.people, shared=shared):
+    if (
+        not two_passes
+        or learning.group_constraints
+        or learning.label_values
+        or not _is_large(people.people, shared=shared)
+    ):
         return None
     from fairwise.learning.large.table import LargeTable
 
