@@ -14,15 +14,19 @@ from typing import Any
 
 import pandas as pd
 
+from fairwise.languages import SOURCE
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.reporting.words import words_in
 from fairwise.tables.ids import text_of
 from fairwise.tables.output import json_text
 
 
-def score(model_file: Path, person: dict[str, Any], labels: dict[str, str]) -> dict[str, Any]:
-    """Return the probability of each outcome by its name, and which rules say what."""
+def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], language: str = SOURCE) -> dict[str, Any]:
+    """Return the probability of each outcome by its name, and which rules say what, in this language."""
     model = PairwiseFairClassifier.load(model_file)
-    explained = model.explain(pd.DataFrame([person], index=["this person"]), model.rules_.for_people(labels))
+    words = words_in(language)
+    rules = model.rules_.for_people(labels).in_language(words.translate, words.language.decimal)
+    explained = model.explain(pd.DataFrame([person], index=["this person"]), rules)
     zero, one = (text_of(label) for label in model.classes_.tolist())
     return {
         "probabilities": {zero: 1.0 - explained.probability, one: explained.probability},

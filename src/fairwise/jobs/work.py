@@ -26,12 +26,14 @@ from fairwise.constraints.violations import status_counts
 from fairwise.errors import InputError
 from fairwise.jobs.fit_data import MEANT, FitData
 from fairwise.judgments.answer_model import AnswerModel
+from fairwise.languages import SOURCE
 from fairwise.learning.estimator import PairwiseFairClassifier
-from fairwise.learning.model.rules import ModelRules
 from fairwise.learning.settings import parity
 from fairwise.learning.solvers.progress import raise_interrupts
 from fairwise.reporting import Findings, findings, write_report
+from fairwise.reporting.model_words import model_words
 from fairwise.reporting.page import MOST_RULES
+from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
 from fairwise.tables.output import json_text
 
@@ -197,7 +199,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
         pd.DataFrame({"id": data.people.index, "good": good}).to_parquet(Path(folder, SCORES), index=False)
         return {
             SUMMARY: _json(_summary(data, model, found)),
-            RULES: _json(_rules(found.rules)),
+            RULES: _json(_told(found, model if data.settings.deterministic else None)),
             **_contents(folder),
         }
 
@@ -221,14 +223,12 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
     }
 
 
-def _rules(rules: ModelRules) -> dict[str, Any]:
-    texts = rules.heaviest(MOST_RULES)
-    return {
-        "lead": rules.lead,
-        "rules": [asdict(text) for text in texts],
-        "left_out": len(rules.texts()) - len(texts),
-        "notes": rules.notes(),
-    }
+def _told(found: Findings, single: PairwiseFairClassifier | None) -> dict[str, Any]:
+    """The model in words: English, and under ``languages`` every other one that reports are in."""
+    without_chance = None if single is None else single.derandomization_
+    told = {code: model_words(found, words_in(code), MOST_RULES, without_chance) for code in REPORTS}
+    english = told.pop(SOURCE)
+    return {**english, "languages": told}
 
 
 def _model(data: FitData) -> PairwiseFairClassifier:

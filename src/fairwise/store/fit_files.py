@@ -15,6 +15,7 @@ from typing import Any
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.violations import WORDS_OF_0_1
+from fairwise.languages import SOURCE
 from fairwise.numbers import share_difference
 from fairwise.store.jobs import Job
 from fairwise.tables.files import read_parquet
@@ -181,6 +182,15 @@ class ModelWords:
     """How many more rules there are."""
 
     notes: tuple[str, ...]
+    kind: str
+    """What kind of rules the model is made of."""
+
+    warnings: tuple[str, ...]
+    rule: str
+    """The rule of a model that decides without chance."""
+
+    names: Mapping[str, str]
+    """Rules about groups and allowances that it breaks, by what the summary calls them."""
 
 
 @dataclass(frozen=True)
@@ -237,17 +247,27 @@ class Fitted:
         content = _read(self.folder / FRONTIER) or {"points": []}
         return sorted(map(_point, content["points"]), key=lambda point: point.eta)
 
-    @property
-    def rules(self) -> ModelWords | None:
-        """The model in words; None of a fit of version 0.1, which left none."""
+    def rules(self, language: str = SOURCE) -> ModelWords | None:
+        """The model in words, English where there are none of this language; None of a fit of 0.1, which left none."""
         content = _read(self.folder / RULES)
         if content is None:
             return None
+        content = content.get("languages", {}).get(language, content)
+        certificate, single = self.summary.certificate, self.summary.without_chance
         rules = [
             RuleWords(one["number"], one["share"], one["head"], tuple((depth, text) for depth, text in one["lines"]))
             for one in content["rules"]
         ]
-        return ModelWords(content["lead"], tuple(rules), content["left_out"], tuple(content["notes"]))
+        return ModelWords(
+            content["lead"],
+            tuple(rules),
+            content["left_out"],
+            tuple(content["notes"]),
+            content.get("kind", certificate.hypothesis_class),  # fits of before 0.2 say these in their summary alone
+            tuple(content.get("warnings", certificate.warnings)),
+            content.get("rule") or ("" if single is None else single.rule),
+            {**content.get("group_rules", {}), **content.get("budgets", {})},
+        )
 
     @property
     def influence(self) -> InfluenceFound | None:

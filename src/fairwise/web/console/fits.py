@@ -191,7 +191,7 @@ class FitPages(ConsolePages):
             is_withheld=model is not None and await self._beside(may_hold_answers, model),
             has_prices=fitted is not None and fitted.file(PRICES) is not None,
             influence=None if fitted is None else await self._beside(lambda: fitted.influence),
-            rules=None if fitted is None else await self._beside(lambda: fitted.rules),
+            rules=None if fitted is None else await self._beside(fitted.rules, _spoken(request).code),
             points=points,
             figure=drawn([point.eta for point in points], [point.error for point in points]) if points else None,
             own=own,
@@ -229,11 +229,11 @@ class FitPages(ConsolePages):
             raise HTTPException(404)
         fields = await self._beside(person_fields, study)
         found, problem, problem_at = None, None, None
-        decimal = _spoken(request).decimal(".")
+        spoken = _spoken(request)
         try:
-            person = await self._beside(lambda: person_of(form, fields, study.people(), decimal))
+            person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
             labels = {field.name: field.label for field in fields}
-            found = await score(file, person, labels, asked(job).favorable_label)
+            found = await score(file, person, labels, asked(job).favorable_label, spoken.code)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(

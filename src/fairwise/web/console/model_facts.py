@@ -174,9 +174,11 @@ class Score:
     rules: Sequence[Mapping[str, Any]]
 
 
-async def score(model: Path, person: Mapping[str, Any], labels: Mapping[str, str], good_label: str) -> Score:
+async def score(
+    model: Path, person: Mapping[str, Any], labels: Mapping[str, str], good_label: str, language: str
+) -> Score:
     """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called."""
-    told = json.dumps({"person": person, "labels": labels}).encode()
+    told = json.dumps({"person": person, "labels": labels, "language": language}).encode()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "fairwise.jobs.score", str(model)),

@@ -59,6 +59,21 @@ DONE = {
     "password-changed": marked("The password was changed. All other sessions of this account ended."),
 }
 
+# What jobs and measures say, which come from where nobody knows the console's language.
+SAID_ELSEWHERE = (
+    marked("Reading the answers"),
+    marked("Learning what people mean"),
+    marked("Fitting the model"),
+    marked("Tracing the frontier"),
+    marked("Leaving out each participant"),
+    marked("Measuring on people left out"),
+    marked("Writing the report"),
+    marked("no pair was answered by two judges"),
+    marked("all their answers are the same answer"),
+    marked("without one of so few judges there is nothing left to compare"),
+    marked("no judge differs from the others"),
+)
+
 # Path, words, and whether only owners may go there.
 MENU = (
     ("", marked("Overview"), False),
