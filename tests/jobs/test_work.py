@@ -120,6 +120,13 @@ def test_tiles_and_own_point_are_of_one_model(seed: int, settings: dict[str, Any
     german = (tmp_path / "jobs" / "1" / "report.de.html").read_text(encoding="utf-8")
     assert '<html lang="de"' in german
     assert "Kurz gesagt" in german
+    english, translated = fitted.rules("en"), fitted.rules("de")
+    assert english is not None
+    assert translated is not None
+    assert not {line for rule in english.rules for _, line in rule.lines} & {
+        line for rule in translated.rules for _, line in rule.lines
+    }
+    assert "Modell" in translated.lead or "Regel" in translated.lead
     assert ">visits<" not in report
     assert (">Visits so far<" in report) is ('<ol class="cards">' in report)
     # The others are still a curve, and the fit is on it or, where nothing is proved, not far above.
