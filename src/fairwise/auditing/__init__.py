@@ -1,6 +1,8 @@
 """How far models are from what people said, and how much of that holds beyond the people asked."""
 
+from fairwise.auditing.answer_bands import AnswerBands, answer_bands
 from fairwise.auditing.audit import Audit, audit
+from fairwise.auditing.committee import compare_rules
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
@@ -19,9 +21,12 @@ from fairwise.auditing.scores import expected_accuracy, violation_scorer
 from fairwise.auditing.theorems import theorems
 
 __all__ = [
+    "AnswerBands",
     "Audit",
     "HeldOut",
+    "answer_bands",
     "audit",
+    "compare_rules",
     "error_without_dearest",
     "expected_accuracy",
     "followed_by_judge",

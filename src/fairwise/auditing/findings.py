@@ -228,6 +228,7 @@ def findings(
     n_dearest: int = 6,
     held_out: HeldOut | None = None,
     influence: InfluenceTables | None = None,
+    price_bands: pd.DataFrame | None = None,
 ) -> Findings:
     """Gather what a report says.
 
@@ -267,6 +268,8 @@ def findings(
         Of :func:`fairwise.auditing.held_out` for this model: its error on people left out then stands beside the error.
     influence : InfluenceTables, optional
         Of :meth:`fairwise.auditing.influence.Influence.tables`: what the model would be without some of the judges.
+    price_bands : DataFrame, optional
+        ``prices`` of :func:`fairwise.auditing.answer_bands`, whose ``on(frontier)`` gives the frontier its bands.
     """
     _check_same_judgments(model, judgments)
     people = to_pandas(people)
@@ -324,7 +327,9 @@ def findings(
         gains=None
         if by_groups is None or labelled is None
         else gains(model, inputs, labelled, judgments, by_groups, words.favorable),
-        dearest=expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest),
+        dearest=tuple(
+            pair.on_other_days(price_bands) for pair in expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest)
+        ),
         free_texts=tuple(called.get(name, name) for name in free_texts(table)),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),

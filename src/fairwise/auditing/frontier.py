@@ -197,7 +197,7 @@ _NEEDED = ("judge", "gamma", "eta", "error")
 _CONFIDENCE = 0.95
 _CLOSE = 1e-6
 _CERTIFIED = tuple(name for name in CERTIFIED if name != "kind")
-_OPTIONAL = (*_CERTIFIED, "error_low", "error_high")
+_OPTIONAL = (*_CERTIFIED, "error_low", "error_high", "answers_low", "answers_high")
 
 Knob = Literal["gamma", "eta"]
 
@@ -279,6 +279,11 @@ class Curve:
         return bool(self.panel["error_low"].notna().any())
 
     @property
+    def has_answer_band(self) -> bool:
+        """Whether it is known how far the panel's curve would move with answers of another day."""
+        return bool(self.panel["answers_low"].notna().any())
+
+    @property
     def unbound_error(self) -> float:
         """The least error found where chances may differ by 1, so that no judgment binds; infinite if nowhere."""
         unbound = self.panel.loc[self.panel["gamma"] >= 1, "error"]
@@ -302,6 +307,8 @@ def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_peopl
     if rows.loc[moved, "error_low"].notna().any():
         low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
         rows.loc[moved, ["error_low", "error_high"]] = float(low), float(high)
+    for end in ("answers_low", "answers_high"):
+        rows.loc[here, end] += certificate.error - rows.loc[here, "error"]
     for name in _CERTIFIED:
         rows.loc[here, name] = getattr(certificate, name)
     return rows

@@ -67,7 +67,7 @@ class LeaveOut:
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
         complete = judgments if judgments.people is not None else judgments.about(people)
-        whole = prepare(_params(model), people, outcome, complete, **fit_params)
+        whole = prepare(params_of(model), people, outcome, complete, **fit_params)
         weight = fit_params.get("sample_weight")
         present = model.predict_proba(people)[:, 1]
         ids = whole.pairs.people
@@ -88,11 +88,11 @@ class LeaveOut:
         people, outcome, judgments = self.data
         absent = {str(judge) for judge in judges}
         rest = judgments.select([judge for judge in judgments.judges if str(judge) not in absent])
-        params = _params(self.model, absent)
+        params = params_of(self.model, absent)
         prepared = prepare(params, people, outcome, rest, encoder=self.whole.encoder, **self.fit_params)
         start = self._multipliers_for(prepared)
         pool = self.best.pool if known is None else known
-        if pool is not None and not prepared.oracle.exact:
+        if pool is not None and len(prepared.problem) and not prepared.oracle.exact:
             return ModelWithout(self, prepared, best_of(pool, prepared.problem, prepared.oracle))
         solution = _still_best(prepared, self.best, start) or _solve(prepared, pool, start)
         return ModelWithout(self, prepared, solution)
@@ -228,7 +228,7 @@ def _ordered_pairs(prepared: PreparedFit) -> pd.MultiIndex:
     return pd.MultiIndex.from_arrays([pairs.people[pairs.reference[rows]], pairs.people[pairs.owed[rows]]])
 
 
-def _params(model: PairwiseFairClassifier, absent: Iterable[str] = ()) -> dict[str, Any]:
+def params_of(model: PairwiseFairClassifier, absent: Iterable[str] = ()) -> dict[str, Any]:
     """The model's settings, with budgets only for judges who are there."""
     params: dict[str, Any] = model.get_params(deep=False)
     if isinstance(limits := model.judge_budgets, Mapping):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -237,6 +237,18 @@ class ExpensivePair:
     violation: float
     excess: float
     not_followed: bool
+    price_low: float = np.nan
+    price_high: float = np.nan
+    """Between what the price would lie with answers of another day, where that is known."""
+
+    def on_other_days(self, bands: pd.DataFrame | None) -> ExpensivePair:
+        """The same with its band of :class:`~fairwise.auditing.answer_bands.AnswerBands`, where there is one."""
+        key = min(self.a, self.b), max(self.a, self.b)
+        if bands is None or key not in bands.index:
+            return self
+        line = bands[["price", "low", "high"]].to_numpy(dtype=float)[bands.index.get_indexer(pd.Index([key]))[0]]
+        price, low, high = map(float, line)
+        return replace(self, price_low=max(self.price + low - price, 0.0), price_high=self.price + high - price)
 
 
 def expensive_pairs(

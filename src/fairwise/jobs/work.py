@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from fairwise import __version__
-from fairwise.auditing import HeldOut, frontier
+from fairwise.auditing import AnswerBands, HeldOut, answer_bands, frontier
 from fairwise.auditing import held_out as measure_held_out
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
@@ -35,6 +35,7 @@ from fairwise.reporting.model_words import model_words
 from fairwise.reporting.page import MOST_RULES
 from fairwise.reporting.words import words_in
 from fairwise.store.fit_files import FRONTIER, INFLUENCE, MODEL, PRICES, REPORTS, RULES, SCORES, SUMMARY
+from fairwise.study.fit_choices import MOST_LEFT_OUT
 from fairwise.tables.output import json_text
 
 if TYPE_CHECKING:
@@ -48,8 +49,19 @@ MOST_TOGETHER = 3
 """So many participants are looked for whose absence together changes most."""
 
 _MOST_LISTED = 50
+_DAYS = 30
 _CLOSE = 1e-6
-_CURVE = ("gamma", "eta", "error", "max_violation", "mean_violation", "mean_excess", "lower_bound")
+_CURVE = (
+    "gamma",
+    "eta",
+    "error",
+    "max_violation",
+    "mean_violation",
+    "mean_excess",
+    "lower_bound",
+    "answers_low",
+    "answers_high",
+)
 
 # The same numbers on any machine, and no core more than the one that was given.
 _one_thread = partial(threadpool_limits, 1)
@@ -121,7 +133,27 @@ def trace(
     rows = table[list(itself)].itertuples(index=False, name=None)
     points = [dict(zip(itself, row, strict=True)) | {"own": False} for row in rows]
     points[own] = itself | {"eta": etas[own], "own": True}
-    return {FRONTIER: _json({"points": points})}
+    bands = _bands(data, model, [(asked.gamma, eta) for eta in etas])
+    if bands is None:
+        return {FRONTIER: _json({"points": points})}
+    moved = bands.on(pd.DataFrame(points))[["answers_low", "answers_high"]].to_dict("records")
+    dearest = bands.prices.nlargest(_MOST_LISTED, "price").reset_index().to_dict("records")
+    banded = [point | {str(name): end for name, end in ends.items()} for point, ends in zip(points, moved, strict=True)]
+    return {FRONTIER: _json({"points": banded, "prices": dearest})}
+
+
+def _bands(data: FitData, model: PairwiseFairClassifier, points: list[tuple[float, float]]) -> AnswerBands | None:
+    """How far this moves with answers of another day; None where there are too many or too few to tell."""
+    if data.settings.deterministic or data.judgments.n_judges > MOST_LEFT_OUT:
+        return None
+    given: dict[str, Any] = {} if data.groups is None else {"sensitive_features": data.groups}
+    with _one_thread():
+        try:
+            answers = AnswerModel(random_state=0).fit(data.judgments)
+        except InputError:
+            return None
+        tables = data.people, data.outcome, data.judgments
+        return answer_bands(model, *tables, answers, points=points, n_draws=_DAYS, **given)
 
 
 def frontier_etas(asked: float | None, loosest: float, own: float) -> tuple[list[float], int]:
@@ -170,10 +202,12 @@ def _influence_of(files: Mapping[str, bytes]) -> InfluenceTables | None:
 
 def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
     """Summary, report and scores of a finished fit, from the files of its model and perhaps its frontier."""
-    model, curve = _load_model(files), None
+    model, curve, prices = _load_model(files), None, None
     if FRONTIER in files:
-        points = json.loads(files[FRONTIER])["points"]
-        curve = pd.DataFrame([{name: point[name] for name in _CURVE} for point in points]).assign(judge="panel")
+        content = json.loads(files[FRONTIER])
+        points = content["points"]
+        curve = pd.DataFrame([{name: point.get(name) for name in _CURVE} for point in points]).assign(judge="panel")
+        prices = content.get("prices")
     with _one_thread():
         found = findings(
             model,
@@ -190,6 +224,7 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             affected=data.affected,
             held_out=held_out,
             influence=_influence_of(files),
+            price_bands=pd.DataFrame(prices).set_index(["a", "b"]) if prices else None,
         )
         good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]
     with tempfile.TemporaryDirectory() as folder:

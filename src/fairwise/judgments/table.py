@@ -162,8 +162,7 @@ class Judgments:
     @property
     def judges(self) -> list[Any]:
         """All judges, sorted, also those of whose answers none counts."""
-        every: list[Any] = self._checked.judge_attributes.index.tolist()
-        return every
+        return list(self._checked.judge_attributes.index.tolist())
 
     @property
     def n_judges(self) -> int:
@@ -217,11 +216,13 @@ class Judgments:
 
     def giving_up(self, pairs: Iterable[tuple[object, object]]) -> Self:
         """Return the same judgments, but whatever was said about these pairs asks for nothing; it was still shown."""
-        not_followed = {frozenset(pair) for pair in pairs}
-        frame = self.frame
-        among = [frozenset(pair) in not_followed for pair in zip(frame["a"], frame["b"], strict=True)]
-        frame.loc[among, "answer"] = str(Answer.NO_CONSTRAINT)
-        return type(self)(replace(self._checked, frame=frame))
+        gone, rows = {frozenset(pair) for pair in pairs}, self._checked.frame[["a", "b", "answer"]].to_numpy(object)
+        return self.with_answers(str(Answer.NO_CONSTRAINT) if {a, b} in gone else said for a, b, said in rows)
+
+    def with_answers(self, said: Iterable[str]) -> Self:
+        """Return the same rows with other answers, one for each row of `frame`."""
+        new = self._checked.frame.assign(answer=[str(Answer(one)) for one in said])
+        return type(self)(replace(self._checked, frame=new))
 
     @property
     def n_predicted(self) -> int:
@@ -254,8 +255,7 @@ class Judgments:
         frame = pd.concat([known.frame, rows], ignore_index=True)
         if table is not None:
             return type(self)(check(frame, Source(), table, known.how, known.judge_attributes))
-        counted_rows = np.append(known.counted, np.ones(len(rows), dtype=bool))
-        return type(self)(replace(known, frame=frame, counted=counted_rows))
+        return type(self)(replace(known, frame=frame, counted=np.append(known.counted, np.ones(len(rows), dtype=bool))))
 
     def weighted_by(self, model: "AnswerModel") -> Self:
         """Return the same judgments, each asked row weighted by the probability that it is meant."""

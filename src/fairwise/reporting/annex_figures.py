@@ -74,6 +74,10 @@ def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], words: Words) ->
         axes.fill_between(
             rows[curve.knob], rows["error_low"], rows["error_high"], color=accent, alpha=0.18, linewidth=0
         )
+    if curve.has_answer_band:
+        axes.fill_between(
+            rows[curve.knob], rows["answers_low"], rows["answers_high"], color=accent, alpha=0.4, linewidth=0
+        )
     style: dict[str, Any] = {"color": accent, "linewidth": 2, "marker": "o", "markersize": 4}
     axes.plot(rows[curve.knob], rows["error"], **style | line)
     text = words.translate("{at}: {error} wrong{interval}")
