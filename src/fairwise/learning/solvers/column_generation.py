@@ -2,8 +2,8 @@
 
 The programme's own duals jump about, which stalls a heuristic oracle and delays the bound of an exact one. So the
 oracle is asked at a point between them and the best multipliers so far (Wentges smoothing), and at the duals
-themselves where that finds nothing new. Where very many rows share one budget the point comes from a proximal
-programme instead (``proximal``), and the linear one is solved again only when that says its value may be lower.
+themselves where that finds nothing new. Where very many rows share one budget and a question takes long, the point
+comes from a proximal programme (``proximal``), and the linear one is solved again only when its value may be lower.
 
 The search goes on while the gap between the programme's value and the Lagrangian at the best multipliers is open. With
 an exact oracle that Lagrangian is a proof, and the multipliers that gave it are what is returned as prices: the last
@@ -71,9 +71,8 @@ class ColumnGeneration:
         self._smallest_gamma = np.inf
         self._smoothing = _SMOOTHING if oracle.cheap or problem.n_pairs else (0.0,)
         self._explored = not oracle.cheap or oracle.exact
-        self._proximal = (
-            ProximalMultipliers(problem) if self.pool.shared and ProximalMultipliers.suit(problem) else None
-        )
+        nearby = not oracle.cheap and self.pool.shared and ProximalMultipliers.suit(problem)
+        self._proximal = ProximalMultipliers(problem) if nearby else None  # a cheap oracle is asked again in less time
 
     def _add_stand_in(self) -> int:
         """A column that keeps every rule at an error beyond all others, while no mixture of what is known does."""
