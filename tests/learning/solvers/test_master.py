@@ -297,3 +297,26 @@ def test_a_failed_warm_start_gets_one_cold_one() -> None:
     assert once.cold_starts == 1
     with pytest.raises(SolverError):
         run(twice)  # type: ignore[arg-type]
+
+
+def test_once_time_is_over_the_best_mixture_that_keeps_the_rules_is_enough(
+    monkeypatch: pytest.MonkeyPatch, pool: Callable[..., Listed], direct_optimum: Direct
+) -> None:
+    monkeypatch.setattr(module, "_MAX_SINGLE_ROWS", 1)
+    monkeypatch.setattr(module, "_MAX_GROUPS", 3)
+    runs: list[Any] = []
+    monkeypatch.setattr(module, "run", lambda lp: (runs.append(lp), run(lp))[1])
+    longest = 0
+    for seed in range(6):
+        game = pool(seed, eta=0.02, gamma=0.0)
+        optimum = direct_optimum(game.problem, game.errors, game.differences).value
+        for deadline in (0.0, np.inf):
+            runs.clear()
+            master = Master(game.problem)
+            master.add(game.errors, game.differences)
+            found = master.solve(game.problem, 1e-9, deadline)
+            assert_feasible(game.problem, found.weights, game.differences)
+            assert found.value >= optimum - 1e-7
+            longest = max(longest, len(runs))
+            assert len(runs) == 1 or deadline
+    assert longest > 1
