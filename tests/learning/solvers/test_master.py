@@ -305,7 +305,12 @@ def test_once_time_is_over_the_best_mixture_that_keeps_the_rules_is_enough(
     monkeypatch.setattr(module, "_MAX_SINGLE_ROWS", 1)
     monkeypatch.setattr(module, "_MAX_GROUPS", 3)
     runs: list[Any] = []
-    monkeypatch.setattr(module, "run", lambda lp: (runs.append(lp), run(lp))[1])
+
+    def counted(lp: highspy.Highs) -> Any:
+        runs.append(lp)
+        return run(lp)
+
+    monkeypatch.setattr(module, "run", counted)
     longest = 0
     for seed in range(6):
         game = pool(seed, eta=0.02, gamma=0.0)
