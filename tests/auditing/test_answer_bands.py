@@ -139,10 +139,34 @@ def test_a_frontier_gets_its_bands(model: PairwiseFairClassifier, judgments: Jud
     assert banded.drop(columns=["answers_low", "answers_high"]).equals(curve)
 
 
+def test_predicted_judgments_move_too_and_are_counted_apart(judgments: Judgments) -> None:
+    answers = Steady().fit(judgments)
+    more = judgments.extended(answers, 60, 0.6, people=PEOPLE)
+    asked, everyone = (set(one.frame[["a", "b"]].to_numpy().ravel()) for one in (judgments, more))
+    assert everyone > asked, "some of whom nobody was asked about"
+    chances = another_day(answers, more)
+    np.testing.assert_allclose(chances[: len(judgments.frame)], another_day(answers, judgments), atol=1e-12)
+    rows = more.frame.tail(more.n_predicted)
+    said = rows["answer"].map([str(answer) for answer in Answer].index)
+    np.testing.assert_allclose(chances[rows.index, said], rows["weight"], atol=1e-12)
+    learner = PairwiseFairClassifier("tree", max_depth=1, gamma=0.0, eta=0.02, favorable_label=1)
+    fitted = learner.fit(PEOPLE, OUTCOME, judgments=more)
+    found = answer_bands(fitted, PEOPLE, OUTCOME, more, answers, n_draws=4)
+    assert found.answers_changed == 0, "of the answers given none changes; what is predicted is no answer"
+    pairs = {frozenset(pair) for pair in judgments.frame[["a", "b"]].to_numpy().tolist()}
+    assert {frozenset(pair) for pair in found.prices.index} <= pairs
+
+
 def test_what_has_no_band_is_refused(judgments: Judgments, model: PairwiseFairClassifier) -> None:
     answers = AnswerModel().fit(judgments)
     with pytest.raises(InputError, match="n_draws=1 is not allowed"):
         answer_bands(model, PEOPLE, OUTCOME, judgments, answers, n_draws=1)
+    with pytest.raises(InputError, match="random_state=-1 is not allowed"):
+        answer_bands(model, PEOPLE, OUTCOME, judgments, answers, random_state=-1)
+    with pytest.raises(InputError, match="not fitted; call fit"):
+        answer_bands(model, PEOPLE, OUTCOME, judgments, AnswerModel())
+    with pytest.raises(InputError, match="an AnswerModel, fitted, is needed, not None"):
+        answer_bands(model, PEOPLE, OUTCOME, judgments, None)  # type: ignore[arg-type]
     paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=5, favorable_label=1)
     paper.fit(PEOPLE, OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match='bands need a model of solver="column-generation"'):

@@ -123,7 +123,7 @@ def test_what_each_participant_changes_is_what_a_fit_without_them_says(panel: Pa
 
 
 def test_predicted_answers_and_weights_are_used_and_counted_apart(panel: Panel) -> None:
-    settings = {"predicted": 40, "coverage": 0.6, "weighted": True, "influence": False, "frontier": False}
+    settings = {"predicted": 40, "coverage": 0.6, "weighted": True, "influence": False}
     job = done(panel, **settings, eta=0.02)
     assert job.state == "done", job.message
     said = panel.store.read_now(judgments)
@@ -140,6 +140,10 @@ def test_predicted_answers_and_weights_are_used_and_counted_apart(panel: Panel) 
     assert f"The model was made with {predicted['answers']} predicted answer" in report
     prices = pd.read_parquet(home / PRICES)
     assert prices["predicted"].sum() == predicted["answers"]
+    curve = read_json(panel.study.path, job.id, FRONTIER)
+    asked = {frozenset(pair) for pair in zip(said.frame["a"], said.frame["b"], strict=True)}
+    assert all(point["answers_low"] <= point["error"] + 1e-9 for point in curve["points"])
+    assert {frozenset((one["a"], one["b"])) for one in curve["prices"]} <= asked
 
 
 def test_rules_for_groups_a_budget_each_and_only_those_who_finished(panel: Panel) -> None:

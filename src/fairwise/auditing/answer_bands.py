@@ -17,6 +17,9 @@ import pandas as pd
 from fairwise.auditing import checks
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
+from fairwise.judgments.answer import PairDesign
+from fairwise.judgments.answer_model.rows import people_of
+from fairwise.judgments.validation import need_method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +42,7 @@ class AnswerBands:
 
     ``errors`` has a line per point: gamma, eta, error, answers_low, answers_high. ``prices`` has a line per pair that
     somebody was asked about, by ``a`` and ``b``: what it costs at the model's own gamma and eta, price, low, high.
-    ``answers_changed`` is the mean share of answers that are others.
+    ``answers_changed`` is the mean share of answers given that are others.
     """
 
     errors: pd.DataFrame
@@ -102,12 +105,13 @@ def answer_bands(
     n_draws = checks.whole("n_draws", n_draws, 2, 10_000)
     coverage = checks.fraction("coverage", coverage)
     judgments = checks.some_judgments(judgments)
+    need_method("answer_bands", answers, "meant")
     if model.solver != "column-generation":
         raise InputError(f'solver={model.solver!r}: bands need a model of solver="column-generation"')
     complete = judgments if judgments.people is not None else judgments.about(people)
     own = (float(model.gamma), model.eta)
     at = [own, *(point for point in points or () if point != own)]
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(checks.whole("random_state", random_state, 0))
     chances = another_day(answers, complete)
     days = [drawn(complete, chances, rng) for _ in range(n_draws)]
     pool = AnswerPool.search(model, people, outcome, complete, at, days, fit_params)
@@ -122,11 +126,12 @@ def answer_bands(
     low, high = np.quantile(errors - base, ends, axis=0)
     table = pd.DataFrame(at, columns=["gamma", "eta"], dtype=float).assign(error=base)
     table[ANSWERS_LOW], table[ANSWERS_HIGH] = base + np.minimum(low, 0.0), base + np.maximum(high, 0.0)
-    said = complete.frame["answer"].to_numpy()
+    asked = complete.frame["design"] != PairDesign.PREDICTED
+    said = complete.frame["answer"][asked].to_numpy()
     return AnswerBands(
         errors=table,
-        prices=_price_bands(own_prices, prices, ends),
-        answers_changed=float(np.mean([(day.frame["answer"].to_numpy() != said).mean() for day in days])),
+        prices=_of_asked(_price_bands(own_prices, prices, ends), complete),
+        answers_changed=float(np.mean([(day.frame["answer"][asked].to_numpy() != said).mean() for day in days])),
         n_draws=n_draws,
         coverage=coverage,
     )
@@ -142,11 +147,12 @@ def another_day(answers: AnswerModel, judgments: Judgments) -> Floats:
     """
     frame = judgments.frame
     columns = [str(answer) for answer in Answer]
+    meant = answers.meant(judgments).reindex(frame.index).to_numpy(dtype=np.float64)
     said = frame["answer"].map({name: place for place, name in enumerate(columns)}).to_numpy(dtype=np.intp)
     possible = np.isin(columns, [str(answer) for answer in answers.answers_])
     rows, n = np.arange(len(frame)), int(possible.sum())
-    chance = answers.predict_proba(frame[["judge", "a", "b"]]).to_numpy(dtype=np.float64, copy=True)
-    meant = answers.meant(judgments).reindex(frame.index).to_numpy(dtype=np.float64)
+    # Predicted rows may be about people whom nobody was asked about.
+    chance = answers.predict_proba(frame[["judge", "a", "b"]], people=people_of(judgments)).to_numpy(copy=True)
     known = ~np.isnan(meant)  # nobody was asked about a predicted row: it is drawn as it was predicted
     others = chance.copy()
     others[rows, said] = 0.0
@@ -169,6 +175,13 @@ def drawn(judgments: Judgments, chances: Floats, rng: np.random.Generator) -> Ju
     place = (rng.random((len(chances), 1)) * steps[:, -1:] >= steps).sum(axis=1)
     said = np.array([str(answer) for answer in Answer], dtype=object)[np.minimum(place, len(Answer) - 1)]
     return judgments.with_answers(said)
+
+
+def _of_asked(prices: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
+    """The lines of pairs that somebody was asked about, not those that are only predicted."""
+    rows = judgments.asked().counted()
+    asked = {frozenset(pair) for pair in zip(rows["a"], rows["b"], strict=True)}
+    return prices[[frozenset(pair) in asked for pair in prices.index]]
 
 
 def _price_bands(own: pd.Series[float], prices: list[pd.Series[float]], ends: tuple[float, float]) -> pd.DataFrame:

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fairwise.errors import InputError, JudgmentsError
+from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.answer_model.conformal import HeldOutAnswers
 from fairwise.judgments.answer_model.drivers import drivers
 from fairwise.judgments.answer_model.extension import predicted_rows
 from fairwise.judgments.answer_model.features import EncodedPeople, Floats, PeopleEncoder
 from fairwise.judgments.answer_model.hierarchy import Hierarchy, attribute_design, with_checks
-from fairwise.judgments.answer_model.rows import WantedPairs, asked_pairs, read_pairs, usual_pace, which_answers
+from fairwise.judgments.answer_model.rows import (
+    WantedPairs,
+    asked_pairs,
+    people_of,
+    read_pairs,
+    usual_pace,
+    which_answers,
+)
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import People
 from fairwise.numbers import counted
@@ -89,7 +96,7 @@ class AnswerModel:
     def fit(self, judgments: Judgments) -> AnswerModel:
         """Learn from all rounds and designs, repeats and checks included: they tell how steady a judge is."""
         _check_seed(self.random_state)
-        people = _people_of(judgments)
+        people = people_of(judgments)
         scale = which_answers(judgments, self.answers)
         self._pace = usual_pace(judgments)
         asked = asked_pairs(judgments, scale, self._pace)
@@ -155,7 +162,7 @@ class AnswerModel:
         pairs = pd.DataFrame({"judge": pd.Series(asked.judges, dtype=object).take(asked.judge).to_numpy()})
         for side, place in (("a", asked.first), ("b", asked.second)):
             pairs[side] = pd.Series(asked.people, dtype=object).take(place).to_numpy()
-        wanted, encoded = self._read(pairs, _people_of(judgments))
+        wanted, encoded = self._read(pairs, people_of(judgments))
         before = with_checks(
             learned.scale, learned.meant_probabilities(encoded, wanted.judge, wanted.left, wanted.right), asked.check
         )
@@ -175,7 +182,7 @@ class AnswerModel:
     ) -> pd.DataFrame:
         """Return the rows that :meth:`Judgments.extended` adds."""
         self._check_fitted()
-        table = _people_of(judgments) if people is None else pd.DataFrame(people)
+        table = people_of(judgments) if people is None else pd.DataFrame(people)
         return predicted_rows(self, judgments, table, n_pairs, coverage, random_state)
 
     def __repr__(self) -> str:
@@ -254,15 +261,3 @@ class AnswerModel:
 def _check_seed(seed: object) -> None:
     if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
         raise InputError(f"random_state={seed!r}; allowed: a whole number, 0 or more")
-
-
-def _people_of(judgments: Judgments) -> pd.DataFrame:
-    """Return the judged people, by the ids (or positions) that the judgments name them with."""
-    if not isinstance(judgments, Judgments):
-        raise InputError(f"judgments: Judgments are needed, not {type(judgments).__name__}")
-    if judgments.people is None:
-        raise JudgmentsError(
-            "judgments: made without people=, so nobody's features are known; see judgments.about(people)"
-        )
-    ids = pd.Index(pd.unique(np.concatenate([judgments.frame[side].to_numpy() for side in ("a", "b")])))
-    return pd.DataFrame(judgments.people_rows(ids)).set_axis(ids, axis="index")

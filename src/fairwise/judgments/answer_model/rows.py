@@ -189,3 +189,15 @@ def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> Wan
     codes, texts = encode(frame["judge"])
     known = PeopleIds(pd.Index(judges, dtype=object)).positions(texts)
     return WantedPairs(np.append(known, -1)[codes].astype(np.int64), *sides)
+
+
+def people_of(judgments: Judgments) -> pd.DataFrame:
+    """Return the judged people, by the ids (or positions) that the judgments name them with."""
+    if not isinstance(judgments, Judgments):
+        raise InputError(f"judgments: Judgments are needed, not {type(judgments).__name__}")
+    if judgments.people is None:
+        raise JudgmentsError(
+            "judgments: made without people=, so nobody's features are known; see judgments.about(people)"
+        )
+    ids = pd.Index(pd.unique(np.concatenate([judgments.frame[side].to_numpy() for side in ("a", "b")])))
+    return pd.DataFrame(judgments.people_rows(ids)).set_axis(ids, axis="index")
