@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from fairlearn.reductions import BoundedGroupLoss, DemographicParity, SquareLoss
+from fairlearn.reductions import AbsoluteLoss, BoundedGroupLoss, DemographicParity, SquareLoss
 from scipy.optimize import linprog
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -27,6 +27,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+GROUPS = ("f", "m")
 
 
 class Shops:
@@ -66,12 +69,24 @@ class Shops:
         table = self.people.to_numpy()
         return [np.ones(len(table), dtype=bool), *(c <= cut for c in table.T for cut in np.unique(c)[:-1])]
 
-    def missed(self, amounts: Any) -> Any:
+    def missed(self, amounts: Any, loss: str | None = None) -> Any:
         gap = np.abs(amounts - self.amount.to_numpy())
-        return gap**2 if self.loss == "squared" else gap
+        return gap**2 if (loss or self.loss) == "squared" else gap
 
-    def least_on_grid(self, size: int, group_bound: float | None = None) -> float:
-        """Over every tree of depth 1 with two amounts of the grid in its leaves."""
+    def mean_of(self, group: str, missed: Any) -> Any:
+        """The weighted mean over a group's people of numbers ``(…, n)``."""
+        own = self.weight * (self.group == group).to_numpy()
+        return missed @ own / own.sum()
+
+    def drawn_losses(self, model: PairwiseFairRegressor, loss: str) -> dict[str, float]:
+        """The loss of each group where everyone's amount is drawn from the mixture, tree by tree."""
+        drawn = model.amounts_[model.classifiers_.labels(self.people.to_numpy())]
+        return {g: float(model.weights_ @ self.mean_of(g, self.missed(drawn, loss))) for g in GROUPS}
+
+    def least_on_grid(
+        self, size: int, bounds: dict[str, float] | None = None, rule: str | None = None, gamma: float | None = None
+    ) -> float:
+        """Over every tree of depth 1 with two amounts of the grid in its leaves; ``rule`` is the loss bounded."""
         grid = np.linspace(self.amount.min(), self.amount.max(), size)
         amounts = np.array([np.where(side, one, two) for side in self.sides() for one in grid for two in grid])
         share = self.weight / self.weight.sum()
@@ -79,13 +94,20 @@ class Shops:
         for a, b, answer in self.pairs:
             gap = amounts[:, b] - amounts[:, a]
             rows += [gap, -gap] if answer == "same" else [gap]
-            limits += [self.gamma * self.span] * (2 if answer == "same" else 1)
-        for group in ("f", "m") if group_bound is not None else ():
-            own = self.weight * (self.group == group).to_numpy()
-            rows.append(self.missed(amounts) @ own / own.sum())
-            limits.append(float(group_bound or 0.0))
+            allowed = self.gamma if gamma is None else gamma
+            limits += [allowed * self.span] * (2 if answer == "same" else 1)
+        for group, bound in (bounds or {}).items():
+            rows.append(self.mean_of(group, self.missed(amounts, rule)))
+            limits.append(bound)
         errors = self.missed(amounts) @ share
-        found = linprog(errors, A_ub=rows, b_ub=limits, A_eq=np.ones((1, len(errors))), b_eq=[1.0])
+        sizes = np.maximum(np.abs(rows).max(axis=1), 1e-300)  # whatever the units, to the same number of digits
+        found = linprog(
+            errors / errors.max(),
+            A_ub=rows / sizes[:, None],
+            b_ub=limits / sizes,
+            A_eq=np.ones((1, len(errors))),
+            b_eq=[1.0],
+        )
         return float(errors @ found.x) if found.x is not None else np.inf
 
     def least_of_any_amounts(self) -> float:
@@ -158,7 +180,7 @@ def test_no_groups_loss_is_above_its_bound(seed: int) -> None:
     for share in (0.3, 0.6):
         bound = share * float(shops.fit().certificate_.error) + (1 - share) * 0.02 * shops.span**2
         rule = BoundedGroupLoss(SquareLoss(lowest, highest), upper_bound=bound)
-        least = shops.least_on_grid(6, group_bound=bound)
+        least = shops.least_on_grid(6, dict.fromkeys(GROUPS, bound))
         if np.isinf(least):
             with pytest.raises(InputError, match=r"No mixture of decision trees .* that keeps every rule exists"):
                 shops.fit(group_constraints=[rule])
@@ -166,9 +188,61 @@ def test_no_groups_loss_is_above_its_bound(seed: int) -> None:
         model = shops.fit(group_constraints=[rule])
         assert model.certificate_.error == pytest.approx(least, abs=1e-6 * shops.span**2)
         missed = (model.predict(shops.people) - shops.amount) ** 2
-        for group in ("f", "m"):
+        for group in GROUPS:
             own = (shops.group == group).to_numpy()
             assert np.average(missed[own], weights=shops.weight[own]) <= bound + 1e-6 * shops.span**2
+
+
+@pytest.mark.parametrize("rule", ["squared", "absolute"])
+@pytest.mark.parametrize("seed", range(30))
+def test_group_rules_are_in_the_units_of_the_loss_that_is_bounded(seed: int, rule: str) -> None:
+    shops = Shops(seed)
+    shops.amount = shops.amount * [0.01, 1.0, 1000.0][seed % 3] - 7.0
+    grid = [2, 6, 6][seed // 3 % 3]
+    scale, scale_of_rule = (shops.span ** (2 if loss == "squared" else 1) for loss in (shops.loss, rule))
+    loss = {"squared": SquareLoss, "absolute": AbsoluteLoss}[rule](shops.amount.min(), shops.amount.max())
+    worst = max(shops.drawn_losses(shops.fit(grid=grid), rule).values())
+    tried = [(bound, shops.least_on_grid(grid, dict.fromkeys(GROUPS, bound), rule)) for bound in _tighter(worst)]
+    bound, least = next((bound, least) for bound, least in tried if np.isfinite(least))
+    model = shops.fit(grid=grid, group_constraints=[BoundedGroupLoss(loss, upper_bound=bound)])
+    rules = model.group_rules_.set_index("rule")
+    drawn = shops.drawn_losses(model, rule)
+    assert set(rules.index) == {f"BoundedGroupLoss {group}" for group in GROUPS}
+    means = shops.missed(model.predict(shops.people), rule)
+    for group in GROUPS:
+        value, limit = (float(rules[name][f"BoundedGroupLoss {group}"]) for name in ("value", "limit"))
+        assert limit == bound
+        assert value == pytest.approx(drawn[group], abs=1e-9 * scale_of_rule)
+        assert value <= limit + 1e-6 * scale_of_rule
+        assert shops.mean_of(group, means) <= value + 1e-9 * scale_of_rule
+    assert model.certificate_.error == pytest.approx(least, abs=1e-6 * scale)
+
+    # Prices are a slope of the least loss, which is convex in the bounds and gamma: nowhere is it below their line.
+    prices = {group: float(rules["price"][f"BoundedGroupLoss {group}"]) for group in GROUPS}
+    of_pairs = float(model.prices_["price"].sum())
+    assert min(prices.values()) >= 0
+    for by_f, by_m, by_gamma in _MOVES:
+        moved = {"f": bound + by_f * scale_of_rule, "m": bound + by_m * scale_of_rule}
+        there = shops.least_on_grid(grid, moved, rule, gamma=shops.gamma + by_gamma)
+        line = sum(prices[group] * (bound - moved[group]) for group in GROUPS) - of_pairs * by_gamma
+        assert there - least >= line - 1e-6 * scale
+
+    # Where it has one slope only, they are it.
+    step = 1e-4 * scale_of_rule
+    for group in GROUPS:
+        less, more = (
+            shops.least_on_grid(grid, dict.fromkeys(GROUPS, bound) | {group: bound + by}, rule) for by in (-step, step)
+        )
+        if np.isfinite(less) and (less - least) - (least - more) < 1e-7 * scale:
+            assert prices[group] * step == pytest.approx((less - more) / 2, abs=1e-6 * scale)
+
+
+_MOVES = [(0.01, 0, 0), (0, 0.01, 0), (-0.01, 0, 0), (0, -0.01, 0), (0.2, -0.01, 0), (0, 0, 0.05), (0.3, 0.3, 0.1)]
+
+
+def _tighter(worst: float) -> list[float]:
+    """Bounds below the loss of the worst group, and as a last resort that loss itself."""
+    return [share * worst for share in (0.7, 0.8, 0.9, 0.97, 1.0 + 1e-9)]
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,10 @@ class GroupRows:
     limits: FloatArray
     always_kept: bool = True
     """Whether some mixture of constants keeps them all."""
+    bounds: FloatArray | None = None
+    """``(Q,)`` the limits as they are told, in the units of the rules; None: as they are."""
+    units: FloatArray | None = None
+    """``(Q,)`` how many units of its rule one unit of a row is; None: 1."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -94,6 +98,16 @@ class GroupRows:
             return np.asarray(labels.astype(float) @ self.matrix.T)
         parts = ((labels == j + 1).astype(float) @ self.matrix[:, :, j].T for j in range(self.matrix.shape[2]))
         return np.asarray(sum(parts))
+
+    def in_rule_units(self, values: FloatArray, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values, limits and multipliers ``(Q,)`` of the rows in the units of the rules.
+
+        A row is a rule less what label 0 gives, in units of its own; how far it is from its limit needs only these.
+        """
+        bounds = self.limits if self.bounds is None else self.bounds
+        units = np.ones(len(self)) if self.units is None else self.units
+        own = values if self.bounds is None else bounds + units * (values - self.limits)
+        return own, bounds, multipliers / units
 
     def adjoint(self, multipliers: FloatArray) -> FloatArray:
         """What multipliers ``(Q,)`` make the labels of every person or point cost ``(n,)``, or ``(n, k - 1)``."""

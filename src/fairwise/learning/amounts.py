@@ -124,21 +124,35 @@ class Amounts:
         weights: FloatArray,
         placed: Placement,
     ) -> GroupRows:
-        """``E[loss | group] <= bound`` for each group, as rows about the amounts of points."""
+        """``E[loss | group] <= bound`` for each group, as rows about the amounts of points.
+
+        The loss that is bounded may be another than that of the fit, so each is counted in units of its own largest.
+        """
         size = len(placed.points.error_cost)
         groups = sensitive.to_numpy()
-        names, matrices, limits = [], [], []
+        names, matrices, limits, bounds, units = [], [], [], [], []
         for moment in moments[None]:
-            losses = np.stack([moment.reduction_loss.eval(y, amount) for amount in self.grid], axis=1) / self.unit
-            first, more = relative_losses(losses)
+            losses = np.stack([moment.reduction_loss.eval(y, amount) for amount in self.grid], axis=1)
+            unit = float(losses.max()) or 1.0
+            first, more = relative_losses(losses / unit)
             for group in pd.unique(sensitive):
                 share = np.where(groups == group, weights, 0.0)
                 share = share / share.sum()
                 on_points = [np.bincount(placed.people, share * column, minlength=size) for column in more.T]
                 names.append(f"BoundedGroupLoss {group}")
                 matrices.append(np.stack(on_points, axis=1))
-                limits.append(float(moment.upper_bound / self.unit - share @ first))
-        return GroupRows(names, np.array(matrices), np.array(limits), always_kept=False)
+                limits.append(float(moment.upper_bound / unit - share @ first))
+                bounds.append(float(moment.upper_bound))
+                units.append(unit)
+        matrix: FloatArray = np.array(matrices, dtype=float)
+        return GroupRows(
+            names,
+            matrix[:, :, 0] if self.size == 2 else matrix,
+            np.array(limits),
+            always_kept=False,
+            bounds=np.array(bounds),
+            units=np.array(units),
+        )
 
 
 def numbers_of(y: object, table: pd.DataFrame) -> FloatArray:

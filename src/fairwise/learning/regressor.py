@@ -66,7 +66,8 @@ verbose, random_state
     amounts_ : ndarray of the grid
     classifiers_, weights_, rules_ : the mixture, whose labels are the amounts of the grid
     prices_ : DataFrame with judge, a, b, answer, price, violation, excess, status
-    group_rules_ : DataFrame with rule, value, limit, price; value and limit are losses
+    group_rules_ : DataFrame with rule, value, limit, price; value is the group's mean loss where amounts are drawn \
+from the mixture, limit the bound
 
     Examples
     --------
@@ -219,8 +220,13 @@ verbose, random_state
 
     @property
     def group_rules_(self) -> pd.DataFrame:
-        """The loss of each group on the training people: rule, value, limit, price (loss per unit of the limit)."""
-        return self._fitted.group_rules_
+        """The loss of each group on the training people: rule, value, limit, price (loss per unit of the limit).
+
+        ``value`` is the mean loss, as the rule's own loss counts it, of amounts drawn from the mixture; that of
+        :meth:`predict`, which gives their means, is not above it. ``limit`` is the bound that was asked for.
+        """
+        rules = self._fitted.group_rules_
+        return rules.assign(price=rules["price"] * self._amounts.unit)
 
     @property
     def _fitted(self) -> PairwiseFairClassifier:

@@ -142,11 +142,13 @@ def group_rule_table(problem: Problem, values: FloatArray, solution: Solution) -
     """The statistical rules of a problem, with the values ``(len(problem),)`` that a model reaches."""
     if problem.groups is None:
         return {"rule": [], "value": [], "limit": [], "price": []}
+    first = problem.n_pairs
+    value, limit, price = problem.groups.in_rule_units(values[first:], solution.multipliers.rows[first:])
     return {
         "rule": list(problem.groups.names),
-        "value": values[problem.n_pairs :].tolist(),
-        "limit": problem.groups.limits.tolist(),
-        "price": solution.multipliers.rows[problem.n_pairs :].tolist(),
+        "value": value.tolist(),
+        "limit": limit.tolist(),
+        "price": price.tolist(),
     }
 
 
