@@ -53,10 +53,12 @@ PAGES = (
 def run() -> Row:
     lines, slowest = [], 0.0
     with tempfile.TemporaryDirectory() as home, postgresql() as address:
-        folder = make_study(
-            Path(home), design={"anchors": 10, "anchor_pool": 100, "repeats": 4, "checks": 2}, pairs=PAIRS
+        design = {"anchors": 10, "anchor_pool": 100, "repeats": 4, "checks": 2}
+        databases = {"sqlite": Path(home) / "full.sqlite", "postgresql": address}
+        first, taken = zip(
+            *(measured(make_study(Path(home), name, design=design, pairs=PAIRS), at) for name, at in databases.items()),
+            strict=True,
         )
-        first, taken = zip(*(measured(folder, at) for at in (Path(home) / "full.sqlite", address)), strict=True)
     for page in PAGES:
         both = [times[page] for times in taken]
         slowest = max(slowest, *(middle for middle, _ in both))
@@ -141,8 +143,9 @@ async def _get(site: Site, path: str, token: str) -> int:
 
 def _log_in(connection: Connection, token: str) -> None:
     now = datetime.now(UTC)
-    add_operator(connection, "Ada", "no password opens this", "owner", now)
-    begin_session(connection, Operator(1, "Ada", "owner").id, Keys.hashed(token), now)
+    never = "no password opens this"
+    add_operator(connection, "Ada", never, "owner", now)
+    begin_session(connection, Operator(1, "Ada", "owner").id, never, Keys.hashed(token), now)
 
 
 def _one_more(connection: Connection, turn: int) -> None:
