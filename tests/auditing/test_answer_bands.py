@@ -18,7 +18,7 @@ from fairwise.judgments import Answer
 from fairwise.learning.oracles.tree import TreeOracle
 from fairwise.simulation import simulate_panel
 
-PEOPLE, OUTCOME = make_people(150, 3, 5)
+PEOPLE, OUTCOME = make_people(60, 3, 5)
 POINTS = [(0.0, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, None)]
 
 
@@ -38,7 +38,7 @@ class Steady(AnswerModel):
 
 @pytest.fixture(scope="module")
 def judgments() -> Judgments:
-    return simulate_panel(PEOPLE, n_judges=4, n_pairs=10, seed=2, answers="four")
+    return simulate_panel(PEOPLE, n_judges=3, n_pairs=8, seed=2, answers="four")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def bands_of(model: PairwiseFairClassifier, judgments: Judgments, same: float, *
     answers = Steady()
     answers.same = same
     tables = PEOPLE, OUTCOME, judgments
-    return answer_bands(model, *tables, answers.fit(judgments), points=POINTS, **{"n_draws": 12, **more})
+    return answer_bands(model, *tables, answers.fit(judgments), points=POINTS, **{"n_draws": 4, **more})
 
 
 def test_who_always_says_the_same_has_no_band(model: PairwiseFairClassifier, judgments: Judgments) -> None:
@@ -98,6 +98,17 @@ def test_no_oracle_is_asked_about_a_day(
     np.testing.assert_array_equal(before, after)
     day = judgments.with_answers([str(Answer.NO_CONSTRAINT)] * len(judgments.frame))
     assert pool.solved(day)[0].max() <= before.max() + 1e-9
+
+
+def test_the_pool_holds_the_best_mixtures_for_the_answers_given(
+    model: PairwiseFairClassifier, judgments: Judgments
+) -> None:
+    pool = AnswerPool.search(model, PEOPLE, OUTCOME, judgments, POINTS, [], {})
+    etas = [eta for _, eta in POINTS]
+    curve = frontier(
+        PEOPLE, OUTCOME, judgments, gammas=[0.0], etas=etas, estimator="tree", max_depth=1, favorable_label=1
+    )
+    np.testing.assert_allclose(pool.solved(judgments)[0], curve["error"], atol=2e-4)
 
 
 def test_errors_over_the_pool_are_never_below_those_of_a_fit(
@@ -167,7 +178,7 @@ def test_what_has_no_band_is_refused(judgments: Judgments, model: PairwiseFairCl
         answer_bands(model, PEOPLE, OUTCOME, judgments, AnswerModel())
     with pytest.raises(InputError, match="an AnswerModel, fitted, is needed, not None"):
         answer_bands(model, PEOPLE, OUTCOME, judgments, None)  # type: ignore[arg-type]
-    paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=5, favorable_label=1)
+    paper = PairwiseFairClassifier("tree", max_depth=1, solver="no-regret", n_rounds=5, favorable_label=1)
     paper.fit(PEOPLE, OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match='bands need a model of solver="column-generation"'):
         answer_bands(paper, PEOPLE, OUTCOME, judgments, answers)

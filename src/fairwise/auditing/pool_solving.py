@@ -22,15 +22,21 @@ if TYPE_CHECKING:
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.oracles.base import Classifiers
+    from fairwise.learning.solvers.solution import Solution
 
-_SEARCHED = 5  # for so many of the days the oracle is asked too, so that the pool is not about one day only
+_SEARCHED = 2  # for so many of the days the oracle is asked too, so that the pool is not about one day only
+_NEARLY_USED = 10  # so many more for each point: with other answers they may be the ones to use
 _PRECISION = 1e-6
 _NO_PAIRS = pd.MultiIndex.from_arrays([[], []], names=["a", "b"])
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerPool:
-    """Classifiers found for some points and answers, and what to mix them for."""
+    """Classifiers found for some points and answers, and what to mix them for.
+
+    Of all that a search finds, hundreds or thousands, only these are kept: the constants, those that some best mixture
+    found uses, and for each of these mixtures the few of least cost at its multipliers besides.
+    """
 
     model: PairwiseFairClassifier
     data: tuple[Any, object]
@@ -53,11 +59,17 @@ class AnswerPool:
     ) -> AnswerPool:
         """Search for the answers given at all points, and for the first days at the tightest and the loosest."""
         whole = prepare(_params(model), people, outcome, judgments, **fit_params)
-        pool = _searched(whole, whole, points, model.classifiers_)
+        pool, solutions = _searched(whole, points, model.classifiers_)
+        kept = [whole.oracle.constants(), model.classifiers_, *_promising(whole, solutions)]
         ends = sorted(points, key=lambda point: (1.0 if point[1] is None else point[1], point[0]))
         for day in days[:_SEARCHED]:
             prepared = prepare(_params(model), people, outcome, day, encoder=whole.encoder, **fit_params)
-            pool = _searched(whole, prepared, [ends[0], ends[len(ends) // 2]], pool)
+            at = [ends[0], ends[len(ends) // 2]]
+            pool, solutions = _searched(prepared, at, pool)
+            kept += _promising(prepared, solutions)
+        every = join(kept)
+        _, first = np.unique(every.labels(whole.problem.points.rows), axis=0, return_index=True)
+        pool = every.take(np.sort(first))
         return cls(model, (people, outcome), points, fit_params, whole, pool)
 
     @raise_interrupts()
@@ -87,13 +99,26 @@ class AnswerPool:
 
 
 def _searched(
-    whole: PreparedFit, prepared: PreparedFit, points: Sequence[tuple[float, float | None]], known: Classifiers
-) -> Classifiers:
-    """What is known and what is found for these answers and points, each once."""
-    found = [solution.pool for solution in solve_curve(prepared, points, known) if solution.pool is not None]
-    every = join([prepared.oracle.constants(), known, *found[-1:]])
-    _, first = np.unique(every.labels(whole.problem.points.rows), axis=0, return_index=True)
-    return every.take(np.sort(first))
+    prepared: PreparedFit, points: Sequence[tuple[float, float | None]], known: Classifiers
+) -> tuple[Classifiers, list[Solution]]:
+    """Every classifier that is known after a search for these answers and points, and the solutions."""
+    solutions = solve_curve(prepared, points, known)
+    found = [solution.pool for solution in solutions if solution.pool is not None]
+    return found[-1] if found else known, solutions
+
+
+def _promising(prepared: PreparedFit, solutions: list[Solution]) -> list[Classifiers]:
+    """Those that each solution uses, and the few of least ``err(h) + lambda @ values(h)`` at its multipliers."""
+    kept = [solution.classifiers for solution in solutions]
+    pool = solutions[-1].pool
+    if pool is None:
+        return kept
+    errors, values = prepared.problem.evaluate(pool)
+    for solution in solutions:
+        costs = errors + values @ solution.multipliers.rows
+        most = len(solution.classifiers) + _NEARLY_USED
+        kept.append(pool.take(np.argsort(costs, kind="stable")[:most]))
+    return kept
 
 
 def _params(model: PairwiseFairClassifier) -> dict[str, Any]:

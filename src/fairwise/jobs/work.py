@@ -49,7 +49,7 @@ MOST_TOGETHER = 3
 """So many participants are looked for whose absence together changes most."""
 
 _MOST_LISTED = 50
-_DAYS = 30
+_DAYS = 20
 _CLOSE = 1e-6
 _CURVE = (
     "gamma",
