@@ -47,3 +47,8 @@ def test_each_rule_is_its_own_fit_and_following_all_costs_most() -> None:
 def test_an_attribute_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match="by='relation': the judges have no such attribute; there is 'half'"):
         compare_rules(MODEL, PEOPLE, OUTCOME, panel(), {"all": None}, by="relation")
+
+
+def test_no_rule_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="rules: none given"):
+        compare_rules(MODEL, PEOPLE, OUTCOME, panel(), {})

@@ -18,7 +18,6 @@ from fairwise.auditing import checks
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments
 from fairwise.judgments.answer import PairDesign
-from fairwise.judgments.answer_model.rows import people_of
 from fairwise.judgments.validation import need_method
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def another_day(answers: AnswerModel, judgments: Judgments) -> Floats:
     possible = np.isin(columns, [str(answer) for answer in answers.answers_])
     rows, n = np.arange(len(frame)), int(possible.sum())
     # Predicted rows may be about people whom nobody was asked about.
-    chance = answers.predict_proba(frame[["judge", "a", "b"]], people=people_of(judgments)).to_numpy(copy=True)
+    chance = answers.predict_proba(frame[["judge", "a", "b"]], people=judgments).to_numpy(copy=True)
     known = ~np.isnan(meant)  # nobody was asked about a predicted row: it is drawn as it was predicted
     others = chance.copy()
     others[rows, said] = 0.0

@@ -307,8 +307,10 @@ def summary(overall: pd.DataFrame, by_pair: pd.DataFrame, gamma: float, confiden
     value = overall.loc["value"].to_dict()
     counts = {name: int(value[name]) for name in ("judges", "answers", "pairs", "people", "in_force", "not_followed")}
     about = f"{counts['pairs']} pairs of {counts['people']} people"
+    predicted = int(value["predicted"])
+    more = f", and {predicted} predicted," if predicted else ""
     lines = [
-        f"{counts['answers']} answers of {counted(counts['judges'], judge)} about {about}",
+        f"{counts['answers'] - predicted} answers of {counted(counts['judges'], judge)}{more} about {about}",
         f"{counts['in_force']} ask for something; {counts['not_followed']} of these are broken by more than {gamma:g}",
         f"{'':30}{'value':>7}   {confidence:.0%} interval",
     ]

@@ -54,13 +54,15 @@ def compare_rules(
     if by is not None and by not in attributes:
         known = ", ".join(map(repr, attributes.columns)) or "none"
         raise InputError(f"by={by!r}: the judges have no such attribute; there is {known}")
+    if not rules:
+        raise InputError('rules: none given; allowed: {"all": None, "majority": "majority"}, one or more by name')
     lines = []
     for name, rule in rules.items():
         in_force = judgments if rule is None else judgments.aggregated(rule)
         fitted = type(model)(**model.get_params(deep=False)).fit(people, outcome, judgments=in_force)
         scores = pd.Series(fitted.predict_proba(people)[:, 1], index=people.index)
         favorable = None if fitted.favorable_label_ is None else list(fitted.classes_).index(fitted.favorable_label_)
-        judges = audit(scores, judgments, float(model.gamma), favorable).by_judge.set_index("judge")
+        judges = audit(scores, judgments.asked(), float(model.gamma), favorable).by_judge.set_index("judge")
         groups = {EVERYONE: judges}
         if by is not None:
             groups |= {str(value): judges.loc[list(who)] for value, who in attributes.groupby(by).groups.items()}

@@ -66,8 +66,9 @@ def without_judges(
     -------
     DataFrame
         By judge (or value of the attribute): ``error`` of the best model without their answers; ``error_change``, that
-        minus the best with them; ``followed``, how many of everyone's judgments it follows, theirs included;
-        ``largest_change`` in anyone's probability; ``people_changed``, how many change by ``least_change`` or more.
+        minus the best with them; ``followed``, how many of everyone's judgments it follows, theirs included, predicted
+        ones not; ``largest_change`` in anyone's probability; ``people_changed``, how many change by ``least_change`` or
+        more.
 
     Notes
     -----

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
+from sklearn.utils.validation import check_is_fitted
 
 from fairwise.auditing import checks
 from fairwise.constraints.violations import FOLLOWED, status_of
@@ -63,6 +64,7 @@ class LeaveOut:
         fit_params: dict[str, Any],
     ) -> LeaveOut:
         judgments = checks.some_judgments(judgments)
+        check_is_fitted(model)
         require_two_labels(model.classes_, "without_judges")
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
@@ -155,7 +157,7 @@ class ModelWithout:
         return {
             "error": self.solution.error,
             "error_change": self.error_change,
-            "followed": int((status == FOLLOWED).sum()),
+            "followed": int(((status == FOLLOWED) & ~pairs.predicted).sum()),
             "largest_change": float(largest),
             "people_changed": int(np.count_nonzero(change >= least_change - _ROOM)),
         }

@@ -15,6 +15,7 @@ from fairwise.tables.ids import some
 
 Rule: TypeAlias = str | Mapping[str, Any]
 PANEL = "panel"
+SIMULATED_PANEL = "simulated-panel"  # of judges who all are
 MAJORITY = "majority"
 _ALLOWED = (
     "allowed: 'majority', {'quota': 0.6}, {'veto': {'relation': 'affected'}}, {'one_vote_per': 'relation'}; the last "
@@ -22,8 +23,8 @@ _ALLOWED = (
 )
 
 
-def aggregate(table: CheckedTable, rule: Rule) -> CheckedTable:
-    """Return one row per pair, of the judge "panel".
+def aggregate(table: CheckedTable, rule: Rule, panel: str = PANEL) -> CheckedTable:
+    """Return one row per pair, of one judge who goes by the name of the panel.
 
     Each answer asks for up to two things of a pair: that A be treated at least as well as B, and the other way round;
     `same` asks for both. Each is in force where the share of votes for it reaches the quota; of those asked, and of
@@ -53,9 +54,9 @@ def aggregate(table: CheckedTable, rule: Rule) -> CheckedTable:
             in_force.loc[in_force.index.isin(against), side] = False
     return replace(
         table,
-        frame=_panel_rows(rows, oriented, in_force),
+        frame=_panel_rows(rows, oriented, in_force, panel),
         counted=np.ones(len(in_force), dtype=bool),
-        judge_attributes=match(None, pd.Series([PANEL] * min(len(in_force), 1), dtype=str)),
+        judge_attributes=match(None, pd.Series([panel] * min(len(in_force), 1), dtype=str)),
     )
 
 
@@ -69,6 +70,8 @@ def _read(rule: Rule, attributes: pd.DataFrame) -> tuple[float, NDArray[Any] | N
     if isinstance(quota, bool) or not isinstance(quota, int | float) or not 0 < quota <= 1:
         raise InputError(f"aggregated: quota={quota!r}; allowed: above 0 and at most 1")
     group, wanted = rule.get("one_vote_per"), rule.get("veto")
+    if group is not None and not isinstance(group, str):
+        raise InputError(f"aggregated: one_vote_per={group!r}; allowed: the name of one attribute of judges")
     if wanted is not None and (not isinstance(wanted, Mapping) or not wanted):
         raise InputError(f"aggregated: veto={wanted!r}; allowed: an attribute of judges and its value")
     for name in [*(wanted or ()), *([] if group is None else [group])]:
@@ -78,7 +81,7 @@ def _read(rule: Rule, attributes: pd.DataFrame) -> tuple[float, NDArray[Any] | N
     veto = None
     if wanted is not None:
         holds = np.logical_and.reduce(
-            [(attributes[name] == value).to_numpy(dtype=bool) for name, value in wanted.items()]
+            [(attributes[name].astype(object) == value).to_numpy(dtype=bool) for name, value in wanted.items()]
         )
         if not holds.any():
             raise InputError(f"aggregated: no judge has {dict(wanted)!r}, so nobody could veto anything")
@@ -113,7 +116,7 @@ def _shares(votes: pd.DataFrame) -> pd.DataFrame:
     return sums[["first", "second"]].div(sums["weight"].where(sums["weight"] > 0, 1.0), axis=0)
 
 
-def _panel_rows(rows: pd.DataFrame, oriented: Oriented, in_force: pd.DataFrame) -> pd.DataFrame:
+def _panel_rows(rows: pd.DataFrame, oriented: Oriented, in_force: pd.DataFrame, panel: str) -> pd.DataFrame:
     first, second = (in_force[side].to_numpy(dtype=bool) for side in ("first", "second"))
     answers = np.select(
         [first & second, first, second],
@@ -123,7 +126,7 @@ def _panel_rows(rows: pd.DataFrame, oriented: Oriented, in_force: pd.DataFrame) 
     pair, size = in_force.index.to_numpy(), max(len(oriented.people), 1)
     frame = pd.DataFrame(
         {
-            "judge": pd.Series([PANEL] * len(pair), dtype=str),
+            "judge": pd.Series([panel] * len(pair), dtype=str),
             "a": oriented.people.take(pair // size),
             "b": oriented.people.take(pair % size),
             "answer": pd.Series(answers, dtype=str),

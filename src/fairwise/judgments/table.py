@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairwise import notebook
 from fairwise.errors import JudgmentsError
-from fairwise.judgments.aggregation import Rule, aggregate
+from fairwise.judgments.aggregation import PANEL, SIMULATED_PANEL, Rule, aggregate
 from fairwise.judgments.answer import Answer, PairDesign
 from fairwise.judgments.translation import check_answer_map, check_column_map, translate_answers
 from fairwise.judgments.validation import (
@@ -267,10 +267,10 @@ class Judgments:
     def aggregated(self, rule: Rule) -> Self:
         """Return what is in force for the panel as one, by a rule over what its judges said (or are predicted to say).
 
-        One row per pair, of the judge ``"panel"``; see :func:`fairwise.judgments.aggregation.aggregate` for the rules:
-        ``"majority"``, ``{"quota": 0.6}``, ``{"veto": {"relation": "affected"}}``, ``{"one_vote_per": "relation"}``.
+        One row per pair, of the judge ``"panel"`` (``"simulated-panel"`` of simulated ones). The rules: ``"majority"``,
+        ``{"quota": 0.6}``, ``{"veto": {"relation": "affected"}}``, ``{"one_vote_per": "relation"}``.
         """
-        return type(self)(aggregate(self._checked, rule))
+        return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if are_simulated(self.judges) else PANEL))
 
     def _predicted(self) -> NDArray[np.bool_]:
         return (self._checked.frame["design"] == PairDesign.PREDICTED).to_numpy(dtype=bool)
@@ -305,7 +305,7 @@ class Judgments:
         aside = _number(int((~self._checked.counted).sum()), "more row")
         return (
             f"Judgments: {_number(self.n_judges, self._judge)}, {_number(len(rows), 'answer')}"
-            f"{f' ({kinds})' if kinds else ''} about {_number(len(self.person_ids()), 'person', 'people')}"
+            f"{f' ({kinds})' if kinds else ''} about {_number(sides(rows).nunique(), 'person', 'people')}"
             f"{f', and {predicted} predicted' if predicted else ''}"
             f"{'' if self._checked.counted.all() else f', and {aside} that do not count'}"
         )
@@ -324,7 +324,7 @@ class Judgments:
                     head=("Answer", "Judgments", "Share"),
                     numbers=(1, 2),
                 ),
-                notebook.paragraph(f"About {counted(len(self.person_ids()), 'person', 'people')}. {known}"),
+                notebook.paragraph(f"About {counted(sides(rows).nunique(), 'person', 'people')}. {known}"),
                 notebook.paragraph(f"And {counted(self.n_predicted, 'judgment')} predicted.")
                 if self.n_predicted
                 else "",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import beta
 
@@ -291,11 +292,11 @@ def test_bad_input_is_answered_in_a_sentence(model: AnswerModel, said: Judgments
             model.predict_sets(some_pairs(), coverage)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"pairs, row 2, column judge: empty; needed: a judge's name"):
         model.predict_proba([{"judge": "x", "a": "p1", "b": "p2"}, {"judge": None, "a": "p1", "b": "p2"}])
-    with pytest.raises(InputError, match=r"pairs, row 1, column a: None is nobody in people"):
+    with pytest.raises(InputError, match=r"pairs, row 1, column a: empty, which is nobody in people"):
         model.predict_proba(some_pairs().assign(a=None))
     with pytest.raises(InputError, match="pairs: not a table"):
         model.predict_proba(5)
-    with pytest.raises(InputError, match="people: a table with ids in its index is needed, not int"):
+    with pytest.raises(InputError, match="people: a pandas DataFrame with ids in its index is needed, not int"):
         model.predict_proba(some_pairs(), people=5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="people: every id must be there once"):
         model.predict_proba(some_pairs(), people=pd.concat([PEOPLE, PEOPLE]))
@@ -409,3 +410,44 @@ def test_people_are_encoded_by_what_was_learned() -> None:
 def test_simulated_panels_are_learned_from_as_they_are() -> None:
     given = simulate_panel(PEOPLE, 6, 12, answers="four", seed=5)
     assert repr(AnswerModel(answers=COLUMNS).fit(given)) == "AnswerModel: 72 answers of 6 judges"
+
+
+def test_rows_without_names_are_nobodys_ids_and_positions_count_rows() -> None:
+    """Ids that are numbers would otherwise be looked up among row numbers, and answers be about others."""
+    numbered = PEOPLE.set_axis(np.arange(60)[::-1], axis="index")
+    place = dict(zip(PEOPLE.index, numbered.index, strict=True))
+    frame = said_by_priors(4, 10)
+    by_id = frame.assign(a=frame["a"].map(place), b=frame["b"].map(place))
+    by_row = by_id.assign(a=59 - by_id["a"], b=59 - by_id["b"])
+    model = AnswerModel().fit(Judgments(by_id, people=numbered))
+    pairs = by_id[["judge", "a", "b"]]
+    expected = model.predict_proba(pairs, people=numbered)
+    with pytest.raises(InputError, match="pandas DataFrame with ids in its index is needed, not polars DataFrame"):
+        model.predict_proba(pairs, people=pl.from_pandas(numbered))
+    counted = Judgments(by_row, people=numbered, by="position")
+    positions = AnswerModel().fit(counted)
+    for people in (numbered, pl.from_pandas(numbered), counted):
+        found = positions.predict_proba(by_row[["judge", "a", "b"]], people=people)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    more = counted.extended(positions, 30, 0.7, people=numbered).frame.tail(30)
+    named = more.assign(a=59 - more["a"], b=59 - more["b"])
+    np.testing.assert_allclose(
+        model.predict_proba(named, people=numbered).max(axis=1).to_numpy(), more["weight"].to_numpy(), atol=1e-12
+    )
+
+
+def test_predictions_have_the_index_of_their_pairs() -> None:
+    said = Judgments(said_by_priors(4, 10), people=PEOPLE)
+    model = AnswerModel().fit(said)
+    some = said.frame[["judge", "a", "b"]].iloc[[7, 3, 20]]
+    assert model.predict_proba(some).index.tolist() == model.predict_sets(some).index.tolist() == [7, 3, 20]
+    np.testing.assert_allclose(model.predict_proba(some).loc[[3]], model.predict_proba(some.loc[[3]]), atol=1e-12)
+
+
+def test_a_pair_of_nobody_is_named_plainly() -> None:
+    rows = [{"judge": "u", "a": 1, "b": 2, "answer": "same"}, {"judge": "u", "a": 2, "b": 3, "answer": "no_constraint"}]
+    model = AnswerModel().fit(Judgments(rows, people=pd.DataFrame({"age": [1, 2, 3]}, index=[1, 2, 3])))
+    with pytest.raises(InputError, match="row 1, column a: 9 is nobody in people"):
+        model.predict_proba(pd.DataFrame({"judge": ["u"], "a": [9], "b": [2]}))
+    with pytest.raises(InputError, match="row 1, column b: empty, which is nobody"):
+        model.predict_proba(pd.DataFrame({"judge": ["u"], "a": [1], "b": [None]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fairwise import AnswerModel, Judgments, PairwiseFairClassifier, audit
+from fairwise.auditing import compare_rules, without_judges
 from fairwise.datasets import make_people
 from fairwise.errors import InputError
 from fairwise.judgments import krippendorff_alpha
@@ -62,6 +64,9 @@ def test_the_same_seed_predicts_the_same(said: Judgments, model: AnswerModel) ->
 
 def test_what_counts_and_measures_people_leaves_predictions_out(said: Judgments, extended: Judgments) -> None:
     assert "and 150 predicted" in repr(extended)
+    judged = f"about {said.person_ids().size} people"
+    assert judged in repr(said)
+    assert judged in repr(extended), "those whom answers are about, not predictions"
     assert extended.counts().equals(said.counts())
     assert krippendorff_alpha(extended).alpha == pytest.approx(krippendorff_alpha(said).alpha, nan_ok=True)
     assert extended.counted()["predicted"].sum() == 150
@@ -102,6 +107,39 @@ def test_certificate_prices_and_audit_say_what_is_predicted(said: Judgments, ext
     assert "predicted" not in str(audit(scores, said, gamma=0.3, favorable_label=1))
 
 
+def test_what_people_gave_is_counted_without_predictions(said: Judgments, extended: Judgments, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"estimator": "tree", "max_depth": 1, "gamma": 0.3, "favorable_label": 1}
+    model = PairwiseFairClassifier(**settings).fit(PEOPLE, OUTCOME, judgments=extended)
+    n_said = len(said.counted())
+    n_same = int((said.counted()["answer"] == "same").sum())
+    assert f"gave {n_said} judgments about" in model.card()
+    assert f"| same | {n_same} |" in model.card()
+    model.save(tmp_path / "model.skops")
+    loaded = PairwiseFairClassifier.load(tmp_path / "model.skops").card()
+    assert f"{n_said} judgments. 150 of {n_said + 150} judgments were predicted" in loaded
+    scores = pd.Series(model.predict_proba(PEOPLE)[:, 1], index=PEOPLE.index)
+    assert str(audit(scores, extended, 0.3, 1)).startswith(f"{n_said} answers of ")
+    for without in without_judges(model, PEOPLE, OUTCOME, extended)["followed"]:
+        assert without <= n_said
+    as_said = audit(scores, said, 0.3, 1).by_judge
+    rules = compare_rules(PairwiseFairClassifier(**settings), PEOPLE, OUTCOME, extended, {"all": None})
+    assert rules["share_followed"].iloc[0] == pytest.approx(as_said["followed"].sum() / as_said["in_force"].sum())
+
+
+def test_simulated_judges_stay_simulated_as_a_panel() -> None:
+    simulated = simulate_panel(PEOPLE, 3, 5, seed=0).aggregated("majority")
+    assert simulated.judges == ["simulated-panel"]
+    assert "1 simulated judge," in repr(simulated)
+
+
+def test_who_has_no_attribute_has_no_veto() -> None:
+    votes = ("same", "no_constraint", "same")
+    rows = [{"judge": judge, "a": 1, "b": 2, "answer": answer} for judge, answer in zip("uvw", votes, strict=True)]
+    known = pd.DataFrame({"relation": pd.array(["affected", None, "expert"], dtype="string")}, index=list("uvw"))
+    panel = Judgments(rows, judge_attributes=known).aggregated({"veto": {"relation": "affected"}})
+    assert panel.frame["answer"].tolist() == ["same"]
+
+
 def test_rows_are_weighted_by_how_likely_they_are_meant(said: Judgments) -> None:
     again = said.frame[["judge", "a", "b", "answer"]].assign(design="repeat")
     turned = again["judge"] == said.judges[0]
@@ -123,6 +161,8 @@ def test_rows_are_weighted_by_how_likely_they_are_meant(said: Judgments) -> None
 def test_nothing_to_predict_is_said(said: Judgments, model: AnswerModel) -> None:
     with pytest.raises(InputError, match="n_pairs=0"):
         said.extended(model, 0)
+    with pytest.raises(InputError, match="random_state=-1; allowed: a whole number, 0 or more"):
+        said.extended(model, 5, 0.8, random_state=-1)
     with pytest.raises(InputError, match="no pair has a set of one answer"):
         said.extended(model, 1, 0.9999)
     with pytest.raises(InputError, match=r"n_pairs=2\.5; allowed: a whole number, 1 or more"):
@@ -198,6 +238,7 @@ def test_pairs_of_which_all_votes_are_predicted_stay_predicted(extended: Judgmen
         ({"one_vote_per": "town"}, "no attribute 'town'"),
         ({"veto": "me"}, "veto='me'; allowed"),
         ({}, "allowed: 'majority'"),
+        ({"one_vote_per": ["town"]}, "the name of one attribute"),
     ],
 )
 def test_rules_that_are_none_are_refused(rule: object, named: str) -> None:

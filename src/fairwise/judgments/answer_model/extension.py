@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer, PairDesign
+from fairwise.judgments.answer_model.rows import people_table
 from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
     from fairwise.judgments.answer_model.model import AnswerModel
     from fairwise.judgments.table import Judgments
+    from fairwise.judgments.validation import People
 
 # So many candidates are looked at for each row wanted, before it is taken that there are no more.
 _CANDIDATES_PER_ROW = 40
@@ -22,13 +24,19 @@ _AT_ONCE = 20_000
 
 
 def predicted_rows(
-    model: AnswerModel, judgments: Judgments, people: pd.DataFrame, n_pairs: int, coverage: float, random_state: int
+    model: AnswerModel, judgments: Judgments, among: People | None, n_pairs: int, coverage: float, random_state: int
 ) -> pd.DataFrame:
-    """Return up to `n_pairs` rows, each for a judge and a pair of `people` that this judge was not asked about."""
+    """Return up to `n_pairs` rows, each for a judge and a pair of people that this judge was not asked about.
+
+    They are drawn from `among`, or from those whom the judgments are about.
+    """
+    source = judgments if among is None else among
+    people = people_table(source, judgments.by)
     if isinstance(n_pairs, bool) or not isinstance(n_pairs, Integral) or n_pairs < 1:
         raise InputError(f"n_pairs={n_pairs!r}; allowed: a whole number, 1 or more")
     if len(people) < 2:
         raise InputError("people: two or more are needed to make pairs of")
+    check_seed(random_state)
     _check_known(judgments, model.judges_, people.index)
     rng = np.random.default_rng(random_state)
     ours = set(judgments.frame["judge"])
@@ -42,7 +50,7 @@ def predicted_rows(
         pairs = pd.DataFrame(
             {"judge": judges.take(judge).to_numpy(), "a": people.index.take(left), "b": people.index.take(right)}
         )
-        sure = _sure(model, pairs, people, coverage).head(n_pairs - found)
+        sure = _sure(model, pairs, source, coverage).head(n_pairs - found)
         kept.append(sure)
         found += len(sure)
         if not len(judge):
@@ -57,6 +65,12 @@ def predicted_rows(
     return rows.assign(
         judge=same_type, design=str(PairDesign.PREDICTED), round=1, error_bound=model.error_bound(coverage)
     )
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what cannot seed a draw."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+        raise InputError(f"random_state={seed!r}; allowed: a whole number, 0 or more")
 
 
 def _check_known(judgments: Judgments, judges: list[object], people: pd.Index) -> None:
@@ -98,7 +112,7 @@ def _candidates(
     return judge, left, right
 
 
-def _sure(model: AnswerModel, pairs: pd.DataFrame, people: pd.DataFrame, coverage: float) -> pd.DataFrame:
+def _sure(model: AnswerModel, pairs: pd.DataFrame, people: Any, coverage: float) -> pd.DataFrame:
     """Return the pairs whose set has one answer, with it and its probability."""
     if not len(pairs):
         return pairs.assign(answer=pd.Series(dtype=str), weight=pd.Series(dtype=np.float64))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +14,14 @@ from fairwise.errors import InputError
 from fairwise.judgments.answer import Answer
 from fairwise.judgments.answer_model.conformal import HeldOutAnswers
 from fairwise.judgments.answer_model.drivers import drivers
-from fairwise.judgments.answer_model.extension import predicted_rows
+from fairwise.judgments.answer_model.extension import check_seed, predicted_rows
 from fairwise.judgments.answer_model.features import EncodedPeople, Floats, PeopleEncoder
 from fairwise.judgments.answer_model.hierarchy import Hierarchy, attribute_design, with_checks
 from fairwise.judgments.answer_model.rows import (
     WantedPairs,
     asked_pairs,
     people_of,
+    people_table,
     read_pairs,
     usual_pace,
     which_answers,
@@ -29,7 +29,6 @@ from fairwise.judgments.answer_model.rows import (
 from fairwise.judgments.table import Judgments
 from fairwise.judgments.validation import People
 from fairwise.numbers import counted
-from fairwise.tables.frames import to_pandas
 from fairwise.tables.ids import some
 
 if TYPE_CHECKING:
@@ -95,8 +94,9 @@ class AnswerModel:
 
     def fit(self, judgments: Judgments) -> AnswerModel:
         """Learn from all rounds and designs, repeats and checks included: they tell how steady a judge is."""
-        _check_seed(self.random_state)
+        check_seed(self.random_state)
         people = people_of(judgments)
+        self._by = judgments.by
         scale = which_answers(judgments, self.answers)
         self._pace = usual_pace(judgments)
         asked = asked_pairs(judgments, scale, self._pace)
@@ -114,21 +114,27 @@ class AnswerModel:
         self.notes_ = self._notes()
         return self
 
-    def predict_proba(self, pairs: object, *, people: pd.DataFrame | IntoDataFrame | None = None) -> pd.DataFrame:
+    def predict_proba(
+        self, pairs: object, *, people: pd.DataFrame | IntoDataFrame | Judgments | None = None
+    ) -> pd.DataFrame:
         """Return how probable each answer is to be said: a row for each pair, columns in the order of `Answer`.
 
         Parameters
         ----------
         pairs : DataFrame
             Columns judge, a and b. A judge whom the model does not know is a new member of the panel.
-        people : DataFrame, optional
-            Whom a and b name, ids in the index; by default the judgments' own people.
+        people : DataFrame or Judgments, optional
+            Whom a and b name, ids in the index; by default those whom the model learned from. Frames of polars and
+            pyarrow have no index and are refused, unless the judgments name people by position. Or Judgments, for those
+            whom they are about.
+
+        Rows have the index of `pairs`.
         """
         wanted, encoded = self._read(pairs, people)
-        return self._in_four(self._said(wanted, encoded))
+        return self._in_four(self._said(wanted, encoded), wanted)
 
     def predict_sets(
-        self, pairs: object, coverage: float = 0.9, *, people: pd.DataFrame | IntoDataFrame | None = None
+        self, pairs: object, coverage: float = 0.9, *, people: pd.DataFrame | IntoDataFrame | Judgments | None = None
     ) -> pd.DataFrame:
         """Return which answers are in a set that holds the judge's real answer with probability `coverage`.
 
@@ -144,7 +150,7 @@ class AnswerModel:
             if rows.any():
                 held_out: HeldOutAnswers = getattr(self, calibration)
                 sets[rows] = held_out.sets(said[rows], wanted.judge[rows], coverage)
-        return self._in_four(sets).astype(bool)
+        return self._in_four(sets, wanted).astype(bool)
 
     def error_bound(self, coverage: float = 0.9) -> float:
         """Return the share of wrong answers among sets of a single one, for judges of this panel, at most (95 %)."""
@@ -162,7 +168,7 @@ class AnswerModel:
         pairs = pd.DataFrame({"judge": pd.Series(asked.judges, dtype=object).take(asked.judge).to_numpy()})
         for side, place in (("a", asked.first), ("b", asked.second)):
             pairs[side] = pd.Series(asked.people, dtype=object).take(place).to_numpy()
-        wanted, encoded = self._read(pairs, people_of(judgments))
+        wanted, encoded = self._read(pairs, judgments)
         before = with_checks(
             learned.scale, learned.meant_probabilities(encoded, wanted.judge, wanted.left, wanted.right), asked.check
         )
@@ -182,8 +188,7 @@ class AnswerModel:
     ) -> pd.DataFrame:
         """Return the rows that :meth:`Judgments.extended` adds."""
         self._check_fitted()
-        table = people_of(judgments) if people is None else pd.DataFrame(people)
-        return predicted_rows(self, judgments, table, n_pairs, coverage, random_state)
+        return predicted_rows(self, judgments, people, n_pairs, coverage, random_state)
 
     def __repr__(self) -> str:
         if not hasattr(self, "judges_"):
@@ -214,24 +219,24 @@ class AnswerModel:
             raise InputError(f"columns: not in people: {some(unknown)}; there are {some(people.columns)}")
         return people[names]
 
-    def _read(self, pairs: object, people: pd.DataFrame | IntoDataFrame | None) -> tuple[WantedPairs, EncodedPeople]:
+    def _read(
+        self, pairs: object, people: pd.DataFrame | IntoDataFrame | Judgments | None
+    ) -> tuple[WantedPairs, EncodedPeople]:
         self._check_fitted()
         if people is None:
             return read_pairs(pairs, self.judges_, self._people.index), self._learned.people
-        table = to_pandas(people)
-        if not isinstance(table, pd.DataFrame):
-            raise InputError(f"people: a table with ids in its index is needed, not {type(people).__name__}")
+        table = people_table(people, self._by)
         wanted = read_pairs(pairs, self.judges_, table.index)
         # Only those who are compared: encoding a million people would take longer than predicting.
         needed, place = np.unique(np.stack([wanted.left, wanted.right]), return_inverse=True)
         left, right = place.reshape(2, -1)
-        return WantedPairs(wanted.judge, left, right), self._encoder.encode(table.iloc[needed])
+        return replace(wanted, left=left, right=right), self._encoder.encode(table.iloc[needed])
 
     def _said(self, wanted: WantedPairs, encoded: EncodedPeople) -> Floats:
         return self._learned.answer_probabilities(encoded, wanted.judge, wanted.left, wanted.right)
 
-    def _in_four(self, values: np.ndarray) -> pd.DataFrame:
-        return pd.DataFrame(self._learned.scale.in_four(values), columns=COLUMNS)
+    def _in_four(self, values: np.ndarray, wanted: WantedPairs) -> pd.DataFrame:
+        return pd.DataFrame(self._learned.scale.in_four(values), columns=COLUMNS, index=wanted.index)
 
     def _reliability(self) -> pd.DataFrame:
         asked, learned = self._learned.asked, self._learned
@@ -256,8 +261,3 @@ class AnswerModel:
         if few:
             notes.append(f"{counted(few, 'judge')} answered fewer than 5 pairs; they are mostly taken for the others.")
         return notes
-
-
-def _check_seed(seed: object) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
-        raise InputError(f"random_state={seed!r}; allowed: a whole number, 0 or more")

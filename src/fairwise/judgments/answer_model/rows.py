@@ -14,7 +14,8 @@ from fairwise.judgments.answer_model.choices import Scale
 from fairwise.judgments.answer_model.features import Floats, Ints
 from fairwise.judgments.answer_model.lapses import SaidRows
 from fairwise.judgments.table import Judgments
-from fairwise.tables.frames import to_pandas
+from fairwise.judgments.validation import By
+from fairwise.tables.frames import has_ids, make_of, to_pandas
 from fairwise.tables.ids import PeopleIds, encode, some
 
 _CODED = {SAME: Answer.SAME, FIRST: Answer.A_AT_LEAST_B, SECOND: Answer.B_AT_LEAST_A, NEITHER: Answer.NO_CONSTRAINT}
@@ -155,6 +156,8 @@ class WantedPairs:
     judge: Ints
     left: Ints
     right: Ints
+    index: pd.Index
+    """Of the table they came in."""
 
 
 def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> WantedPairs:
@@ -175,9 +178,10 @@ def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> Wan
         place = np.append(ids.positions(texts), -1)[codes]
         if (place < 0).any():
             row = int((place < 0).argmax())
+            who = "empty, which" if codes[row] < 0 else some([frame[side].iloc[row]])
             raise InputError(
-                f"pairs, row {row + 1}, column {side}: {frame[side].iloc[row]!r} is nobody in people; to predict "
-                "answers about others, give their rows: people=…"
+                f"pairs, row {row + 1}, column {side}: {who} is nobody in people; to predict answers about "
+                "others, give their rows: people=…"
             )
         sides.append(place.astype(np.int64))
     nobody = frame["judge"].isna().to_numpy()
@@ -188,7 +192,12 @@ def read_pairs(pairs: object, judges: Sequence[object], people: pd.Index) -> Wan
         )
     codes, texts = encode(frame["judge"])
     known = PeopleIds(pd.Index(judges, dtype=object)).positions(texts)
-    return WantedPairs(np.append(known, -1)[codes].astype(np.int64), *sides)
+    return WantedPairs(
+        judge=np.append(known, -1)[codes].astype(np.int64),
+        left=sides[0],
+        right=sides[1],
+        index=frame.index if has_ids(frame) else pd.RangeIndex(len(frame)),
+    )
 
 
 def people_of(judgments: Judgments) -> pd.DataFrame:
@@ -201,3 +210,18 @@ def people_of(judgments: Judgments) -> pd.DataFrame:
         )
     ids = pd.Index(pd.unique(np.concatenate([judgments.frame[side].to_numpy() for side in ("a", "b")])))
     return pd.DataFrame(judgments.people_rows(ids)).set_axis(ids, axis="index")
+
+
+def people_table(people: object, by: By) -> pd.DataFrame:
+    """Return whom pairs name, by id or position: everybody in a table, or those whom judgments are about."""
+    if isinstance(people, Judgments):
+        return people_of(people)
+    table = to_pandas(people)
+    if by == "position":
+        if not isinstance(table, pd.DataFrame | np.ndarray):
+            raise InputError(f"people: a DataFrame or an array is needed, not {type(people).__name__}")
+        return pd.DataFrame(table).reset_index(drop=True)
+    if not isinstance(table, pd.DataFrame) or not has_ids(table):
+        kind = make_of(people) if isinstance(table, pd.DataFrame) else type(people).__name__
+        raise InputError(f"people: a pandas DataFrame with ids in its index is needed, not {kind}")
+    return table

@@ -11,6 +11,7 @@ from skops.card import Card
 
 from fairwise.constraints.certificate import NOT_PROVED
 from fairwise.constraints.groups import parity_moments
+from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
 from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
@@ -84,13 +85,18 @@ def _judges(model: FittedMixture) -> str:
         "About two people at a time: whether they are to be treated the same, one at least as well as the other, or "
         f"whether nothing is asked for. The question in the words of the study: {TO_FILL_IN}"
     )
+    more = f" {predicted}" if (predicted := model.certificate_.predicted_in_words()) else ""
     if not hasattr(model, "prices_"):
-        count = "an unknown number of judgments" if number is None else counted(number, "judgment")
+        count = (
+            "an unknown number of judgments"
+            if number is None
+            else counted(number - model.certificate_.n_predicted, "judgment")
+        )
         if model.certificate_.simulated:
-            return f"**No real person was asked.** Simulated judges gave {count}.\n\n{question}"
+            return f"**No real person was asked.** Simulated judges gave {count}.{more}\n\n{question}"
         unknown = "A model file holds no judgment, so how many judges there were, and who, is not known here"
-        return f"The model was learned from {count}. {unknown}: {TO_FILL_IN}\n\n{question}"
-    prices = model.prices_
+        return f"The model was learned from {count}.{more} {unknown}: {TO_FILL_IN}\n\n{question}"
+    prices = asked_rows(model.prices_)
     pairs = {frozenset(pair) for pair in zip(prices["a"], prices["b"], strict=True)}
     about = f"{counted(len(prices), 'judgment')} about {counted(len(pairs), 'pair')} of people"
     n_judges = prices["judge"].nunique()
@@ -98,9 +104,8 @@ def _judges(model: FittedMixture) -> str:
         who = f"**No real person was asked.** {counted(n_judges, 'simulated judge')} gave {about}."
     else:
         who = f"{counted(n_judges, 'judge')} gave {about}. Who they are, and how they were chosen: {TO_FILL_IN}"
-    who += f" {predicted}" if (predicted := model.certificate_.predicted_in_words()) else ""
     answers = [(answer, counted(count)) for answer, count in prices["answer"].value_counts().items()]
-    return f"{who}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
+    return f"{who}{more}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
 
 
 def _training(model: FittedMixture) -> str:
