@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,12 +31,12 @@ class GroupRows:
     names: list[str]
     matrix: FloatArray
     limits: FloatArray
+    bounds: FloatArray
+    """``(Q,)`` the limits as they were given, of the rules themselves and in their units."""
+    units: FloatArray | float = 1.0
+    """``(Q,)`` how many units of its rule one unit of a row is."""
     always_kept: bool = True
     """Whether some mixture of constants keeps them all."""
-    bounds: FloatArray | None = None
-    """``(Q,)`` the limits as they are told, in the units of the rules; None: as they are."""
-    units: FloatArray | None = None
-    """``(Q,)`` how many units of its rule one unit of a row is; None: 1."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -75,11 +75,12 @@ class GroupRows:
         names: list[str] = []
         rows: list[FloatArray] = []
         limits: list[float] = []
+        bounds: list[float] = []
         for moment in moments:
             loaded = _load(moment, people, outcome, groups)
             event, group = loaded.tags["event"].to_numpy(), loaded.tags["group_id"].to_numpy()
             at_zero, slope = loaded.utilities[:, 0], loaded.utilities[:, 1] - loaded.utilities[:, 0]
-            bound = loaded.bound()
+            given = loaded.bound()
             for sign, of_event, of_group in loaded.index:
                 everyone = np.where(event == of_event, mass, 0.0)
                 members = np.where(group == of_group, everyone, 0.0)
@@ -88,9 +89,10 @@ class GroupRows:
                 slopes = [np.bincount(at, part * slope, minlength=size) for part in (more, less)]
                 rows.append(upper * slopes[0] - lower * slopes[1])
                 constant = upper * (more @ at_zero) - lower * (less @ at_zero)
-                limits.append(float(bound[sign, of_event, of_group] - constant))
+                bounds.append(float(given[sign, of_event, of_group]))
+                limits.append(float(bounds[-1] - constant))
                 names.append(f"{type(moment).__name__} {sign} {of_event} {of_group}")
-        return cls(names, np.array(rows), np.array(limits))
+        return cls(names, np.array(rows), np.array(limits), np.array(bounds))
 
     def values(self, labels: NDArray[np.uint8]) -> FloatArray:
         """The value of every rule ``(t, Q)`` for labels ``(t, n)``."""
@@ -104,10 +106,8 @@ class GroupRows:
 
         A row is a rule less what label 0 gives, in units of its own; how far it is from its limit needs only these.
         """
-        bounds = self.limits if self.bounds is None else self.bounds
-        units = np.ones(len(self)) if self.units is None else self.units
-        own = values if self.bounds is None else bounds + units * (values - self.limits)
-        return own, bounds, multipliers / units
+        at_first = self.bounds - self.units * self.limits  # the rules' values where everyone has label 0
+        return self.units * values + at_first, self.bounds, multipliers / self.units
 
     def adjoint(self, multipliers: FloatArray) -> FloatArray:
         """What multipliers ``(Q,)`` make the labels of every person or point cost ``(n,)``, or ``(n, k - 1)``."""
@@ -117,7 +117,7 @@ class GroupRows:
 
     def renamed(self, prefix: str) -> GroupRows:
         """The same rows, their names with this before them."""
-        return GroupRows([f"{prefix}{name}" for name in self.names], self.matrix, self.limits)
+        return replace(self, names=[f"{prefix}{name}" for name in self.names])
 
     def about_label(self, label: int, n_labels: int) -> GroupRows:
         """These rows about ``h = [the label is this one]``, as rows about all ``k`` labels."""
@@ -128,14 +128,19 @@ class GroupRows:
         else:  # what is not label 0 is one of the others
             matrix = np.repeat(-self.matrix[:, :, None], n_labels - 1, axis=2)
             limits = self.limits - self.matrix.sum(axis=1)
-        return GroupRows(self.names, matrix[:, :, 0] if n_labels == 2 else matrix, limits)
+        return replace(self, matrix=matrix[:, :, 0] if n_labels == 2 else matrix, limits=limits)
 
     @classmethod
     def joined(cls, parts: Sequence[GroupRows]) -> GroupRows:
         """All rows of these, in their order."""
-        names = [name for part in parts for name in part.names]
-        matrices, limits = [part.matrix for part in parts], [part.limits for part in parts]
-        return cls(names, np.concatenate(matrices), np.concatenate(limits))
+        return cls(
+            [name for part in parts for name in part.names],
+            np.concatenate([part.matrix for part in parts]),
+            np.concatenate([part.limits for part in parts]),
+            np.concatenate([part.bounds for part in parts]),
+            np.concatenate([np.broadcast_to(part.units, len(part)) for part in parts]),
+            all(part.always_kept for part in parts),
+        )
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Least and greatest value of each row over all labels."""

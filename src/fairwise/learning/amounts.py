@@ -149,9 +149,9 @@ class Amounts:
             names,
             matrix[:, :, 0] if self.size == 2 else matrix,
             np.array(limits),
+            np.array(bounds),
+            np.array(units),
             always_kept=False,
-            bounds=np.array(bounds),
-            units=np.array(units),
         )
 
 

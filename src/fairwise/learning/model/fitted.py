@@ -118,7 +118,12 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
 
     @property
     def group_rules_(self) -> pd.DataFrame:
-        """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit)."""
+        """The statistical rules on the training people: rule, value, limit, price (error per unit of the limit).
+
+        ``value`` is fairlearn's signed gamma of the mixture (``+``: the group's rate less everyone's, ``-``: the other
+        way round, the first of the two times the ratio where a ratio is bounded); ``limit`` is the difference bound, or
+        the slack of the ratio bound, that was asked for.
+        """
         numbers = dict.fromkeys(("value", "limit", "price"), float)  # also where there is no rule
         return pd.DataFrame(self._fitted("_group_rules")).astype({"rule": str, **numbers})
 

@@ -102,19 +102,27 @@ def refuse_other_training(fitted: Certificate, here: Certificate) -> None:
 
 
 def refuse_other_groups(fitted: Columns, here: Columns) -> None:
-    """Refuse groups with which the statistical rules are about others, or reach other values, than in the fit."""
+    """Refuse groups with which the statistical rules are about others, or are kept otherwise, than in the fit.
+
+    What is compared is how far each is below its limit: models saved by earlier versions have values and limits that
+    are both shifted by what label 0 alone gives.
+    """
     for known, now in zip_longest(fitted["rule"], here["rule"]):
         if known != now:
             raise InputError(
                 f"These are not the groups that this model was fitted to: it has the rule {known or '(no more)'}, and "
                 f"with them it is {now or '(no more)'}."
             )
-    for rule, known, now in zip(fitted["rule"], fitted["value"], here["value"], strict=True):
+    for rule, known, now in zip(fitted["rule"], _below(fitted), _below(here), strict=True):
         if not _same(known, now):
             raise InputError(
-                f"These are not the groups that this model was fitted to: {rule} is {known:.6g} in the model, and "
-                f"{now:.6g} with them."
+                f"These are not the groups that this model was fitted to: {rule} is {known:.6g} below its limit in the "
+                f"model, and {now:.6g} with them."
             )
+
+
+def _below(rules: Columns) -> list[float]:
+    return [limit - value for limit, value in zip(rules["limit"], rules["value"], strict=True)]
 
 
 def _same(known: float, now: float) -> bool:
