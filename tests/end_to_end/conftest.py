@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import sync_playwright
 
+from fairwise.jobs.runner import EQUAL
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,6 +24,14 @@ _QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models_are_not_last() -> Iterator[None]:
+    """Models of served studies wait for all else otherwise, which on a busy machine may take for ever."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(EQUAL, "1")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ def test_the_preview_follows_what_is_chosen(
         press(page, page.get_by_role("button", name="Make the study"))
         page.get_by_text("The study was made").wait_for()
         accessible(page)
-        press(page, page.get_by_role("link", name="Consent: English"))
+        press(page, page.get_by_role("link", name="Consent: English", exact=True))
         preview = page.frame_locator("#preview")
         page.get_by_label("The text").fill("# Hello\n\nRead *this*.")
         preview.locator("em", has_text="this").wait_for()

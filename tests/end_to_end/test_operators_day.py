@@ -106,7 +106,7 @@ def make(page: Page, first: str, people: Path) -> None:
 def open_it(page: Page) -> None:
     for text in ("Consent", "Task"):
         press(page, page.get_by_role("link", name="Study", exact=True))
-        press(page, page.get_by_role("link", name=re.compile(f"^{text}")))
+        press(page, page.get_by_role("link", name=text, exact=True))
         page.get_by_label("The text").fill("# Hello\n\nPlease read this.")
         press(page, page.get_by_role("button", name="Save"))
         page.get_by_text("Saved.").wait_for()
