@@ -128,6 +128,15 @@ def check_unasked_pairs(printed: str, out: Path) -> None:
     assert np.interp(at, *more).mean() < 0.9 * np.interp(at, *asked).mean()  # less violation at equal error
 
 
+def check_committee_rules(printed: str, _: Path) -> None:
+    lines = re.findall(r"everyone +([\d.]+) +(\d+) +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
+    (every, quarter, majority, veto, _groups) = (tuple(map(float, line)) for line in lines)
+    assert every[2] == every[3] == 1.0  # nothing may be left aside
+    assert every[0] > quarter[0] > majority[0] >= veto[0]  # the less is in force, the less it costs
+    assert quarter[2] > majority[2]
+    assert veto[1] < majority[1]
+
+
 def check_tiers(printed: str, _: Path) -> None:
     is_proven_and_above_the_plain_model(printed)
     curve = table("gamma", printed)
@@ -145,6 +154,7 @@ def check_amounts(printed: str, _: Path) -> None:
 
 CHECKS = {
     "plot_amounts": check_amounts,
+    "plot_committee_rules": check_committee_rules,
     "plot_gradient_boosting": check_gradient_boosting,
     "plot_hiring": check_hiring,
     "plot_loans": check_loans,
