@@ -270,7 +270,7 @@ DEFENCES = (
     one("models hold no judgment", "learning/model/test_files.py::test_no_person_is_in_the_file",
         "learning/model/files.py", '"prices": {},', '"prices": model._prices,'),
     one("nor does any other file after a withdrawal", "jobs/test_withdrawals.py::test_no_answer_is_in_any_file_after_a_withdrawal",
-        "store/fit_files.py", "WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES)", "WITH_ANSWERS = (REPORT, FRONTIER)"),
+        "store/fit_files.py", "WITH_ANSWERS = (*REPORTS.values(), FRONTIER, PRICES, INFLUENCE)", "WITH_ANSWERS = (REPORT, FRONTIER)"),
     one("models of before are written anew", "jobs/test_withdrawals.py::test_models_of_earlier_versions_are_rewritten_when_they_are_served",
         "store/housekeeping.py", 'node["content"], node["key_types"]["content"] = {}, []', "pass"),
     one("what may hold answers is not handed out", "web/console/test_fits.py::test_a_model_that_may_hold_answers_is_not_handed_out",

@@ -135,7 +135,6 @@ REFUSED: list[tuple[str, Any, Any, str]] = [
     ("1001 categories", x(*(f"c{i}" for i in range(1001))), (0, 1) * 500 + (0,), "1001 different values in 1001 rows"),
     ("one person", FOUR.iloc[:1], (1,), "Everyone has the same outcome, 1: with one class"),
     ("one label", FOUR, (0, 0, 0, 0), "Everyone has the same outcome, 0"),
-    ("three labels", FOUR, (0, 1, 2, 2), r"3 different values \(0, 1, 2\)"),
     ("zero and minus zero as labels", FOUR, (0.0, -0.0, 0.0, -0.0), "Everyone has the same outcome"),
     ("a missing label", FOUR, (0, 0, 1, np.nan), "NaN, None or infinity: an outcome is missing"),
     ("an endless label", FOUR, (0, 0, 1, np.inf), "NaN, None or infinity"),
@@ -145,6 +144,13 @@ REFUSED: list[tuple[str, Any, Any, str]] = [
 CASES += [
     Case(f"refused: {name}", Fit(people, outcome, settings={"favorable_label": None}), Refused(words))
     for name, people, outcome, words in REFUSED
+]
+CASES += [
+    Case(
+        "refused: three labels of unknown value and a rule",
+        Fit(FOUR, (0, 1, 2, 2), said=SAME_ENDS, settings={"favorable_label": None}),
+        Refused("3 different outcomes, 0, 1, 2: .* give label_values="),
+    ),
 ]
 WIDE = fit_of(x(-1.7e308, 0.0, 1.0, 1.7e308))
 CASES += [
