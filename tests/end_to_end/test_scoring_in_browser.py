@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
 from tests.support.accessible import WCAG, axe_on
 from tests.support.fits import done_job, wanted
 from tests.support.served import browsing, press
@@ -90,7 +91,7 @@ def test_a_person_is_scored_and_mistakes_are_said(
             assert words in page.get_by_role("alert").inner_text()
             assert "with a probability" not in said
             page.get_by_role("alert").get_by_role("link").click()
-            assert page.get_by_role("main").get_by_label("Age").evaluate("field => field === document.activeElement")
+            expect(page.get_by_role("main").get_by_label("Age")).to_be_focused()
             assert page.get_by_role("main").get_by_label("Age").get_attribute("aria-invalid") == "true"
             assert axe_on(page, *WCAG).response["violations"] == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
