@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from fcntl import LOCK_EX, flock
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,13 +33,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Without running the examples, which have a test of their own."""
     out = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0"]
-    built = subprocess.run(
-        [*words, "-d", str(out / "trees"), "docs", str(out / "html")],
-        cwd=_ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with (tmp_path_factory.getbasetemp().parent / "site.lock").open("w") as lock:
+        flock(lock, LOCK_EX)  # the gallery is written into docs, where a test in another process may build, too
+        built = subprocess.run(
+            [*words, "-d", str(out / "trees"), "docs", str(out / "html")],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert built.returncode == 0, built.stderr
     return out / "html"
 
