@@ -17,9 +17,10 @@ from babel.messages.pofile import read_po, write_po
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
+from fairwise.study.mixture import OFFERED_KINDS, Design
 from fairwise.study.quality import EVIDENCE, EXPLAINED, NAMES, WORDS
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.settings import OFFERED_KINDS, AnswerWords, Design, ShownColumn, StudySettings
+from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input
 from fairwise.tables.text_formats import DECIMALS, SEPARATORS
 from fairwise.web.shared.watch import STATES

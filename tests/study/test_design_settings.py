@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fairwise.errors import InputError
 from fairwise.study.folder import StudyFolder
-from fairwise.study.settings import KINDS, StudySettings
+from fairwise.study.mixture import KINDS
+from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

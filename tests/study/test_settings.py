@@ -16,8 +16,9 @@ from pydantic import BaseModel, ValidationError
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.study.mixture import Design
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, Design, ShownColumn, StudySettings, _twice
+from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, ShownColumn, StudySettings, _twice
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
 ANY_NUMBER = -1

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, get_args
 
+from fairwise.study.mixture import Design
 from fairwise.study.recruitment import Recruitment, Relation
-from fairwise.study.settings import AnswerWords, Design, ShownColumn, StudySettings
+from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
 from fairwise.web.shared.forms import Form
 

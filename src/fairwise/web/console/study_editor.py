@@ -13,8 +13,9 @@ from typing import ClassVar
 
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
 from fairwise.study.languages import available, language, marked
+from fairwise.study.mixture import OFFERED_KINDS
 from fairwise.study.recruitment import Relation
-from fairwise.study.settings import OFFERED_KINDS, AnswerWords, StudySettings
+from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, SettingError, without_empty
 from fairwise.study.translations import Translation, draft_words, words_in

@@ -20,9 +20,10 @@ from fairwise.store import simulated
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
 from fairwise.study.languages import SOURCE, available, language, marked
+from fairwise.study.mixture import OFFERED_KINDS
 from fairwise.study.new_study import drafted_study, readable
 from fairwise.study.sample import drafted_sample
-from fairwise.study.settings import MOST_PAIRS, OFFERED_KINDS, StudySettings
+from fairwise.study.settings import MOST_PAIRS, StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.toml import Plain
 from fairwise.tables.text_formats import DECIMALS, ENCODINGS, SEPARATORS
