@@ -34,7 +34,8 @@ from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
 from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.study_editor import Section, TextSection, sections_of
+from fairwise.web.console.section import Section
+from fairwise.web.console.study_editor import TextSection, sections_of
 from fairwise.web.console.uploads import UploadedPeople
 from fairwise.web.shared.forms import Form
 from fairwise.web.shared.host import Host
