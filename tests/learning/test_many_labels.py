@@ -352,7 +352,6 @@ def test_a_smaller_model_keeps_the_rules(model: PairwiseFairClassifier) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda model, _: model.derandomize(),
         lambda model, _: model.to_onnx(),
         lambda model, court: findings(model, court.people, court.judgments, court.outcome),
         lambda model, court: without_judges(model, court.people, court.outcome, court.judgments),
@@ -360,18 +359,11 @@ def test_a_smaller_model_keeps_the_rules(model: PairwiseFairClassifier) -> None:
             court.people, court.outcome, court.judgments, label_values=VALUES, groups=court.people["charge"]
         ),
     ],
-    ids=["derandomize", "to_onnx", "report", "without_judges", "false positive rates"],
+    ids=["to_onnx", "report", "without_judges", "false positive rates"],
 )
 def test_what_is_for_two_labels_so_far_says_so(court: Court, model: PairwiseFairClassifier, ask: Any) -> None:
     with pytest.raises(InputError, match="is for models of two labels so far; this one decides between 3"):
         ask(model, court)
-
-
-def test_values_between_0_and_1_are_not_taken_for_probabilities(court: Court) -> None:
-    made = PairwiseFairClassifier("tree", label_values={False: 0.25, True: 0.75})
-    made.fit(court.people, court.outcome == "release", judgments=court.judgments)
-    with pytest.raises(InputError, match="one of the value 1 and one of the value 0"):
-        made.derandomize()
 
 
 def test_rules_for_groups_hold_for_the_label_that_is_named(court: Court) -> None:

@@ -29,6 +29,11 @@ def test_scikit_learns_own_checks(estimator: Any, check: Callable[[Any], None]) 
     check(estimator)
 
 
+def test_there_is_no_chance_to_take_out() -> None:
+    with pytest.raises(InputError, match="predicts the mean of its mixture, which is no matter of chance already"):
+        PairwiseFairRegressor().derandomize()
+
+
 GROUPS = ("f", "m")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import pandas as pd
@@ -181,6 +181,13 @@ from the mixture, limit the bound
         amounts = self.predict(X)
         share = (amounts - self._amounts.low) / (self._amounts.high - self._amounts.low)
         return np.asarray(1.0 - share if self.larger_is_better is False else share)
+
+    def derandomize(self, *_: object, **__: object) -> NoReturn:
+        """Refused: what :meth:`predict` gives is no matter of chance."""
+        raise InputError(
+            "derandomize is for labels, which are drawn by lot. A model of amounts predicts the mean of its mixture, "
+            "which is no matter of chance already."
+        )
 
     @property
     def classifiers_(self) -> Classifiers:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from fairlearn.reductions import ErrorRateParity
+from fairlearn.reductions import DemographicParity, ErrorRateParity
+from sklearn.tree import DecisionTreeClassifier
+from tests.support.listed_decisions import Decisions
 
 from fairwise import PairwiseFairClassifier
 from fairwise.errors import InputError
@@ -16,6 +19,7 @@ from fairwise.learning.model.mixture import Mixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.learning.conftest import Listed, Town
 
@@ -202,3 +206,100 @@ def test_the_plain_model_is_deterministic_already(town: Town) -> None:
     single = model.derandomize()
     assert single.certificate_.error <= model.certificate_.error + 1e-12
     assert single.derandomization_.error_added <= 1e-12
+
+
+def mean_violation_of(problem: Decisions, treated: Any) -> float:
+    """From the definitions: the weighted mean, over the answers that ask for something, of how far each is violated."""
+    total = weight = 0.0
+    for row in problem.judgments.frame.to_dict("records"):
+        apart = treated[row["a"]] - treated[row["b"]]
+        by = {"same": abs(apart), "a_at_least_b": max(-apart, 0.0), "b_at_least_a": max(apart, 0.0)}
+        if row["answer"] in by:
+            total, weight = total + row["weight"] * by[row["answer"]], weight + row["weight"]
+    return float(total / weight)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
+@pytest.mark.parametrize("seed", range(10))
+def test_of_several_labels_no_classifier_found_and_no_constant_would_have_been_better(seed: int) -> None:
+    """Also two labels whose values are no 0 and 1, which may be cut at a threshold besides."""
+    problem = Decisions.draw(seed, 2 + seed % 3)
+    values = {"bail": 0.8, "deny": 0.3} if seed % 3 == 0 else dict(problem.values)
+    settings = problem.settings | {"group_constraints": None}
+    if len(values) == 2:  # the average of many rounds has more thresholds than a vertex of a programme
+        settings |= {"estimator": "linear-regression", "solver": "no-regret", "n_rounds": 60, "lambda_bound": 5.0}
+    model = PairwiseFairClassifier(**({"estimator": "tree"} | settings), label_values=values, loss=problem.loss)
+    model.fit(problem.people, problem.outcome, judgments=problem.judgments, sample_weight=problem.weight)
+    pool = model._after_fit()[1].pool
+    found = (model.classifiers_ if pool is None else pool).labels(model._rows(problem.people))
+    candidates = [*found, *(np.full(len(problem.people), label) for label in range(len(values)))]
+    if len(values) == 2:
+        probability = model.predict_proba(problem.people)[:, 1]
+        candidates += [(probability >= cut).astype(int) for cut in np.unique(probability)]
+    good = np.array([values[name] for name in model.classes_])
+    right = np.searchsorted(model.classes_, problem.outcome)
+    loss = 1.0 - np.eye(len(good)) if problem.loss is None else problem.loss.loc[model.classes_, model.classes_]
+    reached = [
+        (mean_violation_of(problem, good[labels]), float(np.asarray(loss)[right, labels] @ problem.share))
+        for labels in candidates
+    ]
+    for allowed in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 1.0):
+        single = model.derandomize(mean_violation=allowed)
+        least = min(error for violation, error in reached if violation <= allowed + 1e-9)
+        assert single.certificate_.error == pytest.approx(least, abs=1e-9)
+        chances = single.predict_proba(problem.people)
+        assert set(np.unique(chances)) <= {0.0, 1.0}
+        labels = chances.argmax(axis=1)
+        assert np.array_equal(single.predict(problem.people), model.classes_[labels])
+        assert float(np.asarray(loss)[right, labels] @ problem.share) == pytest.approx(least, abs=1e-9)
+        told = single.derandomization_
+        assert told.mean_violation == pytest.approx(mean_violation_of(problem, good[labels]), abs=1e-12)
+        assert told.mean_violation <= allowed + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
+def test_of_several_labels_rules_about_groups_come_first() -> None:
+    """Any label for everyone keeps them, so that what is chosen does, however much it is allowed otherwise."""
+    for seed in range(12):
+        problem = Decisions.draw(seed, 3)
+        asked = {problem.names[0]: [DemographicParity(difference_bound=0.05)]}
+        model = PairwiseFairClassifier("tree", label_values=problem.values, group_constraints=asked)
+        model.fit(problem.people, problem.outcome, judgments=problem.judgments, sensitive_features=problem.group)
+        single = model.derandomize(mean_violation=1.0)
+        assert single.derandomization_.group_rules_broken == {}
+        is_first = single.predict(problem.people) == problem.names[0]
+        rates = pd.Series(is_first).groupby(problem.group.to_numpy()).mean() - is_first.mean()
+        assert rates.abs().max() <= 0.05 + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", ["linear-regression", DecisionTreeClassifier(max_depth=1)], ids=str)
+def test_of_several_labels_one_rule_is_saved_and_put_in_words(estimator: Any, tmp_path: Path) -> None:
+    problem = Decisions.draw(3, 3)
+    model = PairwiseFairClassifier(estimator, label_values=problem.values, gamma=0.0, max_iter=3)
+    model.fit(problem.people, problem.outcome, judgments=problem.judgments)
+    single = model.derandomize()
+    single.save(tmp_path / "model.skops")
+    read = PairwiseFairClassifier.load(tmp_path / "model.skops")
+    assert np.array_equal(read.predict(problem.people), single.predict(problem.people))
+    assert read.derandomization_ == single.derandomization_
+    for one in (single, read):
+        assert "without chance" in str(one.rules_)
+        told = str(one.explain(problem.people.iloc[[2]])).split("\n", maxsplit=1)[0]
+        assert f"{one.predict(problem.people)[2]}, for certain" in told
+
+
+@pytest.mark.parametrize("values", [(0.3, 0.8), (0.8, 0.3)])
+def test_thresholds_break_judgments_by_as_much_as_the_labels_differ_in_value(
+    model: PairwiseFairClassifier, values: tuple[float, float]
+) -> None:
+    prepared, solution = model._after_fit()
+    plain = replace(prepared.problem, sign=float(np.sign(values[1] - values[0])))
+    valued = replace(plain, label_values=np.array(values))
+    given = prepared.pairs, model._mixture, solution.pool
+    for allowed in np.linspace(0, 0.5, 40):
+        one = best_deterministic_rule(plain, *given, 2 * allowed)
+        two = best_deterministic_rule(valued, *given, allowed)
+        assert two.threshold == one.threshold
+        assert two.mean_violation == pytest.approx(one.mean_violation / 2, abs=1e-12)
+        assert two.error == pytest.approx(one.error, abs=1e-12)

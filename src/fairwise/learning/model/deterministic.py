@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import PairRows
@@ -153,8 +152,12 @@ def best_deterministic_rule(
     pool: Classifiers | None,
     allowed: float,
     labels: tuple[str, ...] = ("label 0", "label 1"),
+    constants: Classifiers | None = None,
 ) -> Rule:
     """The best single rule: a classifier of the mixture or of the pool, a threshold on its probability, a constant.
+
+    Of more than two labels there is no threshold to choose, and ``constants`` are what gives everyone each label in
+    turn; of two these are the outermost thresholds.
 
     Best is what keeps every statistical rule, or breaks them by the least in total where nothing keeps all; of these
     what has a mean violation of at most ``allowed``, or the least above it; of these the most accurate; and of equals
@@ -166,17 +169,23 @@ def best_deterministic_rule(
     what is to be answered for should be one rule.
     """
     classifiers = mixture.classifiers if pool is None else mixture.classifiers.joined(pool)
-    probability = mixture.probabilities(problem.points.rows)
-    distinct, position = np.unique(probability, return_inverse=True)
-    # Label 1 from a distinct probability on, or for nobody. The outer two are the constants, for anybody else too.
-    thresholds = np.concatenate([[0.0], distinct[1:], [_NOBODY]])
-    judged, alone = _of_classifiers(problem, pairs, classifiers)
-    both = _Measures(*map(np.concatenate, zip(alone, _of_thresholds(problem, pairs, position), strict=True)))
+    n_found, n_labels = len(classifiers), mixture.n_labels
+    thresholds, of_judged = np.empty(0), np.empty(0)
+    if n_labels == 2:
+        probability = mixture.probabilities(problem.points.rows)
+        distinct, position = np.unique(probability, return_inverse=True)
+        # Label 1 from a distinct probability on, or for nobody. The outer two are the constants, for anybody else too.
+        thresholds, of_judged = np.concatenate([[0.0], distinct[1:], [_NOBODY]]), probability[problem.judged]
+    elif constants is not None:
+        classifiers = classifiers.joined(constants)
+    judged, both = _of_classifiers(problem, pairs, classifiers)
+    if n_labels == 2:
+        both = _Measures(*map(np.concatenate, zip(both, _of_thresholds(problem, pairs, position), strict=True)))
 
     def judgments_broken(rule: int) -> int:
         cut = rule - len(classifiers)
-        label_1 = judged[rule] if cut < 0 else probability[problem.judged] >= thresholds[cut]
-        violation = pairs.answer_violations(_favorable(problem, label_1))
+        given = judged[rule] if cut < 0 else (of_judged >= thresholds[cut]).astype(np.uint8)
+        violation = pairs.answer_violations(_treatment(problem, given))
         answers = pairs.answers["answer"].astype(str).to_numpy()
         return int((status_of(answers, violation, problem.gamma) == NOT_FOLLOWED).sum())
 
@@ -189,9 +198,12 @@ def best_deterministic_rule(
     if best >= len(classifiers):
         threshold = float(thresholds[best - len(classifiers)])
         return Rule(mixture, threshold, error, mean_violation, _threshold_in_words(threshold, labels))
-    known = best < len(mixture.weights)
-    words = f"classifier {best + 1} of the mixture" if known else "a classifier found, without weight in the mixture"
-    return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1)), None, error, mean_violation, words)
+    words = "a classifier found, without weight in the mixture"
+    if best < len(mixture.weights):
+        words = f"classifier {best + 1} of the mixture"
+    elif best >= n_found:
+        words = f"{labels[best - n_found]} for everyone"
+    return Rule(Mixture(classifiers.take(np.array([best])), np.ones(1), n_labels), None, error, mean_violation, words)
 
 
 class _Measures(NamedTuple):
@@ -211,7 +223,7 @@ def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers)
         labels = part.labels(problem.points.rows)
         errors, values = problem.evaluate_labels(labels)
         judged.append(labels[:, problem.judged])
-        mean_violation = pairs.mean_answer_violation(_favorable(problem, judged[-1]))
+        mean_violation = pairs.mean_answer_violation(_treatment(problem, judged[-1]))
         parts.append((errors, _total_over(problem, values[:, problem.n_pairs :]), mean_violation))
     return np.concatenate(judged), _Measures(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -219,7 +231,8 @@ def _of_classifiers(problem: Problem, pairs: PairRows, classifiers: Classifiers)
 def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Measures:
     """What label 1 from the ``i``-th distinct probability on reaches, for every ``i``; ``position`` is ``(P,)``.
 
-    A pair is violated from the cut just above one of the two up to that at the other.
+    A pair is violated from the cut just above one of the two up to that at the other, by as much as label 1 is better
+    than label 0 or worse.
     """
     size = int(position.max()) + 1
 
@@ -228,15 +241,16 @@ def _of_thresholds(problem: Problem, pairs: PairRows, position: IntArray) -> _Me
 
     errors = problem.points.error_offset + from_each_on(problem.points.error_cost)
     rows = [] if problem.groups is None else [from_each_on(row) for row in problem.groups.matrix]
-    values = np.array(rows).reshape(len(rows), size + 1).T
+    group_values = np.array(rows).reshape(len(rows), size + 1).T
     judged = position[problem.judged]
     ends = judged[pairs.owed], judged[pairs.reference]
-    low, high = ends if problem.sign > 0 else ends[::-1]
-    mass = np.where(low < high, pairs.mass, 0.0)
+    values = _treatment(problem, np.arange(2, dtype=np.uint8))
+    low, high = ends if values[1] > values[0] else ends[::-1]
+    mass = np.where(low < high, pairs.mass, 0.0) * abs(values[1] - values[0])
     begun, ended = (np.bincount(end + 1, mass, size + 1) for end in (low, high))
     whole = pairs.weight_in_force
     violated = np.cumsum(begun - ended) / whole if whole > 0 else np.zeros(size + 1)
-    return _Measures(errors, _total_over(problem, values), violated)
+    return _Measures(errors, _total_over(problem, group_values), violated)
 
 
 def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
@@ -247,8 +261,11 @@ def _total_over(problem: Problem, values: FloatArray) -> FloatArray:
     return np.asarray(np.where(over > PRECISION, over, 0.0).sum(axis=1))
 
 
-def _favorable(problem: Problem, label_1: LabelArray | NDArray[np.bool_]) -> FloatArray:
-    favored = label_1.astype(float)
+def _treatment(problem: Problem, given: LabelArray) -> FloatArray:
+    """How good each of these labels is for the person."""
+    if problem.label_values is not None:
+        return np.asarray(problem.label_values[given])
+    favored = given.astype(float)
     return favored if problem.sign > 0 else 1.0 - favored
 
 

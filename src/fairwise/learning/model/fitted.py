@@ -27,7 +27,7 @@ from fairwise.learning.model.smaller import Simplification, refuse_other_groups,
 from fairwise.learning.oracles.base import Classifiers, FloatArray, Rows
 from fairwise.learning.preparation import PreparedFit, PreparedProblem, prepare
 from fairwise.learning.problem import Problem
-from fairwise.learning.settings import count, require_two_labels, share
+from fairwise.learning.settings import count, share
 from fairwise.learning.solvers.solution import Solution
 from fairwise.tables.frames import to_pandas, used_columns
 
@@ -170,22 +170,22 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         Picks one rule among all classifiers that the fit found, all thresholds on the mixture's probability and both
         constants: one that keeps every statistical rule if there is any, that violates the judgments no more on
         average than ``mean_violation`` (None: than this model does), and of these the most accurate. What this adds,
-        and each rule and how many judgments it breaks, is told in ``derandomization_`` of the model returned.
+        and each rule and how many judgments it breaks, is told in ``derandomization_`` of the model returned. Of more
+        than two labels there are no thresholds: it is one of the classifiers, or one label for everyone.
 
         The rest is as in :meth:`simplify`: needed only for a model that was loaded.
         """
         check_is_fitted(self)
-        require_two_labels(self.classes_, "derandomize")
         share(optional=True).check("mean_violation", mean_violation)
         prepared, solution = self._training_with(X, y, judgments, sample_weight, sensitive_features)
-        if not prepared.problem.is_plain:
-            raise InputError("derandomize is for two labels so far, one of the value 1 and one of the value 0.")
         single = self._twin((prepared, solution))
         single.__dict__.pop("simplification_", None)
         before = single._measured().mean_answer_violation()
         allowed = before if mean_violation is None else float(mean_violation)
         labels = label_words(self.classes_)
-        rule = best_deterministic_rule(prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed, labels)
+        rule = best_deterministic_rule(
+            prepared.problem, prepared.pairs, self._mixture, solution.pool, allowed, labels, prepared.oracle.constants()
+        )
         single._threshold = rule.threshold
         single._set_mixture(rule.mixture, rule.error)
         broken = broken_rules(prepared.problem, single._reached(prepared.problem)[1])
