@@ -65,9 +65,9 @@ class Language:
         """Return a number that is written with a point as it is written here."""
         return digits.replace(".", get_decimal_symbol(self.locale))
 
-    def number(self, number: float) -> str:
-        """Return a number of ours as it is written here, with at most one decimal place."""
-        return format_decimal(number, "#,##0.#", self.locale)
+    def number(self, number: float, places: int = 1) -> str:
+        """Return a number of ours as it is written here, with at most so many decimal places."""
+        return format_decimal(number, f"#,##0.{'#' * places}", self.locale)
 
     def percent(self, share: float) -> str:
         """Return a share as whole percent."""

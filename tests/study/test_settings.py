@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.mixture import Design
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, ShownColumn, StudySettings, _twice
@@ -33,10 +34,12 @@ def every_setting() -> dict[str, Any]:
         "design.": Design,
         "recruitment.": Recruitment,
         "answer_words.": AnswerWords,
+        "decisions.": Decision,
+        "amount.": Amount,
         "relations.": Relation,
         "columns.": ShownColumn,
     }
-    inner = {"design", "recruitment", "answer_words", "relations", "columns"}
+    inner = {"design", "recruitment", "answer_words", "decisions", "amount", "relations", "columns"}
     return {
         prefix + name: None if field.is_required() else ANY_NUMBER if field.default is None else field.default
         for prefix, kind in kinds.items()
@@ -102,7 +105,11 @@ def test_every_setting_stands_below_its_explanation() -> None:
     for above, line in pairwise(first):
         if re.match(r"[a-z_]+ = ", line):
             assert re.match(r"# .{8,}\.$", above), line
-    assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields) - {"relations"}
+    assert set(tomllib.loads("\n".join(lines))) == set(StudySettings.model_fields) - {
+        "decisions",
+        "amount",
+        "relations",
+    }
 
 
 def test_relations_come_back(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from fairwise.errors import InputError
 from fairwise.study.cards import ID, Card, cards_of, columns_shown
+from fairwise.study.decisions import check_outcome
 from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
 from fairwise.study.languages import Language, language
 from fairwise.study.pictures import check_pictures, names_of
@@ -26,6 +27,7 @@ from fairwise.study.translations import translated, translated_values
 from fairwise.tables.files import read_parquet
 from fairwise.tables.ids import some, text_of
 from fairwise.tables.people_file import PeopleFile
+from fairwise.tables.row_errors import Source
 
 # What participants of a study read in one of its languages: its words, its two texts, and everyone's card.
 
@@ -263,7 +265,10 @@ class StudyFolder:
         return people.drop(columns=columns_shown([column for column in self.settings.columns if column.alt]))
 
     def outcome(self) -> pd.Series[Any]:
-        """Return the outcomes by person, for a fit. Nothing else opens their file."""
+        """Return the outcomes by person, for a fit: labels of decisions as text, and amounts as numbers.
+
+        Nothing else opens their file.
+        """
         file = self.path / OUTCOME
         if not file.exists():
             raise InputError(f"{file}: there is no such file; this study was made without --outcome")
@@ -273,7 +278,8 @@ class StudyFolder:
         if len(frame) != len(self.cards) or set(frame[ID]) != set(self.cards):
             raise InputError(f"{file}: its people are not those of {PEOPLE}")
         outcome: pd.Series[Any] = frame.set_index(ID).iloc[:, 0].loc[list(self.cards)]
-        return outcome
+        source = Source(str(file), labels=outcome.index)
+        return check_outcome(outcome, source, self.settings.decisions, self.settings.amount)
 
 
 def read_secret(file: Path) -> bytes:
@@ -294,6 +300,10 @@ def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Map
     decisive = settings.model_dump(include={"pairs", "seed", "answers"})
     if settings.design.beside_uniform:
         decisive["design"] = settings.design.model_dump(exclude={"anchor_people", "lease_hours"}, exclude_defaults=True)
+    if settings.decisions:
+        decisive["decisions"] = settings.label_values
+    if settings.amount is not None:
+        decisive["amount"] = settings.amount.model_dump(exclude={"unit"})
     names = [column.name for column in settings.columns]
     seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
     for person, card in cards.items():

@@ -23,6 +23,7 @@ from fairwise.errors import InputError
 from fairwise.study import folder as study
 from fairwise.study import translations
 from fairwise.study.cards import ID, cards_of, columns_shown
+from fairwise.study.decisions import check_outcome
 from fairwise.study.designs import Schedules
 from fairwise.study.folder import CONSENT, SETTINGS, TASK, GivenScores, named
 from fairwise.study.languages import SOURCE, available, language
@@ -127,7 +128,7 @@ def _drafted(
     Schedules({person: card.rows for person, card in cards.items()}, settings, people.source.where())
     results = None
     if outcome is not None:
-        results = _table(ids, {outcome: pa.array(people.outcome(outcome))}, people)
+        results = _table(ids, {outcome: pa.array(_outcome(people, outcome, settings))}, people)
         _refuse_telling(table, results, people)
     if scores is not None and not settings.design.active:
         raise InputError("scores are for active pairs, and the design has none; add some, such as: 10 active")
@@ -147,6 +148,13 @@ def _drafted(
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
+
+
+def _outcome(people: PeopleFile, name: str, settings: StudySettings) -> pd.Series[Any]:
+    """The outcomes, as the decisions of the study have them."""
+    kind = settings.outcome_kind
+    column = people.column(name) if kind == "amount" else people.outcome(name, several=kind == "tiers")
+    return check_outcome(column, people.source, settings.decisions, settings.amount)
 
 
 def _with_columns(show: Sequence[str], choices: Plain) -> Plain:

@@ -11,6 +11,16 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from fairwise.judgments import Answer
+from fairwise.study.decisions import (
+    USUAL_MEANINGS,
+    Amount,
+    Decision,
+    OutcomeKind,
+    best_first,
+    check_decisions,
+    kind_of,
+    usual_meaning,
+)
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.mixture import KINDS, Design
 from fairwise.study.recruitment import Recruitment, Relation
@@ -31,7 +41,8 @@ from fairwise.study.toml import (
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
 MOST_PAIRS = 1000
-_TABLES, _ROWS = ("design", "recruitment", "answer_words"), ("relations", "columns")
+_TABLES, _ROWS = ("design", "recruitment", "answer_words", "amount"), ("decisions", "relations", "columns")
+_UNUSUAL = ("decisions", "amount")  # said nowhere in a study about two decisions
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
 
@@ -95,7 +106,7 @@ class StudySettings(SettingsFile):
 
     treated_well: Annotated[
         Line, Field(title="The favourable outcome, in words"), Input("What it means here to be treated well.")
-    ] = marked("getting the more favourable of the two possible decisions")
+    ] = USUAL_MEANINGS[0]
     """The favourable outcome in words: what it means here to be treated well."""
 
     answers: Annotated[
@@ -167,6 +178,12 @@ class StudySettings(SettingsFile):
     answer_words: AnswerWords = AnswerWords()
     """What the buttons say."""
 
+    decisions: tuple[Decision, ...] = ()
+    """What may be decided about a person, where it is more than the two things that an outcome says."""
+
+    amount: Amount | None = None
+    """For studies in which an amount is decided: from which to which, and what is better."""
+
     relations: tuple[Relation, ...] = ()
     """What participants may be to the decision; if there are none, nobody is asked."""
 
@@ -187,6 +204,21 @@ class StudySettings(SettingsFile):
     def allowed_answers(self) -> tuple[Answer, ...]:
         """In the order of the buttons and of the keys 1 to 4."""
         return TWO_ANSWERS if self.answers == "two" else FOUR_ANSWERS
+
+    @property
+    def outcome_kind(self) -> OutcomeKind:
+        """What is decided: one of two things, one of a few that are each so good, or an amount."""
+        return kind_of(self.decisions, self.amount)
+
+    @property
+    def label_values(self) -> dict[str, float] | None:
+        """How good each decision is, by its label; None where there are two as usual, or amounts."""
+        return {one.label: one.value for one in self.decisions} or None
+
+    @property
+    def tiers(self) -> tuple[tuple[str, ...], ...]:
+        """The decisions in words, from best to worst, those that are equally good together."""
+        return best_first(self.decisions)
 
     def words_of(self, answer: Answer) -> str:
         """What the button of an answer says."""
@@ -243,10 +275,16 @@ class StudySettings(SettingsFile):
             return content
         codes = content.get("languages")
         first = codes[0] if isinstance(codes, list | tuple) and codes else SOURCE
-        if first == SOURCE or first not in available():
+        if first not in available():
             return content
         say = language(first).translate
-        ours = {name: say(cls.model_fields[name].default) for name in ("question", "treated_well", "relation_question")}
+        if content.get("treated_well", say(USUAL_MEANINGS[0])) in map(
+            say, USUAL_MEANINGS
+        ):  # ours, of any kind of study
+            content = {**content, "treated_well": say(usual_meaning(content))}
+        if first == SOURCE:
+            return content
+        ours = {name: say(cls.model_fields[name].default) for name in ("question", "relation_question")}
         buttons = {name: say(field.default) for name, field in AnswerWords.model_fields.items()}
         own = content.get("answer_words", {})
         return {**ours, **content, "answer_words": {**buttons, **own} if isinstance(own, dict) else own}
@@ -263,6 +301,7 @@ class StudySettings(SettingsFile):
                 raise ValueError(f"two relations have the {what} {twice!r}")
         if (twice := _twice([self.words_of(answer) for answer in self.allowed_answers])) is not None:
             raise ValueError(f"two answers have the words {twice!r}")
+        check_decisions(self.decisions, self.amount)
         return self
 
     @classmethod
@@ -275,6 +314,8 @@ class StudySettings(SettingsFile):
         lines = ["# The settings of a study. Do not change them once people have begun to answer."]
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
+            if name in _UNUSUAL and not value:
+                continue
             lines += ["", f"# {field.description}"]
             if name in _TABLES:
                 lines += [f"[{name}]", *explained_lines(value)]

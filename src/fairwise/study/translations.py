@@ -15,6 +15,7 @@ import tomlkit
 from pydantic import Field
 
 from fairwise.errors import InputError
+from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import language
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
@@ -51,6 +52,12 @@ class ColumnTranslation(SettingsTable):
     """Whether the values are read as they are, such as names; then none is missing."""
 
 
+class AmountTranslation(SettingsTable):
+    """What participants read behind an amount that is decided."""
+
+    unit: Unit | None = None
+
+
 class Translation(SettingsFile):
     """Any of a study's words."""
 
@@ -60,6 +67,10 @@ class Translation(SettingsFile):
     relation_question: Line | None = None
     contact: Contact | None = None
     answer_words: ButtonTranslation = ButtonTranslation()
+    decisions: dict[Line, Line] = Field(default_factory=dict)
+    """The decisions in words, by their labels in study.toml."""
+
+    amount: AmountTranslation = AmountTranslation()
     relations: dict[Line, Line] = Field(default_factory=dict)
     """What participants may be to the decision, by its name in study.toml."""
 
@@ -72,8 +83,8 @@ class Translation(SettingsFile):
         if not file.exists():
             return cls()
         translation = cls.checked(read_toml(file), str(file))
-        for table in ("relations", "columns"):
-            names = [row.name for row in getattr(settings, table)]
+        for table, key in (("decisions", "label"), ("relations", "name"), ("columns", "name")):
+            names = [getattr(row, key) for row in getattr(settings, table)]
             if unknown := [name for name in getattr(translation, table) if name not in names]:
                 there = f"study.toml has {', '.join(names) or 'none'}"
                 raise InputError(f"{file}: {table}.{unknown[0]}: there is no such {table[:-1]}; {there}")
@@ -148,6 +159,10 @@ def draft(settings: StudySettings, code: str, values: Mapping[str, Sequence[str]
         "\n[answer_words]",
         *_lines(content["answer_words"]),
     ]
+    if settings.decisions:
+        lines += ["\n[decisions]", *_lines({part["label"]: part["words"] for part in content["decisions"]})]
+    if settings.amount is not None and settings.amount.unit:
+        lines += ["\n[amount]", *_lines({"unit": content["amount"]["unit"]})]
     if settings.relations:
         lines += ["\n[relations]", *_lines({part["name"]: part["words"] for part in content["relations"]})]
     for column in content["columns"]:
@@ -186,6 +201,7 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
         return text
 
     ours = {name: StudySettings.model_fields[name].default for name in _WORDS} | {"title": TITLE_DRAFT}
+    ours["treated_well"] = usual_meaning({"decisions": settings.decisions, "amount": settings.amount})
     content: Plain = {
         name: word(about, getattr(settings, name), getattr(translation, name), ours[name])
         for name, about in _WORDS.items()
@@ -197,6 +213,16 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
         )
         for name, field in AnswerWords.model_fields.items()
     }
+    content["decisions"] = [
+        {
+            **one.model_dump(),
+            "words": word(f"the decision “{one.words}”", one.words, translation.decisions.get(one.label)),
+        }
+        for one in settings.decisions
+    ]
+    if (amount := settings.amount) is not None:
+        unit = word(f"the unit “{amount.unit}” of amounts", amount.unit, translation.amount.unit)
+        content["amount"] = {**amount.model_dump(), "unit": unit}
     content["relations"] = [
         {
             **one.model_dump(),

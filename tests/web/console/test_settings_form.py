@@ -16,7 +16,7 @@ from fairwise.web.console.settings_form import FormField, value_at
 from fairwise.web.console.study_editor import sections_of
 from fairwise.web.shared.forms import Form
 
-NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt"}
+NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt", "decisions", "amount"}
 """Chosen when the study is made, and not changed in the console."""
 
 OF_THE_FORM_ALONE = {"columns.place", *(f"also.{code}" for code in available() if code != "en")}
