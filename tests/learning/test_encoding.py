@@ -217,3 +217,27 @@ def test_a_large_column_is_encoded_like_a_small_one(missing: bool, monkeypatch: 
     expected = encoder.encode(table)
     monkeypatch.setattr(encoding, "_MANY_ROWS", 1)
     assert np.array_equal(encoder.encode(table), expected)
+
+
+def test_values_that_are_equal_but_read_differently_are_different_categories() -> None:
+    values = [1, True, 1.0, "1.0", "a", None]
+    table = pd.DataFrame({"kind": pd.Series(values, dtype=object)})
+    encoder, rows = TableEncoder.learn_and_encode(table, np.ones(len(values)), scaled=True)
+    assert encoder.outputs == ["kind = 1", "kind = 1.0", "kind = True", "kind = a", "kind is missing"]
+    assert rows.argmax(axis=1).tolist() == [0, 2, 1, 1, 3, 4]
+    assert (rows == encoder.encode(table)).all() and (rows.sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("kind", [object, "str", "category"])
+def test_a_table_is_encoded_alike_while_it_is_learned_and_afterwards(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "number": rng.normal(size=50),
+            "whole": rng.integers(0, 9, 50),
+            "text": pd.Series(rng.choice(["x", "y", "z"], 50)).where(rng.random(50) < 0.8).astype(kind),
+        }
+    )
+    encoder, rows = TableEncoder.learn_and_encode(table, rng.random(50), scaled=True)
+    order = rng.permutation(50)
+    assert (encoder.encode(table.iloc[order]) == rows[order]).all()

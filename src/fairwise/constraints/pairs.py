@@ -179,15 +179,16 @@ def price_table(rows: PairRows, multipliers: FloatArray, favorable: FloatArray, 
     part = np.where(mass > 0, weight / np.where(mass > 0, mass, 1.0), 1.0 / givers)
     n = len(rows.answers)
     violation = rows.answer_violations(favorable)
-    table = rows.answers[["judge", "a", "b", "answer"]].copy()
-    table["answer"] = table["answer"].astype(str)
-    if rows.predicted.any():
-        table["predicted"] = rows.predicted
-    table["price"] = np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n)
-    table["violation"] = violation
-    table["excess"] = excess(violation, gamma)
-    table["status"] = status_of(table["answer"].to_numpy(dtype=object), violation, gamma).astype(object)
-    return table.reset_index(drop=True)
+    answer = rows.answers["answer"].astype(str)
+    said = {name: rows.answers[name].array for name in ("judge", "a", "b")} | {"answer": answer.array}
+    found = {
+        "price": np.bincount(rows.entry_answer, part * net[rows.entry_row], minlength=n),
+        "violation": violation,
+        "excess": excess(violation, gamma),
+        "status": status_of(answer.to_numpy(dtype=object), violation, gamma).astype(object),
+    }
+    predicted = {"predicted": rows.predicted} if rows.predicted.any() else {}
+    return pd.DataFrame({**said, **predicted, **found}, copy=False)
 
 
 def asked_rows(prices: pd.DataFrame) -> pd.DataFrame:
@@ -196,7 +197,7 @@ def asked_rows(prices: pd.DataFrame) -> pd.DataFrame:
 
 
 def _net_of_reverse(rows: PairRows, multipliers: FloatArray) -> FloatArray:
-    own = pd.MultiIndex.from_arrays([rows.reference, rows.owed])
-    reverse = own.get_indexer(pd.MultiIndex.from_arrays([rows.owed, rows.reference]))
+    n = len(rows.people)
+    reverse = pd.Index(rows.reference * n + rows.owed).get_indexer(rows.owed * n + rows.reference)
     opposite = np.where(reverse >= 0, multipliers[reverse], 0.0) if len(rows) else multipliers
     return np.asarray(multipliers - np.minimum(multipliers, opposite))

@@ -185,10 +185,11 @@ class Judgments:
 
         Where some are predicted, also whether this one is, and its error_bound.
         """
-        rows = self._counted_rows()
-        apart = {"predicted": self._predicted()[self._checked.counted]} if self.n_predicted else {}
-        names = [*REQUIRED, "weight", *(["error_bound"] if apart else [])]
-        return rows[names].reset_index(drop=True).assign(row=np.flatnonzero(self._checked.counted), **apart)
+        which, predicted = np.flatnonzero(self._checked.counted), self._predicted()
+        apart = {"predicted": predicted[which]} if predicted.any() else {}
+        names = [*REQUIRED, "weight", *["error_bound"] * bool(apart)]
+        columns: dict[str, Any] = {name: self._checked.frame[name].array[which] for name in names}
+        return pd.DataFrame({**columns, "row": which, **apart}, copy=False)
 
     def person_ids(self) -> pd.Index:
         """Return everyone in a row that counts, once, in the order of first appearance (a before b)."""
@@ -273,7 +274,7 @@ class Judgments:
         return type(self)(aggregate(self._checked, rule, SIMULATED_PANEL if are_simulated(self.judges) else PANEL))
 
     def _predicted(self) -> NDArray[np.bool_]:
-        return (self._checked.frame["design"] == PairDesign.PREDICTED).to_numpy(dtype=bool)
+        return np.asarray(self._checked.frame["design"] == PairDesign.PREDICTED, dtype=bool)
 
     def about(self, people: People | IntoDataFrame, *, id: str | None = None) -> Self:  # noqa: A002
         """Return the same judgments, matched to these people and carrying their rows."""

@@ -39,7 +39,7 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
     their keys, whatever the order of the people.
     """
     everyone = np.concatenate([rows, judged]) if len(judged) else rows
-    _, first, point = np.unique(row_keys(everyone), return_index=True, return_inverse=True)
+    first, point = _distinct(row_keys(everyone))
     if _same(everyone, first[point]):
         distinct = everyone[first]
     else:  # two different rows with one 64-bit key: sort the rows themselves
@@ -58,6 +58,17 @@ def merge_equal(rows: Rows, labels: IntArray | FloatArray, weights: FloatArray, 
         multiplicity=np.where(mass > 0, mass, total / np.count_nonzero(mass)),
     )
     return Placement(points, point[:n].astype(np.intp), point[n:].astype(np.intp))
+
+
+def _distinct(keys: KeyArray) -> tuple[IntArray, IntArray]:
+    """Where each different key is first, in the order of keys, and which of them each row has; hashed, not sorted."""
+    codes, different = pd.factorize(keys)
+    rank = np.empty(len(different), dtype=np.intp)
+    rank[np.argsort(different)] = np.arange(len(different))
+    point = rank[codes]
+    first = np.empty(len(different), dtype=np.intp)
+    first[point[::-1]] = np.arange(len(keys))[::-1]  # of several, the last that is written stays
+    return first, point
 
 
 def relative_losses(labels: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:

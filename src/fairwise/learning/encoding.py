@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError, quote
-from fairwise.learning.oracles.base import FloatArray
+from fairwise.learning.oracles.base import FloatArray, IntArray
 
 MAX_CATEGORIES = 1000
 LARGEST_EXACT = 2**53
@@ -68,13 +69,21 @@ class TableEncoder:
     @classmethod
     def learn(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> Self:
         """Learn categories, shifts and scales; with ``scaled=False`` numbers keep their own units."""
+        return cls.learn_and_encode(table, weights, scaled=scaled)[0]
 
-        def learn(name: str, series: pd.Series) -> NumberColumn | CategoryColumn:
-            if is_number(series):
-                return _learn_number(name, numbers_of(series), weights, scaled=scaled)
-            return _learn_categories(name, series)
-
-        return cls(tuple(learn(str(name), series) for name, series in table.items()))
+    @classmethod
+    def learn_and_encode(cls, table: pd.DataFrame, weights: FloatArray, *, scaled: bool) -> tuple[Self, FloatArray]:
+        """The encoder and the rows that it makes of this table, for which every column is read once."""
+        read = [numbers_of(series) if is_number(series) else _as_text(series) for _, series in table.items()]
+        encoder = cls(
+            tuple(
+                _learn_number(str(name), values, weights, scaled=scaled)
+                if isinstance(values, np.ndarray)
+                else _learn_categories(str(name), values)
+                for name, values in zip(table.columns, read, strict=True)
+            )
+        )
+        return encoder, encoder._encode(read, table.index)
 
     @property
     def outputs(self) -> list[str]:
@@ -87,16 +96,23 @@ class TableEncoder:
         A category that training never had is refused when ``strict``; otherwise it counts as none of the known ones,
         with a warning.
         """
-        matrix = np.zeros((len(table), len(self.outputs)))
+        read = [
+            _numbers_again(column.name, series) if isinstance(column, NumberColumn) else _as_text(series)
+            for column, (_, series) in zip(self.columns, table.items(), strict=True)
+        ]
+        return self._encode(read, table.index, strict=strict)
+
+    def _encode(self, read: Sequence[FloatArray | _Texts], people: pd.Index, *, strict: bool = False) -> FloatArray:
+        """Columns as they were read, the way this encoder knows them."""
+        matrix = np.zeros((len(people), len(self.outputs)))
         at = 0
-        for position, column in enumerate(self.columns):
-            series = table.iloc[:, position]
-            width = len(column.outputs)
-            if isinstance(column, NumberColumn):
-                _encode_number(column, series, matrix[:, at : at + width])
-            else:
-                _encode_categories(column, series, matrix[:, at : at + width], strict=strict)
-            at += width
+        for column, values in zip(self.columns, read, strict=True):
+            own = matrix[:, at : at + len(column.outputs)]
+            if isinstance(column, NumberColumn) and isinstance(values, np.ndarray):
+                _encode_number(column, values, people, own)
+            elif isinstance(column, CategoryColumn) and isinstance(values, _Texts):
+                _encode_categories(column, values, people, own, strict=strict)
+            at += own.shape[1]
         return matrix
 
     def state(self) -> list[dict[str, Any]]:
@@ -139,7 +155,8 @@ def numbers_of(series: pd.Series) -> FloatArray:
     if series.dtype == object:
         series = series.where(series.notna(), np.nan)
     try:
-        values = series.to_numpy(dtype=float, na_value=np.nan)
+        plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "iufb"  # whatever is missing there is NaN
+        values = series.to_numpy(dtype=float) if plain else series.to_numpy(dtype=float, na_value=np.nan)
     except OverflowError as error:
         raise InputError(f"Column {series.name!r} holds a number that is too large for a float: {error}.") from None
     _refuse_inexact(series, values)
@@ -195,13 +212,16 @@ def scale_of(name: str, spread: float, largest: float) -> float:
     return 2.0 ** round(np.log2(spread)) if spread > 0 else 1.0
 
 
-def _encode_number(column: NumberColumn, series: pd.Series, out: FloatArray) -> None:
+def _numbers_again(name: str, series: pd.Series) -> FloatArray:
     try:
-        values = numbers_of(series)
+        return numbers_of(series)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"Column {column.name!r} was numbers in training, but now holds text: {error}") from None
+        raise InputError(f"Column {name!r} was numbers in training, but now holds text: {error}") from None
+
+
+def _encode_number(column: NumberColumn, values: FloatArray, people: pd.Index, out: FloatArray) -> None:
     if len(values) >= _MANY_ROWS:
         from fairwise.learning.row_kernels import scaled  # numba takes most of a second to load
 
@@ -214,30 +234,46 @@ def _encode_number(column: NumberColumn, series: pd.Series, out: FloatArray) -> 
             out[:, 1] = missing
     endless = np.flatnonzero(~np.isfinite(out[:, 0]))
     if len(endless):
-        who, value = series.index[endless[0]], values[endless[0]]
+        who, value = people[endless[0]], values[endless[0]]
         raise InputError(
             f"Column {column.name!r} is {value:g} for person {quote(who)}, too far from the training people to be "
             "measured in units of their spread."
         )
 
 
-def _learn_categories(name: str, series: pd.Series) -> CategoryColumn:
-    known = series[series.notna()].astype(str)
-    categories = tuple(sorted(known.unique()))
+class _Texts(NamedTuple):
+    """A column of categories."""
+
+    codes: IntArray
+    """``(n,)`` which of the texts each row has; -1 where it is missing."""
+
+    texts: list[str]
+
+
+def _as_text(series: pd.Series) -> _Texts:
+    codes, values = pd.factorize(series)
+    # To a hash table 1, 1.0 and True are one value, and as text they are three: only text is told apart by it.
+    if not all(type(value) is str for value in values):
+        codes, values = pd.factorize(series.astype(str).where(series.notna(), None))
+    return _Texts(codes.astype(np.intp), list(values))
+
+
+def _learn_categories(name: str, column: _Texts) -> CategoryColumn:
+    categories = tuple(sorted(column.texts))
     if len(categories) > MAX_CATEGORIES:
         raise InputError(
-            f"Column {name!r} has {len(categories)} different values in {len(series)} rows; at most {MAX_CATEGORIES} "
-            "can be told apart. Is it a name or a free text? Leave it out, or group its values."
+            f"Column {name!r} has {len(categories)} different values in {len(column.codes)} rows; at most "
+            f"{MAX_CATEGORIES} can be told apart. Is it a name or a free text? Leave it out, or group its values."
         )
-    return CategoryColumn(name, categories, marks_missing=bool(series.isna().any()))
+    return CategoryColumn(name, categories, marks_missing=bool((column.codes < 0).any()))
 
 
-def _encode_categories(column: CategoryColumn, series: pd.Series, out: FloatArray, *, strict: bool) -> None:
-    missing = series.isna().to_numpy()
-    text = series.astype(str).to_numpy()
-    codes = pd.Index(column.categories, dtype=object).get_indexer(pd.Index(text, dtype=object))
-    codes = np.where(missing, -1, codes)
-    known = codes >= 0
+def _encode_categories(
+    column: CategoryColumn, values: _Texts, people: pd.Index, out: FloatArray, *, strict: bool
+) -> None:
+    place = {category: code for code, category in enumerate(column.categories)}
+    codes = np.array([*(place.get(text, -1) for text in values.texts), -1])[values.codes]
+    known, missing = codes >= 0, values.codes < 0
     out[np.flatnonzero(known), codes[known]] = 1.0
     if column.marks_missing:
         out[:, -1] = missing
@@ -246,10 +282,10 @@ def _encode_categories(column: CategoryColumn, series: pd.Series, out: FloatArra
     if not len(unknown):
         return
     first = unknown[0]
-    value = "a missing value" if missing[first] else repr(text[first])
+    value = "a missing value" if missing[first] else repr(values.texts[values.codes[first]])
     if strict:
         raise InputError(
-            f"Judged person {quote(series.index[first])} has {value} in column {column.name!r}, which no training "
+            f"Judged person {quote(people[first])} has {value} in column {column.name!r}, which no training "
             f"row has (known: {', '.join(column.categories[:8])}{', …' if len(column.categories) > 8 else ''}). "
             "Nothing can be learned about it: add such people to the training table, group the category, or leave "
             "the judgment out."

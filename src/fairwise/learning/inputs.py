@@ -269,15 +269,20 @@ def judged_table(
         broken = rows.index[~np.isfinite(rows.to_numpy(dtype=float)).all(axis=1)]
         if len(broken):
             raise JudgmentsError(f"Judged person {broken.tolist()[0]!r} has NaN or infinity in the array of people.")
-    rows = rows[used]
+    rows = rows if rows.columns.tolist() == used else rows[used]
     if is_frame and has_ids(table) and judgments.by == "id":
-        refuse_changed(rows, table[used])
+        refuse_changed(rows, table if table.columns.tolist() == used else table[used])
     return rows
 
 
 def refuse_changed(rows: pd.DataFrame, table: pd.DataFrame) -> None:
     """A judged person who is in the training table must look the same there, or the wrong rows would be constrained."""
-    here = rows.index[rows.index.isin(table.index)] if table.index.is_unique else rows.index[:0]
+    place = table.index.get_indexer(rows.index) if table.index.is_unique else np.full(len(rows), -1)
+    here = rows.index[place >= 0]
+    if rows[place >= 0].equals(
+        table.take(place[place >= 0])
+    ):  # the usual case, at once; equal numbers may differ in type
+        return
     for column in table.columns if len(here) else []:
         carried = rows.loc[here, column].astype(object)
         in_table = table.loc[here, column].astype(object)

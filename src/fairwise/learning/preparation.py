@@ -83,8 +83,9 @@ def prepare(
     answered = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(answered)
     used = used_columns(table.columns, settings.features)
-    judged = table.iloc[:0][used]
-    if judgments is not None:
+    if judgments is None:
+        judged = table.iloc[:0][used]
+    else:
         judged = inputs.judged_table(judgments, X, table, pairs.people, used, finite=not raw)
     table = table if settings.features is None else table[used]
     counted, whole = weights > 0, table
@@ -99,8 +100,11 @@ def prepare(
     if raw:
         rows, judged_rows = inputs.with_nan(table), inputs.with_nan(judged)
     else:
-        encoder = encoder or TableEncoder.learn(table, weights, scaled=estimator != "tree")
-        rows, judged_rows = encoder.encode(table), encoder.encode(judged, strict=True)
+        if encoder is None:
+            encoder, rows = TableEncoder.learn_and_encode(table, weights, scaled=estimator != "tree")
+        else:
+            rows = encoder.encode(table)
+        judged_rows = encoder.encode(judged, strict=True)
     placed = (merge_equal if isinstance(estimator, str) else append)(rows, labels.losses, weights, judged_rows)
     groups = None
     if sensitive is not None and amounts is not None:

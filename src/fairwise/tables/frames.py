@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -35,7 +36,7 @@ def to_pandas(table: Any, index: pd.Index | None = None) -> Any:
     What has no index gets ``index`` where that is given and as long. Otherwise its rows are counted, and `has_ids`
     knows that the numbers name nobody.
     """
-    if isinstance(table, pd.DataFrame | pd.Series):
+    if table is None or isinstance(table, pd.DataFrame | pd.Series | np.ndarray):
         return table
     try:
         known = nw.from_native(table, pass_through=True, allow_series=True)
