@@ -16,6 +16,7 @@ from babel.messages.pofile import read_po, write_po
 
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
+from fairwise.study.deliberation import Deliberation
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.mixture import OFFERED_KINDS, Design
 from fairwise.study.quality import EVIDENCE, EXPLAINED, NAMES, WORDS
@@ -55,7 +56,7 @@ def words() -> Iterator[str | tuple[str, str]]:
 
 
 def _of_settings() -> Iterator[str]:
-    for table in (StudySettings, Design, Recruitment, AnswerWords, Relation, ShownColumn, FitChoices):
+    for table in (StudySettings, Design, Deliberation, Recruitment, AnswerWords, Relation, ShownColumn, FitChoices):
         for info in table.model_fields.values():
             asked = next((one for one in info.metadata if isinstance(one, Input)), Input())
             yield from filter(None, (info.title, asked.hint, *(asked.options or {}).values()))

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
 from fairwise.study.decisions import Amount, Decision
+from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, ShownColumn, StudySettings, _twice
@@ -32,6 +33,7 @@ def every_setting() -> dict[str, Any]:
     kinds: dict[str, type[BaseModel]] = {
         "": StudySettings,
         "design.": Design,
+        "deliberation.": Deliberation,
         "recruitment.": Recruitment,
         "answer_words.": AnswerWords,
         "decisions.": Decision,
@@ -39,7 +41,7 @@ def every_setting() -> dict[str, Any]:
         "relations.": Relation,
         "columns.": ShownColumn,
     }
-    inner = {"design", "recruitment", "answer_words", "decisions", "amount", "relations", "columns"}
+    inner = {"design", "deliberation", "recruitment", "answer_words", "decisions", "amount", "relations", "columns"}
     return {
         prefix + name: None if field.is_required() else ANY_NUMBER if field.default is None else field.default
         for prefix, kind in kinds.items()

@@ -20,7 +20,7 @@ from fairwise.archive.bundle import (
     Bundle,
 )
 from fairwise.errors import InputError
-from fairwise.store.answers import FIRST, SECOND
+from fairwise.store.study_state import FIRST, SECOND
 from fairwise.store.tables import CAME_BY
 from fairwise.study.languages import available
 from fairwise.study.settings import StudySettings

@@ -12,20 +12,26 @@ import sqlalchemy as sa
 
 from fairwise.judgments.answer import Answer
 from fairwise.store.errors import AlreadyFinished, ChangedTooOften, NotShownAgain, NotYet, Unknown
-from fairwise.store.study_state import STATE, refuse_unless_open
+from fairwise.store.study_state import (
+    FIRST,
+    ROUND,
+    ROUND_OVER,
+    SECOND,
+    STATE,
+    Standing,
+    refuse_other_round,
+    refuse_unless_open,
+)
 from fairwise.store.tables import AnyRow, Query, answers, appearances, participants, repeats
 from fairwise.study.designs import PairAnswer
-from fairwise.study.stages import Stage
+from fairwise.study.stages import ANSWERING, Stage
 
 if TYPE_CHECKING:
     _Content = tuple[str, str, int | None]
 
 
-FIRST, SECOND = 1, 2
-"""Rounds: before and after a participant's second look. The answers of both are kept."""
-
 MOST_VERSIONS = 50
-"""How often a pair can be answered, all changes counted."""
+"""How often a pair can be answered in a round, all changes counted."""
 
 _MOST_OF_ONE_FORM = 10
 _MOST_REPEATS = 100
@@ -143,6 +149,8 @@ _APPEARANCE = (
         participants.c.stage,
         participants.c.consented_at,
         STATE.label("state"),
+        ROUND.label("round"),
+        ROUND_OVER.label("round_over"),
         HAS_ANSWERED.label("has_answered"),
     )
     .select_from(appearances)
@@ -154,9 +162,8 @@ _APPEARANCE = (
 # came before it.
 _of_pair = answers.c.appearance_id == sa.bindparam("appearance_id")
 _what = (answers.c.answer, answers.c.why, answers.c.confidence)
-_LAST = (
-    sa.select(answers.c.version, *_what, answers.c.seconds).where(_of_pair).order_by(answers.c.version.desc()).limit(1)
-)
+_last = sa.select(answers.c.version, *_what, answers.c.seconds, answers.c.round)
+_LAST = _last.where(_of_pair).order_by(answers.c.version.desc()).limit(1)
 _OF_FORM = sa.select(*_what).where(_of_pair, answers.c.nonce.in_(sa.bindparam("nonces", expanding=True)))
 _INSERT = sa.insert(answers)
 _of_form = (repeats.c.appearance_id == sa.bindparam("appearance_id")) & (repeats.c.nonce == sa.bindparam("nonce"))
@@ -236,37 +243,41 @@ def record(
     new: NewAnswer,
     shown_again: Callable[[sa.Connection, bytes], Collection[int]] | None = None,
     before_first: Callable[[sa.Connection, bytes], None] | None = None,
+    asked: int = FIRST,
+    until: datetime | None = None,
 ) -> int:
     """Keep an answer; returns the position of its pair.
 
     The first answer is version 1. A form sent again, or one that says what is current already, changes nothing;
-    anything else is a new version, and the old ones stay, up to MOST_VERSIONS of them. In a second look, when only what
-    is `shown_again` can be answered, it is one of the second round. Before the participant's very first answer
-    `before_first` may refuse it.
+    anything else is a new version, and the old ones stay, up to MOST_VERSIONS of them in each round. In a second look,
+    when only what is `shown_again` can be answered, it is one of the second round. Before the participant's very first
+    answer `before_first` may refuse it.
+
+    `asked` is the round of the study that the form is of, and `until` when the first one ends by itself. In the second,
+    too, only what is `shown_again` can be answered; what was said in the first is said anew there, so that one who
+    keeps an answer is told apart from one who was never asked again.
     """
     pair = connection.execute(_APPEARANCE, {"key": new.key, "token_hash": token_hash}).one_or_none()
     if pair is None:
         raise Unknown
     refuse_unless_open(pair.state)  # known without another question
-    if pair.stage == Stage.FINISHED:
-        raise AlreadyFinished
-    again = pair.stage == Stage.SECOND_LOOK
+    refuse_other_round(Standing(round=pair.round, round_over=pair.round_over), asked, new.at, until)
+    _refuse_at(pair.stage, asked)
+    again = asked == SECOND or pair.stage == Stage.SECOND_LOOK
     if again and (shown_again is None or pair.position not in shown_again(connection, token_hash)):
         raise NotShownAgain
-    if pair.stage != Stage.PAIRS and not again:
-        raise NotYet
     if before_first is not None and not pair.has_answered:
         before_first(connection, token_hash)
     position = int(pair.position)
     last = connection.execute(_LAST, {"appearance_id": pair.id}).one_or_none()
     form = new.nonce.partition("+")[0]
     of_this_form = [] if last is None else _contents_of_form(connection, pair.id, form)
-    if last is not None and (
-        any(new.says(*said) for said in of_this_form) or _is_repeat(connection, pair.id, form, new, last)
-    ):
+    anew = last is None or (asked == SECOND and last.round == FIRST)
+    said_before = any(new.says(*said) for said in of_this_form)
+    if said_before or (last is not None and not anew and _is_repeat(connection, pair.id, form, new, last)):
         return position
     version = 1 if last is None else last.version + 1
-    if version > MOST_VERSIONS or len(of_this_form) == _MOST_OF_ONE_FORM:
+    if version > MOST_VERSIONS * asked or len(of_this_form) == _MOST_OF_ONE_FORM:
         raise ChangedTooOften
     # One form with two different answers: someone pressed another button before the first reply came.
     nonce = f"{form}+{len(of_this_form)}" if of_this_form else form
@@ -280,12 +291,23 @@ def record(
             "why": new.why or "",
             "confidence": new.confidence,
             # Of the answer itself, which may have been given before why.
-            "seconds": new.seconds if last is None or last.answer != new.answer else last.seconds,
+            "seconds": new.seconds if anew or last is None or last.answer != new.answer else last.seconds,
             "answered_at": max(pair.consented_at, new.at),  # also where the clock was put back meanwhile
             "round": SECOND if again else FIRST,
         },
     )
     return position
+
+
+def _refuse_at(stage: str, asked: int) -> None:
+    """Refuse an answer of someone who is not at the pairs; for the second round of all it is enough to have answered.
+
+    Whoever has not is shown nothing again.
+    """
+    if asked == FIRST and stage == Stage.FINISHED:
+        raise AlreadyFinished
+    if asked == FIRST and stage not in ANSWERING:
+        raise NotYet
 
 
 def _contents_of_form(connection: sa.Connection, appearance_id: int, form: str) -> list[_Content]:

@@ -29,6 +29,7 @@ from fairwise.store.tables import (
     metadata,
     panel_ids,
     participants,
+    reasons,
 )
 from fairwise.study.settings import StudySettings
 
@@ -128,7 +129,17 @@ def _engine(url: sa.URL) -> sa.Engine:
 
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
-        tables = (participants, appearances, answers, closings, exclusions, invitations, events, job_participants)
+        tables = (
+            participants,
+            appearances,
+            answers,
+            closings,
+            exclusions,
+            invitations,
+            events,
+            job_participants,
+            reasons,
+        )
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")

@@ -65,6 +65,14 @@ class NotOpen(StoreProblem):
     """The study is paused or closed: nobody may begin, answer or finish."""
 
 
+class RoundOver(StoreProblem):
+    """The first round is over: nobody may begin, and its answers stay as they are."""
+
+
+class NothingToDiscuss(StoreProblem):
+    """No pair is disputed or dear that enough people answered."""
+
+
 class NotUnderWay(StoreProblem):
     """A run of a job that is over, or void since somebody whose answers it has withdrew."""
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -289,6 +290,24 @@ class Fitted:
         """How likely the model gives each person the favourable label."""
         file = self.folder / SCORES
         return _good(file, file.stat().st_mtime_ns)
+
+    @property
+    def pair_prices(self) -> Mapping[tuple[str, str], float]:
+        """What all answers that people gave to a pair cost together; of the two the one whose id comes first is first.
+
+        Empty while a fit is made again since somebody withdrew, and of one that left no prices.
+        """
+        file = self.folder / PRICES
+        if not file.exists():
+            return {}
+        table, total = read_parquet(file), Counter[tuple[str, str]]()
+        names = table.column_names
+        predicted = table["predicted"].to_pylist() if "predicted" in names else [False] * table.num_rows
+        for a, b, price, nobodys in zip(*(table[c].to_pylist() for c in ("a", "b", "price")), predicted, strict=True):
+            if not nobodys:
+                one, other = sorted((str(a), str(b)))
+                total[one, other] += price
+        return total
 
     def file(self, name: str) -> Path | None:
         """One of its other files, if it is there."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
-from fairwise.store.errors import NotOpen
+from fairwise.store.errors import NotOpen, NotYet, RoundOver
 from fairwise.store.tables import study
 from fairwise.study.stages import StudyState
+
+FIRST, SECOND = 1, 2
+"""Rounds. The second comes after a participant's second look, or after all were shown how the others answered."""
 
 
 @dataclass(frozen=True)
@@ -20,15 +24,28 @@ class Standing:
     result_shown: bool = False
     """Whether participants see how the chosen model treats their pairs."""
 
+    round: int = FIRST
+    round_over: bool = False
+    """Whether somebody, or the number of those who finished, ended the first round."""
+
+    def first_is_over(self, at: datetime, until: datetime | None) -> bool:
+        """Whether nobody may begin or answer in the first round any more, also because its last day is over."""
+        return self.round != FIRST or self.round_over or (until is not None and at >= until)
+
 
 def standing(connection: sa.Connection) -> Standing:
     """How the study stands now."""
-    row = connection.execute(sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown)).one_or_none()
-    return Standing() if row is None else Standing(StudyState(row.state), row.chosen_job_id, bool(row.result_shown))
+    row = connection.execute(
+        sa.select(study.c.state, study.c.chosen_job_id, study.c.result_shown, study.c.round, study.c.round_over)
+    ).one_or_none()
+    return Standing() if row is None else Standing(StudyState(row.state), *row[1:])
 
 
 STATE = sa.select(study.c.state).scalar_subquery()
 """Open, paused or closed, to be asked along with something else; None where there is no study yet."""
+
+ROUND = sa.func.coalesce(sa.select(study.c.round).scalar_subquery(), FIRST)
+ROUND_OVER = sa.func.coalesce(sa.select(study.c.round_over).scalar_subquery(), sa.false())
 
 
 def require_open(connection: sa.Connection) -> None:
@@ -39,6 +56,20 @@ def require_open(connection: sa.Connection) -> None:
 def refuse_unless_open(state: str | None) -> None:
     if state not in (StudyState.OPEN, None):
         raise NotOpen
+
+
+def require_first_round(connection: sa.Connection, at: datetime, until: datetime | None) -> None:
+    """Refuse who comes after it; `until` is when it ends by itself, if it does."""
+    if standing(connection).first_is_over(at, until):
+        raise RoundOver
+
+
+def refuse_other_round(stands: Standing, asked: int, at: datetime, until: datetime | None) -> None:
+    """Refuse a form of another round than the one that is under way."""
+    if asked == FIRST and stands.first_is_over(at, until):
+        raise RoundOver
+    if asked != FIRST and stands.round == FIRST:
+        raise NotYet
 
 
 def set_state(connection: sa.Connection, state: str) -> None:

@@ -4,6 +4,8 @@
 
     participants  1 -- n  appearances  1 -- n  answers (versions; the largest is current)
     appearances   1 -- n  repeats (forms that said once more what a version says)
+    answers       1 -- 1  reasons (whether others may read why)
+    round_pairs: what the second round is about
     participants  1 -- 1  closings
     rooms         1 -- n  participants
     answer_models 1 -- n  appearances (those that were chosen by it)
@@ -49,6 +51,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from fairwise.judgments import Answer
+from fairwise.study.deliberation import Chosen
 from fairwise.study.stages import Stage, StudyState
 
 AnyColumn: TypeAlias = Column[Any]
@@ -77,6 +80,7 @@ class Moment(TypeDecorator[datetime]):
 
 ROLES = ("owner", "viewer")
 JOB_STATES = ("waiting", "running", "done", "failed", "cancelled")
+REASON_STATES = ("released", "hidden")
 CAME_BY = ("open", "personal", "room", "prolific", "sona", "mturk")
 
 metadata = MetaData(
@@ -164,6 +168,7 @@ appearances = Table(
     Column("answer_model_id", ForeignKey("answer_models.id")),  # of pairs chosen on the way, with
     Column("answers_known", Integer),  # so many of the participant's own answers, in the order they came
     UniqueConstraint("participant_id", "position"),
+    Index("ix_appearances_a_b", "a", "b"),
 )
 
 answers = Table(
@@ -178,7 +183,7 @@ answers = Table(
     Column("confidence", Integer),
     Column("seconds", Float),
     Column("answered_at", Moment, nullable=False),
-    Column("round", Integer, nullable=False, server_default="1"),  # 2 after the participant's second look
+    Column("round", Integer, nullable=False, server_default="1"),  # 2 in a second look, or in the second round
     UniqueConstraint("appearance_id", "version"),
     UniqueConstraint("appearance_id", "nonce"),
     _one_of("answer", tuple(str(answer) for answer in Answer)),
@@ -190,6 +195,28 @@ repeats = Table(
     Column("appearance_id", ForeignKey("appearances.id", ondelete="CASCADE"), primary_key=True),
     Column("nonce", String(32), primary_key=True),
     Column("version", Integer, primary_key=True),  # of the answers
+)
+
+reasons = Table(  # of answers; of those that are not here nobody has decided yet, and nobody else reads them
+    "reasons",
+    metadata,
+    Column("answer_id", ForeignKey("answers.id", ondelete="CASCADE"), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("decided_at", Moment),
+    Column("decided_by", String(100)),
+    Column("reported_at", Moment),  # by a participant; by whom is not kept
+    _one_of("state", REASON_STATES),
+)
+
+round_pairs = Table(
+    "round_pairs",
+    metadata,
+    Column("rank", Integer, primary_key=True),
+    Column("a", Text, nullable=False),  # whose id comes first
+    Column("b", Text, nullable=False),
+    Column("reason", String(16), nullable=False),
+    UniqueConstraint("a", "b"),
+    _one_of("reason", tuple(Chosen)),
 )
 
 closings = Table(
@@ -239,6 +266,9 @@ study = Table(
     Column("state", String(16), nullable=False, server_default="open"),
     Column("chosen_job_id", ForeignKey("jobs.id")),  # the fit whose model the operator chose
     Column("result_shown", Boolean, nullable=False, server_default=false()),  # to participants
+    Column("round", Integer, nullable=False, server_default="1"),
+    Column("round_over", Boolean, nullable=False, server_default=false()),  # of the first; nobody answers it any more
+    Column("round_changed_at", Moment),
     CheckConstraint("id = 1", name="one"),
     _one_of("state", tuple(StudyState)),
 )

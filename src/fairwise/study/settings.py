@@ -21,6 +21,7 @@ from fairwise.study.decisions import (
     kind_of,
     usual_meaning,
 )
+from fairwise.study.deliberation import Deliberation
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.mixture import KINDS, Design
 from fairwise.study.recruitment import Recruitment, Relation
@@ -41,7 +42,10 @@ from fairwise.study.toml import (
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
 MOST_PAIRS = 1000
-_TABLES, _ROWS = ("design", "recruitment", "answer_words", "amount"), ("decisions", "relations", "columns")
+_TABLES, _ROWS = (
+    ("design", "deliberation", "recruitment", "answer_words", "amount"),
+    ("decisions", "relations", "columns"),
+)
 _UNUSUAL = ("decisions", "amount")  # said nowhere in a study about two decisions
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
 
@@ -172,6 +176,9 @@ class StudySettings(SettingsFile):
     design: Design = Design()
     """How many of the pairs are of which other kind; the rest are uniform: drawn anew for everyone."""
 
+    deliberation: Deliberation = Deliberation()
+    """Whether there is a second round, in which participants see how the others answered."""
+
     recruitment: Recruitment = Recruitment()
     """Who may take part, and where they are sent afterwards."""
 
@@ -255,6 +262,7 @@ class StudySettings(SettingsFile):
         unknown = [name for name in self.design.strata if name not in {column.name for column in self.columns}]
         if unknown:
             raise ValueError(f"design.strata: {unknown[0]!r} is not among the columns")
+        self.deliberation.check(shared=self.design.fixed + self.design.anchors, second_look=self.second_look)
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, get_args
 
+from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
@@ -17,6 +18,7 @@ from fairwise.web.shared.forms import Form
 _TABLES: Mapping[str, type[SettingsTable]] = {
     "": StudySettings,
     "design": Design,
+    "deliberation": Deliberation,
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
     "relations": Relation,

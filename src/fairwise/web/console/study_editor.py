@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from fairwise.study.deliberation import Deliberation
 from fairwise.study.folder import CONSENT, PEOPLE, SETTINGS, TASK, named
 from fairwise.study.languages import available, language, marked
 from fairwise.study.mixture import OFFERED_KINDS
@@ -76,6 +77,12 @@ class SwitchesSection(SettingsSection):
     layout: ClassVar = {
         "": "practice comprehension_check check_must_pass mark_differences ask_why ask_confidence second_look"
     }
+
+
+class DeliberationSection(SettingsSection):
+    name, title = "second-round", marked("A second round")
+    about = marked("Whether participants come back to see how the others answered, and when the first round ends.")
+    layout: ClassVar = {"": " ".join(f"deliberation.{name}" for name in Deliberation.model_fields)}
 
 
 class RelationsSection(SettingsSection):
@@ -269,6 +276,7 @@ def sections_of(home: Path) -> Mapping[str, Section]:
         WordsSection(home, settings),
         ColumnsSection(home, settings),
         SwitchesSection(home, settings),
+        DeliberationSection(home, settings),
         RelationsSection(home, settings),
         RecruitmentSection(home, settings),
         PairsSection(home, settings),
