@@ -329,6 +329,8 @@ def solve_large(
     checked = check_large_settings(settings, table, two_passes=True)
     table = table.only_features(checked.features)
     summary = read_summary(table, judgments, client)
+    if table.groups is not None:
+        require_two_labels(summary.outcomes, "groups=, false positive rates,")
     own = [prepare_large(checked, summary, judgments if one is None else judgments.select([one])) for one in judges]
     games = [play(summary, prepared, [prepared.problem.at_point(*point) for point in points]) for prepared in own]
     rows = []
@@ -337,7 +339,7 @@ def solve_large(
             row = _row(prepared, solution, point, settings, summary.n_rows, n_not_followed)
             if table.groups is not None:
                 with np.errstate(invalid="ignore"):
-                    rates = count.label_1[:, 0] @ solution.weights / count.people[:, 0]
+                    rates = count.given[:, 0, 0] @ solution.weights / count.people[:, 0]
                 row |= {f"{RATE}{group}": float(rate) for group, rate in zip(summary.groups, rates, strict=True)}
             rows.append({"judge": PANEL if judge is None else judge, **row})
     return rows

@@ -28,7 +28,10 @@ def compile_kernels() -> None:
     groups.fit(people, outcome, sensitive_features=people[:, 0] > 0)  # their sums are over other numbers
     paper = PairwiseFairClassifier("linear-regression", solver="no-regret", n_rounds=20)
     paper.fit(people, outcome, judgments=judgments)
-    paper.fit([pd.DataFrame(people).assign(outcome=outcome).rename(columns=str)], "outcome", judgments=judgments)
+    table = pd.DataFrame(people).rename(columns=str)
+    paper.fit([table.assign(outcome=outcome)], "outcome", judgments=judgments)
+    paper.set_params(label_values={0: 0, 1: 0.5, 2: 1})
+    paper.fit([table.assign(outcome=outcome + (people[:, 1] > 0))], "outcome", judgments=judgments)
 
 
 if __name__ == "__main__":

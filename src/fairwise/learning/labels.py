@@ -45,7 +45,11 @@ class Labels:
 
 def read_labels(y: object, table: pd.DataFrame, settings: FitSettings, judgments: Judgments | None) -> Labels:
     """Outcomes, values and losses of labels, checked against each other."""
-    codes, classes = inputs.outcome_labels(y, table)
+    return labels_of(*inputs.outcome_labels(y, table), settings, judgments)
+
+
+def labels_of(codes: IntArray, classes: ClassArray, settings: FitSettings, judgments: Judgments | None) -> Labels:
+    """The same for people whose outcomes are these of the outcomes that occur, ``classes``, which are sorted."""
     declared = settings.label_values
     if declared is not None and max(len(declared), len(classes)) > 2:
         codes, classes = _among(declared, codes, classes)

@@ -52,10 +52,13 @@ class Points:
     multiplicity: FloatArray
     """Weight of the people at each point: how often a repeated row stands in the table."""
 
+    elsewhere: FloatArray | float = 0.0
+    """What people cost who are not among the points, of each label but the first: those of a table read in blocks."""
+
     @property
     def constant_error(self) -> float:
         """Error of the best of the classifiers that give everyone one label."""
-        return self.error_offset + min(0.0, float(np.min(self.error_cost.sum(axis=0))))
+        return self.error_offset + min(0.0, float(np.min(self.error_cost.sum(axis=0) + self.elsewhere)))
 
     def errors(self, labels: LabelArray) -> FloatArray:
         """Error ``(t,)`` of classifiers with labels ``(t, P)``."""

@@ -51,6 +51,37 @@ def total_excess(values, limits, rows, shares):
 
 
 @numba.njit(cache=True, nogil=True)
+def add_labels(rows, coef, intercept, cell, value, out):
+    """Add ``value[p, l - 1]`` to ``out[cell[p], l - 1, t]`` where classifier ``t`` gives row ``p`` label ``l > 0``.
+
+    ``coef`` is ``(d, labels - 1, T)``. Sums are added in the order of the columns and the first of equal ones wins, as
+    in ``label_scores``; a column that is 0 adds nothing.
+    """
+    d, n_others, n_classifiers = coef.shape
+    scores = np.empty((n_others, n_classifiers))
+    best = np.empty(n_classifiers)
+    label = np.empty(n_classifiers, dtype=np.intp)
+    for p in range(len(rows)):
+        scores[:] = intercept
+        for j in range(d):
+            x = rows[p, j]
+            if x != 0.0:
+                for k in range(n_others):
+                    for t in range(n_classifiers):
+                        scores[k, t] += coef[j, k, t] * x
+        best[:] = 0.0
+        label[:] = -1
+        for k in range(n_others):
+            for t in range(n_classifiers):
+                if scores[k, t] > best[t]:
+                    best[t] = scores[k, t]
+                    label[t] = k
+        for t in range(n_classifiers):
+            if label[t] >= 0:
+                out[cell[p], label[t], t] += value[p, label[t]]
+
+
+@numba.njit(cache=True, nogil=True)
 def scaled(values, fill, shift, scale, out):
     """Write ``(value - shift) / scale``, missing ones as ``fill``, and whether they are missing if ``out`` has room."""
     marks = out.shape[1] > 1

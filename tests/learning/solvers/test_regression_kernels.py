@@ -12,6 +12,7 @@ from fairwise.learning.oracles.linear import DescentOracle, RegressionOracle
 from fairwise.learning.problem import Problem
 from fairwise.learning.solvers.no_regret import (
     _play,
+    _play_in_turn,
     _play_regression,
     guarantee_of,
     seeds,
@@ -71,6 +72,10 @@ def test_round_for_round(
     terms = oracle.regression_terms(problem)
     assert terms is not None
     compiled = _play_regression([problem], oracle, terms, [guarantee])[0]
+    in_turn = _play_in_turn(problem, terms, guarantee)
+    assert np.allclose(in_turn.classifiers.coef, compiled.classifiers.state()["coef"], atol=1e-9)
+    assert in_turn.violations == pytest.approx(compiled.trajectory["max_violation"], abs=1e-12)
+    assert in_turn.average.multipliers.budgets == pytest.approx(compiled.multipliers.budgets, abs=1e-12)
     plain = _play(problem, oracle, guarantee, None)
     for name in ("error", "max_violation"):
         assert compiled.trajectory[name] == pytest.approx(plain.trajectory[name], abs=1e-12)

@@ -40,11 +40,12 @@ class TableSummary:
     gram: FloatArray
     """``Z.T Z`` of the encoded rows with a 1 in front, ``(1 + d, 1 + d)``."""
 
-    moments: FloatArray
-    """``Z.T c`` with ``c = (1 - 2 y) / n``, ``(1 + d,)``."""
+    outcomes: ClassArray
+    """``(F,)`` those that occur, sorted."""
 
-    classes: ClassArray
-    share_of_second: float
+    outcome_sums: FloatArray
+    """The sum of the encoded rows of each outcome with a 1 in front, ``(F, 1 + d)``."""
+
     judged: pd.DataFrame
     """The rows of everyone in a judgment that counts, indexed by the judgments' own ids."""
 
@@ -52,18 +53,23 @@ class TableSummary:
     """Their names, or one empty one."""
 
     cell_people: FloatArray
-    """How many people there are of each group and outcome, ``(2 G,)``: cell ``2 g + y``."""
+    """How many people there are of each group and outcome, ``(G F,)``: cell ``F g + y``."""
 
     cell_means: FloatArray
-    """The mean encoded row of each cell with a 1 in front, ``(2 G, 1 + d)``; 0 where nobody is."""
+    """The mean encoded row of each cell with a 1 in front, ``(G F, 1 + d)``; 0 where nobody is."""
 
     sample: FloatArray
     """The encoded rows of the first block."""
 
-    def regression_terms(self, judged_rows: FloatArray) -> RegressionTerms:
-        """What a game against the regression needs of everyone."""
+    def regression_terms(self, judged_rows: FloatArray, more: FloatArray) -> RegressionTerms:
+        """What a game against the regression needs of everyone, where outcomes make labels cost ``more`` ``(F, …)``.
+
+        That is by how much each label but the first costs more than the first, one number where there are two.
+        """
         inverse = pseudo_inverse(self.gram)
-        return RegressionTerms(np.ascontiguousarray(judged_rows), inverse, inverse @ self.moments)
+        parts = [np.multiply.outer(cost, sums) for cost, sums in zip(more, self.outcome_sums, strict=True)]
+        moments = sum(parts[1:], parts[0]) / self.n_rows
+        return RegressionTerms(np.ascontiguousarray(judged_rows), inverse, (inverse @ moments.T).T)
 
 
 def read_summary(table: LargeTable, judgments: Judgments | None, client: Client | None = None) -> TableSummary:
@@ -166,9 +172,9 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
     if len(labels) < 2:
         raise InputError(f"{table.name}: everyone has the same outcome, {labels[0]!r}: there is nothing to learn from.")
     try:
-        classes = np.array(sorted(labels), dtype=object if isinstance(labels[0], str) else None)
+        outcomes = np.array(sorted(labels), dtype=object if isinstance(labels[0], str) else None)
     except TypeError:
-        raise InputError("The outcomes are of different kinds, such as numbers and text. Give two values.") from None
+        raise InputError("The outcomes are of different kinds, such as numbers and text. Give one kind.") from None
     columns = tuple(
         _column(position, str(name), own, sums)
         for position, (name, own) in enumerate(zip(table.features, sums.columns, strict=True))
@@ -177,17 +183,15 @@ def _summary(table: LargeTable, sums: Sums, judged: pd.DataFrame, first: pd.Data
     change = _change(columns, sums)
     nobody = np.zeros(1 + len(sums.keys))
     of_cell = np.array(
-        [change @ sums.by_cell.get((label, group), nobody) for group in sums.groups for label in classes.tolist()]
+        [change @ sums.by_cell.get((label, group), nobody) for group in sums.groups for label in outcomes.tolist()]
     )
     people = of_cell[:, 0]
-    of_class = of_cell[0::2].sum(axis=0), of_cell[1::2].sum(axis=0)
     return TableSummary(
         n_rows=sums.n_rows,
         encoder=encoder,
         gram=change @ sums.gram @ change.T,
-        moments=(of_class[0] - of_class[1]) / sums.n_rows,
-        classes=classes,
-        share_of_second=float(of_class[1][0] / sums.n_rows),
+        outcomes=outcomes,
+        outcome_sums=np.array([of_cell[y :: len(outcomes)].sum(axis=0) for y in range(len(outcomes))]),
         judged=judged,
         groups=sums.groups,
         cell_people=people,

@@ -17,9 +17,12 @@ from fairwise.constraints.pairs import PairRows
 from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.deduplication import relative_losses
+from fairwise.learning.labels import labels_of
 from fairwise.learning.large.first_pass import TableSummary, read_summary
-from fairwise.learning.large.problem import Counts, count, large_oracle, large_problem
-from fairwise.learning.oracles.linear import RegressionOracle
+from fairwise.learning.large.problem import Counts, PreparedTable, count, large_oracle, large_problem
+from fairwise.learning.oracles.base import FloatArray
+from fairwise.learning.oracles.linear import regression_class
 from fairwise.learning.preparation import NOBODY, PreparedProblem, budgets_of, seed_of
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.settings import FitSettings, Params
@@ -54,7 +57,7 @@ def fit_in_blocks(
         [[(solution, _)]] = count_games(table, summary, [play(summary, prepared, [prepared.problem])], client)
         return prepared, solution, summary.n_rows
     problem = large_problem(table, summary, prepared, client)
-    solution = solve(problem, large_oracle(settings.estimator, table, summary, problem, client), settings, watch)
+    solution = solve(problem, large_oracle(table, summary, prepared, problem, client), settings, watch)
     return replace(prepared, problem=problem), solution, summary.n_rows
 
 
@@ -67,14 +70,6 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
             f"estimator={settings.estimator!r} needs the whole table in memory. A table that is read in blocks goes "
             f"with {' or '.join(map(repr, _LINEAR))}."
         )
-    if settings.loss is not None:
-        raise InputError("loss= needs the whole table in memory, not one that is read in blocks.")
-    if settings.label_values is not None and set(settings.label_values.values()) != {0, 1}:
-        raise InputError(
-            "A table that is read in blocks goes with two labels so far, one of the value 1 and one of the value 0."
-        )
-    if set(moments) - {None}:
-        raise InputError("group_constraints for single labels need the whole table in memory: give a list.")
     if moments and table.groups is None:
         raise InputError("group_constraints need each person's group: LargeTable(..., groups='column').")
     if settings.plays_regression and settings.time_limit is not None:
@@ -90,8 +85,14 @@ def check_large_settings(params: Params, table: LargeTable, *, two_passes: bool 
     return settings
 
 
-def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> PreparedProblem:
+def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgments | None) -> PreparedTable:
     """What these judgments ask for, about people who were found in the first pass."""
+    labels = labels_of(np.arange(len(summary.outcomes)), summary.outcomes, settings, judgments)
+    if len(labels.classes) > 2 and settings.estimator == "linear":
+        raise InputError(
+            f"estimator='linear' is for two labels where a table is read in blocks, and there are "
+            f"{len(labels.classes)}: give estimator='linear-regression'."
+        )
     answered = judgments or Judgments(NOBODY)
     pairs = PairRows.from_judgments(answered)
     judged = summary.judged.iloc[summary.judged.index.get_indexer(pairs.people)]
@@ -101,18 +102,27 @@ def prepare_large(settings: FitSettings, summary: TableSummary, judgments: Judgm
         inputs.refuse_changed(carried[both], judged[both])
     judged_rows = summary.encoder.encode(judged, strict=True)
     # The points are the judged people alone: errors are counted over everyone, in the second pass.
-    nothing = np.zeros(len(judged_rows))
-    points = Points(judged_rows, nothing, summary.share_of_second, nothing + 1.0)
+    first, more = relative_losses(labels.losses)
+    people = summary.outcome_sums[:, 0]
+    n_others = () if len(labels.classes) == 2 else (more.shape[1],)
+    points = Points(
+        judged_rows,
+        np.zeros((len(judged_rows), *n_others)),
+        float(people @ first / summary.n_rows),
+        np.ones(len(judged_rows)),
+        elsewhere=people @ more / summary.n_rows,
+    )
     problem = Problem.build(
         points,
         np.arange(len(judged_rows), dtype=np.intp),
         pairs,
         budgets_of(settings, pairs, answered.judge_attributes),
-        sign=inputs.favorable_sign(settings, summary.classes, judgments),
+        sign=labels.sign,
         gamma=float(settings.gamma),
+        label_values=labels.values,
     )
     seed = seed_of(settings.random_state)
-    return PreparedProblem(settings, problem, pairs, judged_rows, summary.encoder, summary.classes, seed)
+    return PreparedTable(settings, problem, pairs, judged_rows, summary.encoder, labels.classes, seed, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +132,8 @@ class PlayedGames:
     problems: Sequence[Problem]
     games: Sequence[Game]
     plain: LinearClassifiers
+    losses: FloatArray
+    """``(F, labels)`` what each label costs where each of the outcomes is right."""
 
     @property
     def classifiers(self) -> list[LinearClassifiers]:
@@ -130,29 +142,30 @@ class PlayedGames:
 
     def solutions(self, counts: Counts) -> list[tuple[Solution, Counts]]:
         """The solution of each problem with the counts of its mixture, from those of :attr:`classifiers`."""
-        plain = float(counts.of(0, 1).errors()[0])
+        errors, name = counts.errors(self.losses), regression_class(self.losses.shape[1])
+        plain = float(errors[0])
         if not self.games:
-            return [(Solution.of_one(p, self.plain, plain, RegressionOracle), counts) for p in self.problems]
+            return [(Solution.of_one(p, self.plain, plain, name, exact=False), counts) for p in self.problems]
         solutions, start = [], 1
         for game in self.games:
             reply = start + len(game.classifiers)
-            mixture, error_of_reply = counts.of(start, reply), float(counts.of(reply, reply + 1).errors()[0])
-            name = RegressionOracle.hypothesis_class
-            solutions.append((game.solution(mixture.errors(), error_of_reply, plain, name), mixture))
+            solution = game.solution(errors[start:reply], float(errors[reply]), plain, name)
+            solutions.append((solution, counts.of(start, reply)))
             start = reply + 1
         return solutions
 
 
-def play(summary: TableSummary, prepared: PreparedProblem, problems: Sequence[Problem]) -> PlayedGames:
+def play(summary: TableSummary, prepared: PreparedTable, problems: Sequence[Problem]) -> PlayedGames:
     """All rounds of every game; needs no row of the table."""
-    settings, terms = prepared.settings, summary.regression_terms(prepared.judged_rows)
-    plain = terms.response(np.zeros(len(prepared.judged_rows)))
+    settings, terms = prepared.settings, summary.regression_terms(prepared.judged_rows, prepared.more)
+    losses = prepared.labels.losses
+    plain = terms.response(np.zeros_like(prepared.problem.points.error_cost))
     if len(prepared.problem) == 0:
-        return PlayedGames(problems, [], plain)
+        return PlayedGames(problems, [], plain, losses)
     bounds = settings.lambda_bound, settings.tau_bound
     guarantees = [guarantee_of(problem, settings.n_rounds, None, *bounds) for problem in problems]
     games = [play_game(problem, terms, guarantee) for problem, guarantee in zip(problems, guarantees, strict=True)]
-    return PlayedGames(problems, games, plain)
+    return PlayedGames(problems, games, plain, losses)
 
 
 def count_games(

@@ -7,25 +7,30 @@ would do to that. People are counted by cell, their group and outcome; costs are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fairwise.constraints.groups import GroupRows, parity_moments
+from fairwise.constraints.groups import parity_moments
 from fairwise.errors import InputError
+from fairwise.learning.deduplication import Placement, relative_losses
+from fairwise.learning.labels import Labels
 from fairwise.learning.large.passes import Block, Span, over_spans
 from fairwise.learning.large.sums import group_codes
-from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues
+from fairwise.learning.oracles.base import ClassArray, Classifiers, FloatArray, IntArray, Oracle, RowValues, n_labels
 from fairwise.learning.oracles.linear import (
     DescentOracle,
     LinearClassifiers,
     RegressionOracle,
     RegressionTerms,
     cell_totals,
+    label_totals,
+    regression_class,
 )
+from fairwise.learning.preparation import PreparedProblem, group_rows
 from fairwise.learning.problem import Points, Problem
 from fairwise.learning.row_kernels import add_breakpoints
 
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from fairwise.learning.encoding import TableEncoder
     from fairwise.learning.large.first_pass import TableSummary
     from fairwise.learning.large.table import LargeTable
-    from fairwise.learning.preparation import PreparedProblem
 
 _MAX_STEPS = 40
 _LEAST_GAIN = 1e-4  # in units of error: a step that gains less is not worth another pass
@@ -47,7 +51,7 @@ _JUDGED_EDGES = 64  # and from those of judged people
 class CellReader:
     """Everyone in a block as an encoded row and a cell; small enough to be sent to every worker.
 
-    Cell ``2 g + y`` is group ``g`` with outcome ``y``.
+    Cell ``F g + y`` is group ``g`` with outcome ``y`` of the ``F`` that occur.
     """
 
     features: list[str]
@@ -55,69 +59,92 @@ class CellReader:
     group_column: str | None
     groups: list[str]
     encoder: TableEncoder
-    classes: ClassArray
+    outcomes: ClassArray
 
     @classmethod
     def of(cls, table: LargeTable, summary: TableSummary) -> CellReader:
-        return cls(list(table.features), table.outcome, table.groups, summary.groups, summary.encoder, summary.classes)
+        return cls(list(table.features), table.outcome, table.groups, summary.groups, summary.encoder, summary.outcomes)
 
     def __call__(self, block: Block) -> tuple[FloatArray, IntArray]:
         """Encoded rows ``(n, d)`` and cells ``(n,)``."""
-        cell = (block.table[self.outcome] == self.classes[1]).to_numpy(dtype=np.intp)
+        cell = np.zeros(len(block.table), dtype=np.intp)
+        for code, label in enumerate(self.outcomes[1:], 1):
+            cell += code * (block.table[self.outcome] == label).to_numpy(dtype=np.intp)
         if self.group_column is not None:
-            cell += 2 * group_codes(block.table[self.group_column], self.groups)
+            cell += len(self.outcomes) * group_codes(block.table[self.group_column], self.groups)
         return np.ascontiguousarray(self.encoder.encode(block.table[self.features])), cell
 
 
 @dataclass(frozen=True, eq=False)
+class PreparedTable(PreparedProblem):
+    """What these judgments ask for, about people who were found in the first pass, and what each outcome costs."""
+
+    labels: Labels
+    """Of the ``F`` outcomes that occur, as if each were one person's."""
+
+    @property
+    def more(self) -> FloatArray:
+        """By how much each label but the first costs more than the first ``(F, labels - 1)``; ``(F,)`` of two."""
+        more = relative_losses(self.labels.losses)[1]
+        return more[:, 0] if more.shape[1] == 1 else more
+
+
+@dataclass(frozen=True, eq=False)
 class Counts:
-    """People by group and outcome ``(groups, 2)``, and how many of them get label 1 ``(groups, 2, k)``.
+    """People by group and outcome ``(G, F)``, and how many get each label but the first ``(G, F, labels - 1, k)``.
 
     Whole numbers: their sums are exact, in any order. Without groups everyone is in one.
     """
 
     people: IntArray
-    label_1: IntArray
+    given: IntArray
 
-    def errors(self) -> FloatArray:
-        """Share ``(k,)`` of everyone whom each classifier gets wrong."""
-        wrong = self.label_1[:, 0].sum(axis=0) + self.people[:, 1].sum() - self.label_1[:, 1].sum(axis=0)
-        return np.asarray(wrong / self.people.sum())
+    def errors(self, losses: FloatArray) -> FloatArray:
+        """Mean loss ``(k,)`` of each classifier, where outcomes make labels cost ``losses`` ``(F, labels)``."""
+        first, more = relative_losses(losses)
+        total = self.people.sum(axis=0) @ first + np.tensordot(more, self.given.sum(axis=0), axes=2)
+        return np.asarray(total / self.people.sum())
 
     def of(self, start: int, end: int) -> Counts:
         """Of some of the classifiers."""
-        return Counts(self.people, self.label_1[:, :, start:end])
+        return Counts(self.people, self.given[..., start:end])
 
 
 def count(
     table: LargeTable, summary: TableSummary, classifiers: LinearClassifiers, client: Client | None = None
 ) -> Counts:
     """Read every row once more."""
-    n_cells = len(summary.cell_people)
-    people = np.zeros(n_cells, dtype=np.int64)
-    label_1 = np.zeros((n_cells, len(classifiers)), dtype=np.int64)
+    n_cells, n_outcomes = len(summary.cell_people), len(summary.outcomes)
+    people, given = _no_counts(n_cells, classifiers)
     work = partial(_count_span, CellReader.of(table, summary), classifiers, n_cells)
-    for people_here, label_1_here in over_spans(table.spans(client), work, client):
+    for people_here, given_here in over_spans(table.spans(client), work, client):
         people += people_here
-        label_1 += label_1_here
+        given += given_here
     if not np.array_equal(people, summary.cell_people):
         raise InputError(
             f"{table.name}: its rows changed while they were read: {summary.n_rows} the first time, {people.sum()} now "
             "(or other outcomes or groups)."
         )
-    return Counts(people.reshape(-1, 2), label_1.reshape(n_cells // 2, 2, -1))
+    return Counts(people.reshape(-1, n_outcomes), given.reshape(-1, n_outcomes, *given.shape[1:]))
 
 
 def _count_span(
     read: CellReader, classifiers: LinearClassifiers, n_cells: int, span: Span
 ) -> tuple[IntArray, IntArray]:
-    people = np.zeros(n_cells, dtype=np.int64)
-    label_1 = np.zeros((n_cells, len(classifiers)), dtype=np.int64)
+    people, given = _no_counts(n_cells, classifiers)
     for rows, cell in map(read, span.blocks()):
         people += np.bincount(cell, minlength=n_cells)
-        one = np.ones(len(rows), dtype=np.int32)
-        label_1 += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one, n_cells)
-    return people, label_1
+        one = np.ones((len(rows), given.shape[1]), dtype=np.int32)
+        if classifiers.coef.ndim == 3:
+            given += label_totals(rows, classifiers, cell, one, n_cells)
+        else:
+            given[:, 0] += cell_totals(rows, classifiers.coef, classifiers.intercept, cell, one[:, 0], n_cells)
+    return people, given
+
+
+def _no_counts(n_cells: int, classifiers: LinearClassifiers) -> tuple[IntArray, IntArray]:
+    n_others = classifiers.coef.shape[1] if classifiers.coef.ndim == 3 else 1
+    return np.zeros(n_cells, dtype=np.int64), np.zeros((n_cells, n_others, len(classifiers)), dtype=np.int64)
 
 
 def histogram(
@@ -154,24 +181,28 @@ def _sort_span(
 class LargeProblem(Problem):
     """Points are cells of people of one group and outcome and, behind these, judged people.
 
-    A classifier's "label" of a cell is the share of its people to whom it gives label 1, which takes a pass over the
+    A classifier's "label" of a cell is the share of its people to whom it gives each label, which takes a pass over the
     rows to know; costs of errors and of statistical rules are the same for everyone in a cell. Costs of pairs come on
     top, on judged people, whose labels are known without a pass: ``points.rows`` are theirs.
     """
 
     count_shares: Callable[[LinearClassifiers], FloatArray] = field(kw_only=True)
-    """One pass: share ``(k, cells)`` of each cell to whom each classifier gives label 1."""
+    """One pass: share ``(k, cells)`` of each cell to whom each classifier gives label 1.
+
+    Of more than two labels, ``(k, cells, labels - 1)`` of all but the first.
+    """
 
     _seen: dict[bytes, FloatArray] = field(default_factory=dict, kw_only=True)
 
     def evaluate(self, classifiers: Any) -> tuple[FloatArray, RowValues]:
         shares = self._shares(classifiers)
-        n_cells = shares.shape[1]
-        errors = self.points.error_offset + shares @ self.points.error_cost[:n_cells]
+        n_cells, axes = shares.shape[1], list(range(1, shares.ndim))
+        errors = self.points.error_offset + np.tensordot(shares, self.points.error_cost[:n_cells], axes=len(axes))
         pairs = self.differences(classifiers.labels(self.points.rows))
         if self.groups is None:
             return errors, pairs
-        return errors, np.concatenate([pairs, shares @ self.groups.matrix[:, :n_cells].T], axis=1)
+        of_groups = np.tensordot(shares, self.groups.matrix[:, :n_cells], axes=(axes, axes))
+        return errors, np.concatenate([pairs, of_groups], axis=1)
 
     def observe(self, classifier: Any) -> tuple[float, RowValues, bytes]:
         errors, values = self.evaluate(classifier)
@@ -183,13 +214,15 @@ class LargeProblem(Problem):
         return np.concatenate([self._shares(classifiers), labels], axis=1) @ cost
 
     def _shares(self, classifiers: LinearClassifiers) -> FloatArray:
-        """Of each cell ``(k, cells)``; a pass is made only for classifiers that were never asked about."""
+        """As :attr:`count_shares`; a pass is made only for classifiers that were never asked about."""
         keys = [_key(classifiers, t) for t in range(len(classifiers))]
         new = [t for t, key in enumerate(keys) if key not in self._seen]
         if new:
             for t, share in zip(new, self.count_shares(classifiers.take(np.array(new))), strict=True):
                 self._seen[keys[t]] = share
-        return np.array([self._seen[key] for key in keys]).reshape(len(keys), -1)
+        cost = self.points.error_cost
+        shape = len(keys), len(cost) - len(self.points.rows), *cost.shape[1:]
+        return np.array([self._seen[key] for key in keys]).reshape(shape)
 
 
 def _key(classifiers: LinearClassifiers, t: int) -> bytes:
@@ -202,16 +235,18 @@ class LargeRegressionOracle(RegressionOracle):
     cheap = False
     is_regression = False  # whoever asks this one wants what a game without a pass cannot give
 
-    def __init__(self, summary: TableSummary, judged_rows: FloatArray) -> None:
+    def __init__(self, summary: TableSummary, judged_rows: FloatArray, more: FloatArray) -> None:
         self.rows = judged_rows
-        self._terms = summary.regression_terms(judged_rows)
+        self._n_labels = n_labels(more)
+        self.hypothesis_class = regression_class(self._n_labels)
+        self._terms = summary.regression_terms(judged_rows, more)
         self._points = np.concatenate([summary.cell_means, _with_one(judged_rows)])
 
     def regression_terms(self, problem: Problem) -> RegressionTerms:  # noqa: ARG002 - the rows are those of the summary
         return self._terms
 
     def _regress(self, cost: FloatArray) -> FloatArray:
-        return np.asarray(self._terms.inverse_gram @ (cost @ self._points))
+        return np.asarray((self._terms.inverse_gram @ (cost.T @ self._points).T).T)
 
 
 class LargeDescentOracle(DescentOracle):
@@ -225,11 +260,12 @@ class LargeDescentOracle(DescentOracle):
         self,
         summary: TableSummary,
         judged_rows: FloatArray,
+        more: FloatArray,
         pass_over: Callable[[LinearClassifiers, FloatArray], IntArray],
         cost_of: Callable[[LinearClassifiers, FloatArray], FloatArray],
     ) -> None:
         self.cheap = False
-        self.regression = LargeRegressionOracle(summary, judged_rows)
+        self.regression = LargeRegressionOracle(summary, judged_rows, more)
         self._people = summary.cell_people
         self._sample, self._judged = _with_one(summary.sample), _with_one(judged_rows)
         self._pass_over, self._cost_of = pass_over, cost_of
@@ -302,45 +338,46 @@ def _with_one(rows: FloatArray) -> FloatArray:
 
 
 def large_problem(
-    table: LargeTable, summary: TableSummary, prepared: PreparedProblem, client: Client | None
+    table: LargeTable, summary: TableSummary, prepared: PreparedTable, client: Client | None
 ) -> LargeProblem:
     """The problem on cells and judged people, with rules about groups beside those about pairs."""
-    people, n_judged = summary.cell_people, len(prepared.judged_rows)
-    outcome = np.arange(len(people)) % 2
-    on_judged = np.zeros(n_judged)
+    people, small = summary.cell_people, prepared.problem
+    outcome = np.arange(len(people)) % len(summary.outcomes)
+    a_person = prepared.more[outcome]
+    on_judged = np.zeros_like(small.points.error_cost)
     points = Points(
         prepared.judged_rows,
-        np.append((1.0 - 2.0 * outcome) * people / summary.n_rows, on_judged),
-        summary.share_of_second,
-        np.append(people, on_judged),
+        np.concatenate([(a_person.T * people / summary.n_rows).T, on_judged]),
+        small.points.error_offset,
+        np.append(people, np.zeros(len(on_judged))),
     )
     groups = None
     moments = parity_moments(prepared.settings.group_constraints)
     if moments:
-        named = np.repeat(np.array(summary.groups, dtype=object), 2)
         cells = pd.DataFrame({"cell": np.arange(len(people))})
-        # A cell of many people is one person of their weight, and ``h`` the share of the cell with label 1.
-        groups = GroupRows.from_moments(moments[None], cells, outcome, named, people, n_points=len(people) + n_judged)
-    small = prepared.problem
+        named = pd.Series(np.repeat(np.array(summary.groups, dtype=object), len(summary.outcomes)))
+        labels = replace(prepared.labels, codes=prepared.labels.codes[outcome])
+        # A cell of many people is one person of their weight, and their labels the shares of the cell with each.
+        placed = Placement(points, cells["cell"].to_numpy(), small.judged)
+        groups = group_rows(moments, labels, cells, named, people, placed)
     values = {field.name: getattr(small, field.name) for field in fields(small)}
     values |= {"points": points, "judged": len(people) + small.judged, "groups": groups}
     return LargeProblem(**values, count_shares=partial(_shares, table, summary, client))
 
 
 def large_oracle(
-    estimator: object, table: LargeTable, summary: TableSummary, problem: LargeProblem, client: Client | None
+    table: LargeTable, summary: TableSummary, prepared: PreparedTable, problem: LargeProblem, client: Client | None
 ) -> Oracle:
-    judged_rows = problem.points.rows
-    if estimator == "linear-regression":
-        return LargeRegressionOracle(summary, judged_rows)
-    return LargeDescentOracle(
-        summary, judged_rows, lambda at, edges: histogram(table, summary, at, edges, client), problem.costs_of
-    )
+    terms = summary, prepared.judged_rows, prepared.more
+    if prepared.settings.estimator == "linear-regression":
+        return LargeRegressionOracle(*terms)
+    return LargeDescentOracle(*terms, lambda at, edges: histogram(table, summary, at, edges, client), problem.costs_of)
 
 
 def _shares(
     table: LargeTable, summary: TableSummary, client: Client | None, classifiers: LinearClassifiers
 ) -> FloatArray:
     counts = count(table, summary, classifiers, client)
-    label_1 = counts.label_1.reshape(len(summary.cell_people), -1)
-    return np.asarray((label_1 / np.maximum(summary.cell_people, 1.0)[:, None]).T)
+    given = counts.given.reshape(len(summary.cell_people), *counts.given.shape[2:])
+    shares = np.moveaxis(given / np.maximum(summary.cell_people, 1.0)[:, None, None], 2, 0)
+    return np.asarray(shares if shares.shape[2] > 1 else shares[:, :, 0])

@@ -8,7 +8,7 @@ these, so the encoded Gram matrix follows from the raw one (``first_pass``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ import pandas as pd
 from fairwise.errors import InputError, quote
 from fairwise.learning import row_kernels
 from fairwise.learning.encoding import MAX_CATEGORIES, is_number, numbers_of
+from fairwise.learning.labels import MOST_LABELS
 from fairwise.learning.oracles.base import FloatArray, IntArray
 from fairwise.tables.ids import text_of
 
@@ -96,10 +97,7 @@ class Sums:
         ]
         keys = list(dict.fromkeys([*self.keys, *other.keys]))
         cells = list(dict.fromkeys([*self.by_cell, *other.by_cell]))
-        labels = list(dict.fromkeys(label for label, _ in cells))
-        if len(labels) > 2:
-            listed = ", ".join(quote(label) for label in labels[:5])
-            raise InputError(f"Only two outcomes are supported; the table has {listed} (the last in {where}).")
+        _refuse_many_labels({label for label, _ in cells})
         _refuse_many_categories(keys, names)
         mine, theirs = self._widen(keys), other._widen(keys)
         nothing = np.zeros(1 + len(keys))
@@ -220,10 +218,13 @@ def _labels(outcome: pd.Series) -> tuple[IntArray, list[Label]]:
             f"The outcome is missing for person {quote(outcome.index[missing][0])}. Every person needs one."
         )
     codes, labels = pd.factorize(outcome)
-    if len(labels) > 2:
-        listed = ", ".join(quote(label) for label in list(labels)[:5])
-        raise InputError(f"Only two outcomes are supported; column {outcome.name!r} has {listed}.")
+    _refuse_many_labels(labels)
     return codes.astype(np.intp), [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def _refuse_many_labels(labels: Sized) -> None:
+    if len(labels) > MOST_LABELS:
+        raise InputError(f"The outcomes have more than {MOST_LABELS} different values, which are too many for labels.")
 
 
 def _refuse_many_categories(keys: list[Key], names: Sequence[object]) -> None:

@@ -40,6 +40,7 @@ from fairwise.learning.problem import Problem
 FEW = 8  # so few classifiers are as well scored exactly
 _AT_ONCE = 128  # classifiers scored together
 _TILE = 1 << 17  # multiplications in a matrix product that BLAS does at once and on one core: threads are ours to start
+_SCORES = 1 << 22  # sums of labels in memory at once
 _UNIT = 2.0**-24  # rounding of single precision
 _SAFE = 1e15  # entries up to this cannot overflow there
 _TINY = 1e-30  # more than all underflows of one score together
@@ -74,7 +75,9 @@ class LinearClassifiers(ArrayClassifiers):
 
     def labels(self, rows: FloatArray) -> LabelArray:
         if self.coef.ndim == 3:
-            return np.asarray(np.argmax(self.label_scores(rows), axis=1), dtype=np.uint8)
+            step = max(1, _SCORES // max(self.intercept.size, 1))
+            parts = [self.label_scores(rows[start : start + step]) for start in range(0, max(len(rows), 1), step)]
+            return np.concatenate([np.argmax(part, axis=1).astype(np.uint8) for part in parts], axis=1)
         if len(self) > FEW:
             return labels_of_many(rows, self.coef, self.intercept).T
         labels = np.empty((len(rows), len(self)), dtype=np.uint8)
@@ -87,6 +90,9 @@ class LinearClassifiers(ArrayClassifiers):
 
     def total_costs(self, rows: FloatArray, cost: FloatArray) -> FloatArray:
         """``sum_p cost[p] h_t(p)``, ``(k,)``, without storing the labels."""
+        if self.coef.ndim == 3 and len(self) > FEW:
+            everyone = np.zeros(len(rows), dtype=np.intp)
+            return np.asarray(label_totals(rows, self, everyone, cost, 1)[0].sum(axis=0))
         if self.coef.ndim == 3:
             return total_costs(self.labels(rows), cost)
         if len(self) > FEW:
@@ -122,6 +128,24 @@ def cell_totals(
     return out
 
 
+def label_totals(
+    rows: FloatArray, classifiers: LinearClassifiers, cell: IntArray, value: Values, n_cells: int
+) -> Values:
+    """``sum_p value[p, l - 1] [h_t(p) = l]`` of each cell and label but the first: ``(n_cells, labels - 1, k)``.
+
+    Of more than two labels; ``value`` is ``(n, labels - 1)``, and the sums are of its type.
+    """
+    out: Any = np.zeros((n_cells, classifiers.coef.shape[1], len(classifiers)), dtype=value.dtype)
+    for start in range(0, len(classifiers), _AT_ONCE):
+        some = slice(start, min(start + _AT_ONCE, len(classifiers)))
+        own = np.zeros((*out.shape[:2], some.stop - some.start), dtype=value.dtype)
+        coef = np.ascontiguousarray(np.moveaxis(classifiers.coef[some], 0, 2).swapaxes(0, 1))
+        intercept = np.ascontiguousarray(classifiers.intercept[some].T)
+        _row_kernels().add_labels(np.ascontiguousarray(rows), coef, intercept, cell, np.ascontiguousarray(value), own)
+        out[:, :, some] = own
+    return out  # type: ignore[no-any-return]
+
+
 def _score(rows: FloatArray, coef: FloatArray, intercept: FloatArray) -> Iterator[tuple[slice, tuple[Any, ...]]]:
     """Some classifiers at a time, with what the loops need to know of them and of the rows.
 
@@ -148,11 +172,18 @@ def _kernels() -> ModuleType:
     return linear_kernels
 
 
+def _row_kernels() -> ModuleType:
+    from fairwise.learning import row_kernels  # as above
+
+    return row_kernels
+
+
 @dataclass(frozen=True, eq=False)
 class RegressionTerms:
     """All that a game against the regression needs of the people, however large their table.
 
-    Judged people's rows ``(m, d)``, the inverse Gram matrix and the regression on the costs of errors alone.
+    Judged people's rows ``(m, d)``, the inverse Gram matrix and the regression on the costs of errors alone, which is
+    ``(1 + d,)`` of two labels and ``(labels - 1, 1 + d)`` of more.
     """
 
     judged_rows: FloatArray
@@ -160,9 +191,8 @@ class RegressionTerms:
     base: FloatArray
 
     def response(self, on_people: FloatArray) -> LinearClassifiers:
-        """The regression with these costs ``(m,)`` on judged people added to those of errors."""
-        moments = np.concatenate([[on_people.sum()], on_people @ self.judged_rows])
-        return _against(self.base + self.inverse_gram @ moments)
+        """The regression with these costs on judged people ``(m,)``, ``(m, labels - 1)`` besides those of errors."""
+        return _against(self.base + _regress(self.inverse_gram, self.judged_rows, on_people))
 
 
 class RegressionOracle(Oracle):
@@ -184,7 +214,6 @@ class RegressionOracle(Oracle):
 
     exact = False
     cheap = True
-    hypothesis_class = "linear thresholds, by least squares of the costs"
     is_regression = True
     seed_rounds = 500
     _n_labels = 2
@@ -193,8 +222,7 @@ class RegressionOracle(Oracle):
         self.rows = rows
         self.inverse_gram = inverse_gram(rows, multiplicity)
         self._n_labels = n_labels
-        if n_labels > 2:
-            self.hypothesis_class = MANY_LABELS.format("least squares of the costs")
+        self.hypothesis_class = regression_class(n_labels)
 
     def constants(self) -> LinearClassifiers:
         return LinearClassifiers.constants(self.rows.shape[1], self._n_labels)
@@ -203,15 +231,23 @@ class RegressionOracle(Oracle):
         return _against(self._regress(cost))
 
     def regression_terms(self, problem: Problem) -> RegressionTerms | None:
-        if not problem.is_plain:
-            return None
         judged = np.ascontiguousarray(problem.points.rows[problem.judged])
         return RegressionTerms(judged, self.inverse_gram, self._regress(problem.points.error_cost))
 
     def _regress(self, cost: FloatArray) -> FloatArray:
         """``beta``, from ``Z.T cost`` ``(1 + d,)``; of more than two labels ``(k - 1, 1 + d)``."""
-        moments = np.concatenate([cost.sum(axis=0)[..., None], cost.T @ self.rows], axis=-1)
-        return np.asarray((self.inverse_gram @ moments.T).T)
+        return _regress(self.inverse_gram, self.rows, cost)
+
+
+def _regress(inverse: FloatArray, rows: FloatArray, cost: FloatArray) -> FloatArray:
+    moments = np.concatenate([cost.sum(axis=0)[..., None], cost.T @ rows], axis=-1)
+    return np.asarray((inverse @ moments.T).T)
+
+
+def regression_class(n_labels: int) -> str:
+    """What the regression searches, in words."""
+    how = "least squares of the costs"
+    return MANY_LABELS.format(how) if n_labels > 2 else f"linear thresholds, by {how}"
 
 
 def _against(beta: FloatArray) -> LinearClassifiers:

@@ -90,7 +90,7 @@ def solve_plain(problem: Problem, oracle: Oracle) -> Solution:
         return least
     error, _, _ = problem.observe(chosen)
     lowest = min(error, least.error)
-    solution = Solution.of_one(problem, chosen, error, oracle)
+    solution = Solution.of_one(problem, chosen, error, oracle.hypothesis_class, exact=oracle.exact)
     return replace(solution, bound=lowest, plain_error=lowest, hypothesis_class=oracle.plain_class)
 
 
@@ -98,7 +98,7 @@ def least_error(problem: Problem, oracle: Oracle) -> Solution:
     """The oracle's own answer to the costs of errors: deterministic, and the estimator as it would be without us."""
     best = oracle.best_response(problem.points.error_cost)
     error, _, _ = problem.observe(best)
-    return Solution.of_one(problem, best, error, oracle)
+    return Solution.of_one(problem, best, error, oracle.hypothesis_class, exact=oracle.exact)
 
 
 def solve_curve(

@@ -23,9 +23,9 @@ import numpy as np
 from fairwise.constraints.certificate import Stopped
 from fairwise.constraints.pairs import adjoint_differences
 from fairwise.errors import InputError
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
-from fairwise.learning.oracles.linear import LinearClassifiers, RegressionTerms
-from fairwise.learning.problem import Problem
+from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle, total_costs
+from fairwise.learning.oracles.linear import LinearClassifiers, RegressionOracle, RegressionTerms
+from fairwise.learning.problem import Points, Problem
 from fairwise.learning.solvers.progress import SearchEnded, Watch
 from fairwise.learning.solvers.regression_kernels import play
 from fairwise.learning.solvers.regret_bound import Guarantee, promise
@@ -80,7 +80,9 @@ class Game:
 
 
 def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> Game:
-    """All rounds of one game; of the people it needs the terms alone."""
+    """All rounds of one game; of the people it needs the terms alone. Of two labels it is compiled."""
+    if not problem.is_plain:
+        return _play_in_turn(problem, terms, guarantee)
     soft = problem.soft_budgets
     coef, intercept, violations, pairs, budgets, slack, labels = play(
         terms.judged_rows,
@@ -109,12 +111,42 @@ def play_game(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) ->
     return Game(problem, guarantee, LinearClassifiers(coef, intercept), violations, average, reply, cost_on_judged)
 
 
+class _RegressionOnJudged(RegressionOracle):
+    """The regression for costs on judged people alone, which are added to those of errors; it keeps what it said."""
+
+    def __init__(self, terms: RegressionTerms) -> None:
+        self._terms = terms
+        self.said: list[LinearClassifiers] = []
+
+    def best_response(self, cost: FloatArray, warm: Classifiers | None = None) -> LinearClassifiers:  # noqa: ARG002
+        self.said.append(self._terms.response(cost))
+        return self.said[-1]
+
+
+def _play_in_turn(problem: Problem, terms: RegressionTerms, guarantee: Guarantee) -> Game:
+    """The same for any labels and values, not compiled: a game in which judged people are all there is."""
+    judged_rows = terms.judged_rows
+    nothing = np.zeros((len(judged_rows), *problem.points.error_cost.shape[1:]))
+    everyone = np.arange(len(judged_rows), dtype=np.intp)
+    points = Points(judged_rows, nothing, 0.0, np.ones(len(judged_rows)))
+    on_judged = replace(problem, points=points, judged=everyone)
+    oracle = _RegressionOnJudged(terms)
+    game = _OpenGame(on_judged, oracle, guarantee)
+    for _ in range(guarantee.n_rounds):
+        game.play(look=False)
+    violations = np.array([played.max_violation for played in game.rounds])
+    cost = on_judged.cost(game.average.multipliers.rows)
+    reply = terms.response(cost)
+    cost_on_judged = float(total_costs(reply.labels(judged_rows), cost)[0])
+    return Game(problem, guarantee, join(oracle.said), violations, game.average, reply, cost_on_judged)
+
+
 def seeds(problem: Problem, oracle: Oracle) -> Classifiers | None:
     """Classifiers to start column generation from: a few rounds at several bounds on lambda.
 
-    Where the class is linear a round is nearly free; otherwise there are none.
+    Where the class is linear and rounds are compiled, one is nearly free; otherwise there are none.
     """
-    terms = oracle.regression_terms(problem) if problem.n_pairs else None
+    terms = oracle.regression_terms(problem) if problem.n_pairs and problem.is_plain else None
     if terms is None:
         return None
     problem = replace(problem, groups=None)  # these rounds know pairs only
@@ -213,7 +245,7 @@ class _OpenGame:
         self._problem, self._oracle, self._guarantee = problem, oracle, guarantee
         self._theta = np.zeros(len(problem))
         self._budgets = np.zeros(len(problem.soft_budgets))
-        self._average = RoundAverages(problem)
+        self.average = RoundAverages(problem)
         self._position_of: dict[bytes, int] = {}
         self._members: list[Classifiers] = []
         self._calls, self._bound, self._least = 0, -np.inf, np.inf
@@ -228,7 +260,7 @@ class _OpenGame:
         error, values, key = problem.observe(response)
         self._least = min(self._least, error)
         slack = (at.slack_cost(problem) <= 0).astype(float)
-        self._average.add(at, error, values.astype(float), slack)
+        self.average.add(at, error, values.astype(float), slack)
         self._theta += guarantee.pair_step * (values - slack - problem.row_limits)
         overspent = budgets_used(problem, slack) - budget_limits(problem)
         self._budgets = np.clip(self._budgets + guarantee.budget_step * overspent, 0.0, guarantee.tau_bound)
@@ -237,7 +269,7 @@ class _OpenGame:
         if which == len(self._members):
             self._members.append(response)
         gap = self._look() if look else np.nan
-        self.rounds.append(_Round(which, self._average.error, self._average.max_violation(), gap))
+        self.rounds.append(_Round(which, self.average.error, self.average.max_violation(), gap))
         return gap
 
     def report(self, watch: Watch) -> None:
@@ -258,7 +290,7 @@ class _OpenGame:
             classifiers=join(self._members[: len(counts)]),
             weights=counts / len(self.rounds),
             error=float(errors[-1]),
-            multipliers=self._average.multipliers,
+            multipliers=self.average.multipliers,
             bound=self._bound,
             exact=oracle.exact,
             hypothesis_class=oracle.hypothesis_class,
@@ -271,8 +303,8 @@ class _OpenGame:
     def _look(self) -> float:
         """The gap at the averages, which costs one more question."""
         self._calls += 1
-        self._bound = _bound_at(self._problem, self._oracle, self._average.multipliers)
-        return self._average.best_dual_value(self._guarantee.lambda_bound, self._guarantee.tau_bound) - self._bound
+        self._bound = _bound_at(self._problem, self._oracle, self.average.multipliers)
+        return self.average.best_dual_value(self._guarantee.lambda_bound, self._guarantee.tau_bound) - self._bound
 
 
 def _play(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairwise.constraints.certificate import Stopped
-from fairwise.learning.oracles.base import Classifiers, FloatArray, Oracle
+from fairwise.learning.oracles.base import Classifiers, FloatArray
 from fairwise.learning.problem import Problem
 
 FEASIBLE = 1e-9  # to what precision linear programmes are solved
@@ -127,7 +127,9 @@ class Solution:
     """How many the mixture was allowed; the bound is about any number."""
 
     @classmethod
-    def of_one(cls, problem: Problem, classifier: Classifiers, error: float, oracle: Oracle | type[Oracle]) -> Solution:
+    def of_one(
+        cls, problem: Problem, classifier: Classifiers, error: float, hypothesis_class: str, *, exact: bool
+    ) -> Solution:
         """One classifier that an oracle gave for the costs of errors, as a mixture of one."""
         return cls(
             classifiers=classifier,
@@ -135,8 +137,8 @@ class Solution:
             error=error,
             multipliers=Multipliers.zero(problem),
             bound=error,
-            exact=oracle.exact,
-            hypothesis_class=oracle.hypothesis_class,
+            exact=exact,
+            hypothesis_class=hypothesis_class,
             oracle_calls=1,
             trajectory={"error": np.array([error]), "max_violation": np.zeros(1), "gap": np.zeros(1)},
             stopped="gap",
