@@ -15,7 +15,7 @@ from tests.support.examples import examples
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer, Judgments, krippendorff_alpha
-from fairwise.judgments.agreement import Agreement, Level, _Panel, agreement_of
+from fairwise.judgments.agreement import Agreement, AnswerCounts, Level, agreement_of
 from fairwise.judgments.answer import Oriented, orient
 
 ANSWERS = [str(answer) for answer in Answer]
@@ -116,7 +116,7 @@ def test_resampled_judges_weigh_as_often_as_drawn_and_never_meet_themselves(
     codes: NDArray[np.int64], level: Level, data: st.DataObject
 ) -> None:
     rows = panel(codes).counted()
-    found = _Panel.of(orient(rows), level)
+    found = AnswerCounts.of(orient(rows), level)
     several = ((codes != NOTHING).sum(axis=0) > 1) & (codes != NOTHING)
     taking_part = np.flatnonzero(several.any(axis=1)).tolist()
     assert found.n_judges == len(taking_part)

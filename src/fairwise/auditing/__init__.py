@@ -3,6 +3,7 @@
 from fairwise.auditing.answer_bands import AnswerBands, answer_bands
 from fairwise.auditing.audit import Audit, audit
 from fairwise.auditing.committee import compare_rules
+from fairwise.auditing.effects import Effects, effects
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
@@ -23,10 +24,12 @@ from fairwise.auditing.theorems import theorems
 __all__ = [
     "AnswerBands",
     "Audit",
+    "Effects",
     "HeldOut",
     "answer_bands",
     "audit",
     "compare_rules",
+    "effects",
     "error_without_dearest",
     "expected_accuracy",
     "followed_by_judge",

@@ -142,7 +142,7 @@ def krippendorff_alpha(
 
 def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
     """Return the agreement of answers that are all the same way round."""
-    panel = _Panel.of(rows, level)
+    panel = AnswerCounts.of(rows, level)
     alpha, note = np.nan, "no pair was answered by two judges"
     if panel.n_pairs:
         alpha = float(panel.alpha(np.ones((panel.n_judges, 1)))[0])
@@ -154,22 +154,22 @@ def agreement_of(rows: Oriented, level: Level, confidence: float) -> Agreement:
 
 
 @dataclass(frozen=True, eq=False)
-class _Panel:
+class AnswerCounts:
     """Answers about ``U`` pairs of two or more of ``J`` judges, as linear maps from how often each judge was drawn.
 
     ``answers``, ``(4 U, J)``, gives the number of answers of each kind about each pair. ``own_pairs`` and
     ``own_differing``, ``(U, J)``, give from the squares how many pairs of answers are one judge's own, and how many
-    of these differ; with one answer per judge and pair that is 1 and 0.
+    of these differ; with one answer per judge and pair that is 1 and 0. ``judges`` are the judges' codes in the rows.
     """
 
     n_pairs: int
-    n_judges: int
+    judges: NDArray[np.int64]
     answers: sparse.csr_array
     own_pairs: sparse.csr_array
     own_differing: sparse.csr_array
 
     @classmethod
-    def of(cls, rows: Oriented, level: Level) -> "_Panel":
+    def of(cls, rows: Oriented, level: Level) -> "AnswerCounts":
         pair, pairs = pd.factorize(rows.pair)
         each = pd.DataFrame({"pair": pair, "judge": rows.judge}).drop_duplicates()
         shared = np.bincount(each["pair"], minlength=len(pairs)) > 1
@@ -185,7 +185,12 @@ class _Panel:
         agreeing = sparse.coo_array((alike.data, (alike.row // _ANSWERS, alike.col)), shape=own.shape).tocsr()
         differing = sparse.csr_array(own - agreeing)
         differing.eliminate_zeros()
-        return cls(n_pairs, n_judges, kinds, own, differing)
+        return cls(n_pairs, judges, kinds, own, differing)
+
+    @property
+    def n_judges(self) -> int:
+        """How many judges there are."""
+        return len(self.judges)
 
     def alpha(self, times: Floats) -> Floats:
         """``(B,)`` values of alpha, NaN where undefined; ``times`` is ``(J, B)``, how often each judge was drawn.
@@ -213,6 +218,15 @@ class _Panel:
         np.divide(observed * all_pairs, n * expected, out=ratio, where=defined)
         return np.asarray(1.0 - ratio)
 
+    def left_out(self) -> Iterator[Floats]:
+        """Yield alpha without each judge (of very many, each group of judges), as many at once as fit in memory."""
+        n = min(self.n_judges, _MOST_GROUPS)
+        group = np.random.default_rng(0).permutation(self.n_judges) % n
+        at_once = max(1, _CELLS_AT_ONCE // (_ANSWERS * self.n_pairs))
+        for start in range(0, n, at_once):
+            left_out = np.arange(start, min(start + at_once, n))
+            yield self.alpha((group[:, None] != left_out).astype(np.float64))
+
 
 def decimals(number: float) -> str:
     """Return two decimals, more where it takes them to see on which side of 0 a number is; no minus before zero.
@@ -229,25 +243,22 @@ def _counts(row: NDArray[np.int64], column: NDArray[np.int64], shape: tuple[int,
     return sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape).tocsr()
 
 
-def _interval(panel: _Panel, alpha: float, confidence: float) -> tuple[float, float, str]:
+def jackknife(value: float, without: Floats) -> tuple[float, float]:
+    """Return the middle and the standard deviation of an average over pairs of judges, from those without each judge.
+
+    The middle is the value without its bias; see the notes of :func:`krippendorff_alpha`.
+    """
+    n, mean = len(without), without.mean()
+    return float(n * value - (n - 1) * mean), float(np.sqrt((n - 2) / n * ((without - mean) ** 2).sum()))
+
+
+def _interval(panel: AnswerCounts, alpha: float, confidence: float) -> tuple[float, float, str]:
     """Return both ends, or NaN and why there are none."""
-    without = np.concatenate(list(_left_out(panel)))
+    without = np.concatenate(list(panel.left_out()))
     if np.isnan(without).any():
         return np.nan, np.nan, "without one of so few judges there is nothing left to compare"
-    n = len(without)
-    deviation = np.sqrt((n - 2) / n * ((without - without.mean()) ** 2).sum())
+    middle, deviation = jackknife(alpha, without)
     if deviation <= _ROUNDING:
         return np.nan, np.nan, "no judge differs from the others"
-    middle = n * alpha - (n - 1) * without.mean()
-    half = stdtrit(n - 1, (1 + confidence) / 2) * deviation
+    half = float(stdtrit(len(without) - 1, (1 + confidence) / 2)) * deviation
     return max(min(middle - half, alpha), -1.0), min(max(middle + half, alpha), 1.0), ""
-
-
-def _left_out(panel: _Panel) -> Iterator[Floats]:
-    """Yield alpha without each judge (of very many, each group of judges), as many at once as fit in memory."""
-    n = min(panel.n_judges, _MOST_GROUPS)
-    group = np.random.default_rng(0).permutation(panel.n_judges) % n
-    at_once = max(1, _CELLS_AT_ONCE // (_ANSWERS * panel.n_pairs))
-    for start in range(0, n, at_once):
-        left_out = np.arange(start, min(start + at_once, n))
-        yield panel.alpha((group[:, None] != left_out).astype(np.float64))

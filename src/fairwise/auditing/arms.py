@@ -1,0 +1,170 @@
+"""Arms of a study: who was in which, and how one differs from the control arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairwise.auditing.agreement_changes import alpha_difference
+from fairwise.auditing.randomisation import Assignments, Difference, compare, holm
+from fairwise.errors import InputError
+from fairwise.judgments.answer import SAME
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.auditing.changes import Changes
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+ARM, BLOCK, CONTROL = "arm", "block", "control"
+
+HYPOTHESES = {
+    "changed": "The share of answers that people change when they are asked again is the same in both arms.",
+    "towards_majority": "The share of answers changed to what most others said in round 1 is the same in both arms.",
+    "towards_reasons": "The share of answers changed to what most of the reasons are for is the same in both arms.",
+    "agreement": "Agreement (alpha) moves as far from round 1 to round 2 in both arms.",
+}
+"""What is tested, each as "no effect", by name; about reasons only where it is known which were shown."""
+
+CHECKS = {
+    "returned": "As large a share of people came back in both arms.",
+    "same_before": "The two arms called two people the same equally often in round 1.",
+}
+"""What must hold, apart from chance, if arms differ in round 2 only; no effect of talking."""
+
+
+def arms_of(attributes: pd.DataFrame) -> pd.Series[str]:
+    """The arm of each judge, as text; missing where there is none."""
+    if ARM not in attributes:
+        return pd.Series(None, index=attributes.index, dtype=object)
+    arm = attributes[ARM].astype(object)
+    return arm.where(arm.isna(), arm.map(str)).replace("", None)
+
+
+def blocks_of(attributes: pd.DataFrame) -> Ints | None:
+    """A number for each judge's block; None where arms were not assigned in blocks that are known."""
+    if BLOCK not in attributes or attributes[BLOCK].isna().any():
+        return None
+    return pd.factorize(attributes[BLOCK])[0].astype(np.int64)
+
+
+def control_arm(names: list[str], control: str | None) -> str | None:
+    """The arm to compare with; None where there are no two arms."""
+    if control is not None and control not in names:
+        raise InputError(
+            f"control={control!r}: nobody who answered is in that arm; the arms are {', '.join(names) or 'not known'}"
+        )
+    if len(names) < 2:
+        return control
+    if control is None and CONTROL not in names:
+        raise InputError(f"control: which arm are the others to be compared with? Give one of {', '.join(names)}")
+    return control or CONTROL
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """An arm and the control arm: all who answered, for the checks, and those who came back."""
+
+    changes: Changes
+    by_judge: pd.DataFrame
+    arm: pd.Series[str]
+    blocks: Ints | None
+    control: str
+    name: str
+    n_draws: int
+    seed: int
+
+    def lines(self, confidence: float) -> list[dict[str, object]]:
+        """A line for each hypothesis and check."""
+        everyone = self._members & self.changes.answered_first
+        shares = self.by_judge.reindex(self.changes.judges)
+        return [
+            self._line("returned", self.changes.returned.astype(float), everyone, confidence, check=True),
+            self._line("same_before", self._same_before(), everyone, confidence, check=True),
+            *(
+                self._line(name, shares[name].to_numpy(dtype=np.float64), self.back, confidence)
+                for name in HYPOTHESES
+                if name in shares
+            ),
+            self._alpha(confidence),
+        ]
+
+    @property
+    def _members(self) -> Bools:
+        return self.arm.isin([self.control, self.name]).to_numpy()
+
+    @property
+    def back(self) -> Bools:
+        """``(J,)`` who of the two arms came back."""
+        return self._members & self.changes.returned
+
+    def _same_before(self) -> Floats:
+        """``(J,)`` share of ``same`` among all that each judge answered in round 1."""
+        said = self.changes.first
+        n = np.bincount(said.judge, minlength=len(self.arm))
+        return np.bincount(said.judge, said.answer == SAME, minlength=len(self.arm)) / np.maximum(n, 1)
+
+    def assignments(self, who: Bools) -> Assignments:
+        """Other ways in which the two arms could have fallen to these judges ``(J,)``."""
+        treated = (self.arm == self.name).to_numpy()[who]
+        return Assignments.of(treated, None if self.blocks is None else self.blocks[who], self.n_draws, self.seed)
+
+    def _line(
+        self, name: str, values: Floats, who: Bools, confidence: float, *, check: bool = False
+    ) -> dict[str, object]:
+        arm, control = (values[who & (self.arm == side).to_numpy()] for side in (self.name, self.control))
+        if not len(arm) or not len(control):
+            empty = self.name if not len(arm) else self.control
+            found = Difference(np.nan, np.nan, np.nan, np.nan, f"nobody of the arm {empty} came back")
+        else:
+            found = compare(values[who], self.assignments(who), confidence, (-1.0, 1.0))
+        return line_of(self.name, name, _mean(arm), _mean(control), found, check=check)
+
+    def _alpha(self, confidence: float) -> dict[str, object]:
+        arm, control = (self.back & (self.arm == side).to_numpy() for side in (self.name, self.control))
+        values, found = alpha_difference(self.changes, arm, control, self.assignments(self.back), confidence)
+        return line_of(self.name, "agreement", *values, found)
+
+
+COLUMNS = [
+    *("arm", "name", "statement", "check", "in_arm", "in_control"),
+    *("effect", "low", "high", "p_value", "note"),
+]
+
+
+def line_of(
+    arm: str, name: str, in_arm: float, in_control: float, found: Difference, *, check: bool = False
+) -> dict[str, object]:
+    """A line of tests."""
+    return {
+        "arm": arm,
+        "name": name,
+        "statement": (CHECKS if check else HYPOTHESES).get(name, ""),
+        "check": check,
+        "in_arm": in_arm,
+        "in_control": in_control,
+        "effect": found.effect,
+        "low": found.low,
+        "high": found.high,
+        "p_value": found.p_value,
+        "note": found.note,
+    }
+
+
+def with_holm(lines: list[dict[str, object]]) -> pd.DataFrame:
+    """The lines as a table, with p-values for all of them at once, checks apart."""
+    table = pd.DataFrame(lines, columns=COLUMNS)
+    asked = ~table["check"].astype(bool) & table["p_value"].notna()
+    table["p_adjusted"] = np.nan
+    table.loc[asked, "p_adjusted"] = holm(table.loc[asked, "p_value"].to_numpy(dtype=np.float64))
+    return table
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
