@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -74,6 +75,54 @@ def test_refusals(home: Path, run: Callable[..., Result]) -> None:
     assert "holds other things" in run("serve", home.parent / "photos", code=1).stderr
     assert "is a file" in run("serve", home / "study.toml", code=1).stderr
     run("serve", home, "--port", 70000, code=2)
+
+
+def test_refusals_of_several(home: Path, run: Callable[..., Result]) -> None:
+    several = home.parent
+    assert "is a study itself" in run("serve", home, "--several", code=1).stderr
+    assert "no such folder" in run("serve", several / "nothing", "--several", code=1).stderr
+    one_for_all = run("serve", several, "--several", "--database", "postgresql://host/one", code=1).stderr
+    assert "a database of its own" in one_for_all
+    assert "{name}" in one_for_all
+    assert "--several" in run("serve", several, code=1).stderr  # which it could have meant
+
+
+@pytest.mark.slow
+def test_several_studies(home: Path, run: Callable[..., Result], answer: Callable[..., dict[str, Any]]) -> None:
+    """Each is answered by simulated people, exported and backed up for itself; one is broken, one yet to be made."""
+    several = home.parent / "several"
+    several.mkdir()
+    home.rename(several / "loans")
+    run("restore", _backup(run, several / "loans"), several / "parole")
+    (several / "new").mkdir()
+    (several / "broken").mkdir()
+    (several / "broken" / "study.toml").write_text("pairs = many", encoding="utf-8")
+    with served(several, "--several") as (url, process):
+        for name, count in (("loans", 2), ("parole", 1)):
+            printed = answer("bots", several / name, "--url", f"{url}/{name}", "--count", count)
+            assert printed["finished"] == count
+            run("backup", several / name, "--out", several / f"{name}.zip")
+            run("export", several / name, "--out", several / f"{name}.csv")
+            assert Judgments.read(several / f"{name}.csv").n_judges == count
+        get = partial(httpx2.get, trust_env=False)
+        assert [get(f"{url}/{name}/readyz").status_code for name in ("loans", "parole", "new")] == [200, 200, 200]
+        assert get(f"{url}/broken/").status_code == 503
+        assert get(f"{url}/readyz").status_code == 200
+        assert "no study here yet" in get(f"{url}/new/").text
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=300)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+    assert f"new: No account yet. Make the first one, by which you can log in: {url}/new/admin/setup/" in said
+    assert "broken: cannot be served" in said
+    assert f"loans: {url}/loans/" in said
+
+
+def _backup(run: Callable[..., Result], study: Path) -> Path:
+    with served(study, "--no-jobs"):
+        pass
+    run("backup", study, "--out", study.parent / "before.zip")
+    return study.parent / "before.zip"
 
 
 def test_a_port_in_use_is_said_in_one_line(home: Path, run: Callable[..., Result]) -> None:

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 from tests.support.served_process import free_port, served
+from tests.support.several import folder_of_studies
 from tests.support.small_study import study_maker
 from tests.support.visits import Visit, hidden
 
@@ -256,6 +257,32 @@ def test_large_requests_stop_where_they_should(front: Front) -> None:
     ):
         connection.sendall(head.encode())
         assert b" 413 " in connection.recv(4096).split(b"\r\n")[0]
+
+
+@needs_nginx
+def test_several_studies_go_through_as_one_does(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRWISE_METRICS_TOKEN", "a token of sixteen letters")
+    home = folder_of_studies(tmp_path_factory.mktemp("home") / "studies", study_maker(tmp_path_factory), "one", "two")
+    with (
+        served(home, "--several", "--no-jobs") as (address, _),
+        _nginx(tmp_path_factory.mktemp("nginx"), address.removeprefix("http://")) as front,
+        front.client() as client,
+    ):
+        agreed = client.post("/one/consent", data={**hidden(client.get("/one/")), "decision": "agree"})
+        assert f"{front.address}/one/p/" in agreed.text  # the link to keep is the address outside
+        numbers = {"authorization": "Bearer a token of sixteen letters"}
+        assert httpx2.get(f"{address}/metrics", headers=numbers, trust_env=False).status_code == 200
+        for path in ("/metrics", "/one/metrics"):
+            assert client.get(path, headers=numbers).status_code == 404
+        assert client.get("/one", follow_redirects=False).headers["location"] == "/one/"
+        fields = {"csrf": "none", "pad": "x" * (2 * MIB)}
+        assert client.post("/two/admin/settings", data=fields).status_code == 413  # of nginx, as everywhere
+        assert client.post("/two/admin/new", data=fields).status_code != 413  # where tables of people go
+        logins = [client.get("/two/admin/login").status_code for _ in range(40)]
+        assert logins[0] == 200
+        assert 503 in logins
 
 
 @needs_nginx

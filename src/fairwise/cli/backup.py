@@ -27,8 +27,8 @@ def backup(
     fairwise backup my-study --out my-study-monday.zip
     """
     from fairwise.archive.backup import take_backup
+    from fairwise.store.places import database_of
     from fairwise.study.folder import StudyFolder
-    from fairwise.web.server import database_of
 
     check_target(out, (".zip",), [])
     study = StudyFolder.open(folder)
@@ -63,7 +63,7 @@ def restore(
     fairwise restore my-study-monday.zip my-study-again
     """
     from fairwise.archive.restore import restore_backup
-    from fairwise.web.server import DATABASE_FILE
+    from fairwise.store.places import DATABASE_FILE
 
     check_folder(folder.resolve().parent)
     with spinner("Restoring the study"):

@@ -217,8 +217,8 @@ def _ask(study: StudyFolder, address: str, seed: int) -> None:
 def _print_agreement(study: StudyFolder) -> None:
     from fairwise.judgments.agreement import krippendorff_alpha
     from fairwise.store.export import judgments
+    from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot
-    from fairwise.web.server import DATABASE_FILE
 
     heading("3. Do they agree?")
     with snapshot(study.path / DATABASE_FILE) as connection:
@@ -243,8 +243,8 @@ def _submit(study: StudyFolder, asked: dict[str, object]) -> int:
 def _fit(study: StudyFolder, asked: dict[str, object]) -> Job:
     """Let the server's runner do a fit, as the console would."""
     from fairwise.store.jobs import find_job
+    from fairwise.store.places import DATABASE_FILE
     from fairwise.store.store import snapshot
-    from fairwise.web.server import DATABASE_FILE
 
     heading("4. The model")
     job_id = _submit(study, asked)

@@ -44,9 +44,9 @@ def export(
     """
     from fairwise.archive.bundle import write_bundle
     from fairwise.store.export import defused, judges, judgments, participant_counts, texts
+    from fairwise.store.places import database_of
     from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
-    from fairwise.web.server import database_of
 
     _check_coarse(coarse, bundle)
     study = StudyFolder.open(folder)

@@ -176,10 +176,10 @@ def participants(
     import pandas as pd
 
     from fairwise.store.export import defused
+    from fairwise.store.places import database_of
     from fairwise.store.roster import Entry, roster
     from fairwise.store.store import snapshot
     from fairwise.study.folder import StudyFolder
-    from fairwise.web.server import database_of
 
     StudyFolder.open(folder)
     if out is not None:

@@ -14,7 +14,10 @@ from fairwise.errors import InputError
 
 
 def serve(
-    folder: Annotated[Path, Argument(metavar="DIR", help="The study; or a new folder, to make one in the console.")],
+    folder: Annotated[
+        Path,
+        Argument(metavar="DIR", help="The study; or a new folder, to make one in the console; or one with --several."),
+    ],
     database: NewDatabaseOption = None,
     host: Annotated[str, Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option("--port", help="Port to listen on; 0 for any that is free.", min=0, max=65535)] = 8000,
@@ -26,6 +29,9 @@ def serve(
         str | None,
         Option("--dask", help="Scheduler of a dask cluster that makes the models: tls://host:8786.", metavar="ADDRESS"),
     ] = None,
+    several: Annotated[
+        bool, Option("--several", help="DIR holds several studies, each a folder: the study DIR/loans is at /loans/.")
+    ] = False,
     no_jobs: Annotated[bool, Option("--no-jobs", help="Make no models here; those asked for wait.")] = False,
 ) -> None:
     """Ask people: serve the pages of a study, and the console of those who run it, until stopped with Ctrl-C.
@@ -41,8 +47,10 @@ def serve(
     if dask is not None:
         warn_without_tls(dask)
     from fairwise.jobs.runner import jobs_beside
-    from fairwise.web.server import database_of, run_server
+    from fairwise.store.places import database_of
+    from fairwise.web.server import run_server
 
+    where = (database or "") if several else database_of(folder, database)
     run_server(
         folder,
         database,
@@ -51,5 +59,6 @@ def serve(
         workers=workers,
         prefix=prefix,
         announce=note,
-        beside=nullcontext() if no_jobs else jobs_beside(folder, database_of(folder, database), dask),
+        beside=nullcontext() if no_jobs else jobs_beside(folder, where, dask, several=several),
+        several=several,
     )

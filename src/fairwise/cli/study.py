@@ -221,7 +221,7 @@ def reopen(
     fairwise study reopen my-study.zip my-study-again
     """
     from fairwise.archive.restore import reopen_bundle
-    from fairwise.web.server import database_of
+    from fairwise.store.places import database_of
 
     check_folder(folder.parent)
     with spinner("Opening the bundle"):
@@ -254,8 +254,8 @@ def forget(
     """
     from fairwise.store.erasure import forget_in_time, in_words
     from fairwise.store.housekeeping import tidy_fits
+    from fairwise.store.places import database_of
     from fairwise.study.folder import StudyFolder
-    from fairwise.web.server import database_of
 
     settings, where = StudyFolder.open(folder).settings, database_of(folder, database)
     days = settings.retention_days

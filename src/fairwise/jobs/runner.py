@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
@@ -31,7 +32,7 @@ from fairwise.store.store import Store
 STALE = timedelta(seconds=30)
 """A job of which nobody has said anything for so long is taken over."""
 
-_LOOKING_SECONDS = 1.0
+LOOKING_SECONDS = 1.0
 _TELLING_SECONDS = 2.0
 _POLLING_SECONDS = 0.1
 _UNEXPECTED = "The model could not be made: an error that is not yours. The log of the server says more."
@@ -61,14 +62,18 @@ class Runner:
     def work(self) -> None:
         """Look for jobs and do them, one at a time."""
         while not self._stopping.is_set():
-            try:
-                job = self._store.change_now(lambda connection: jobs.take(connection, datetime.now(UTC), STALE))
-            except StoreUnavailable:
-                job = None
-            if job is None:
-                self._stopping.wait(_LOOKING_SECONDS)
-            else:
-                self._do(job)
+            if not self.work_once():
+                self._stopping.wait(LOOKING_SECONDS)
+
+    def work_once(self) -> bool:
+        """Do the next job; returns whether there was one."""
+        try:
+            job = self._store.change_now(lambda connection: jobs.take(connection, datetime.now(UTC), STALE))
+        except StoreUnavailable:
+            job = None
+        if job is not None:
+            self._do(job)
+        return job is not None
 
     def _do(self, job: Job) -> None:
         folder = JobFolder(self._folder, job)
@@ -80,7 +85,7 @@ class Runner:
             return
         except StoreUnavailable as error:  # which counts as an attempt: it may be about this very job
             _log.warning("Job %s waits for the database: %s", job.id, error)
-            self._stopping.wait(_LOOKING_SECONDS)
+            self._stopping.wait(LOOKING_SECONDS)
             self._insist(lambda connection: jobs.put_back(connection, job, counted=True))
             return
         except (_Cancelled, NotUnderWay):
@@ -140,7 +145,7 @@ class Runner:
             try:
                 return self._store.change_now(change)
             except StoreUnavailable:
-                if self._stopping.wait(_LOOKING_SECONDS):
+                if self._stopping.wait(LOOKING_SECONDS):
                     return None
 
 
@@ -184,10 +189,11 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 
 
 @contextmanager
-def jobs_beside(folder: Path, database: str | Path, dask: str | None) -> Iterator[None]:
-    """Do the jobs of a study, in a process of its own, while the block lasts."""
+def jobs_beside(folder: Path, database: str | Path, dask: str | None, *, several: bool = False) -> Iterator[None]:
+    """Do the jobs of a study, or of all in a folder of `several`, in a process of its own, while the block lasts."""
     stopping = Event()
-    supervisor = Thread(target=_supervise, args=(folder, database, dask, stopping), name="fairwise-jobs", daemon=True)
+    start = partial(start_jobs, folder, database, dask, several=several)
+    supervisor = Thread(target=_supervise, args=(start, stopping), name="fairwise-jobs", daemon=True)
     supervisor.start()
     try:
         yield
@@ -196,12 +202,15 @@ def jobs_beside(folder: Path, database: str | Path, dask: str | None) -> Iterato
         supervisor.join(2 * _TIMEOUT_SECONDS)
 
 
-def start_jobs(folder: Path, database: str | Path, dask: str | None, *, equal: bool = False) -> subprocess.Popen[bytes]:
+def start_jobs(
+    folder: Path, database: str | Path, dask: str | None, *, equal: bool = False, several: bool = False
+) -> subprocess.Popen[bytes]:
     """Start it, its worker with the lowest priority unless `equal` or `EQUAL` is in the environment.
 
     It ends when the other end of its standard input is closed, which death does too.
     """
     words = [*(["--equal"] if equal or EQUAL in os.environ else []), *([] if dask is None else ["--dask", dask])]
+    words += ["--several"] if several else []
     environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), DATABASE: str(database)}
     return subprocess.Popen(  # noqa: S603 - this very program
         [sys.executable, "-m", "fairwise.jobs", str(folder), *words],
@@ -212,9 +221,9 @@ def start_jobs(folder: Path, database: str | Path, dask: str | None, *, equal: b
     )
 
 
-def _supervise(folder: Path, database: str | Path, dask: str | None, stopping: Event) -> None:
+def _supervise(start: Callable[[], subprocess.Popen[bytes]], stopping: Event) -> None:
     while not stopping.is_set():
-        process = start_jobs(folder, database, dask)
+        process = start()
         while process.poll() is None and not stopping.wait(0.2):
             pass
         if stopping.is_set():

@@ -65,14 +65,14 @@ class Housekeeper:
         finally:
             work.cancel()
             await asyncio.wait([work])
-            await asyncio.get_running_loop().run_in_executor(None, self._end)
+            await asyncio.to_thread(self._end)
 
     async def _run(self) -> None:
         while True:
             self._woken.clear()
             begun = time.monotonic()
             try:
-                await asyncio.get_running_loop().run_in_executor(None, self._work)
+                await asyncio.to_thread(self._work)
             except StoreUnavailable:
                 _log.warning("What is due to be deleted could not be deleted; trying again in an hour")
             except Exception:  # noqa: BLE001 - nobody else looks at this task, and the next time it may work

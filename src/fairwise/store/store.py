@@ -31,6 +31,7 @@ from fairwise.store.erasure import keep_newest_time
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.failures import FailedWrites
 from fairwise.store.identity import check_identity, identity_in, record_identity, require_same
+from fairwise.store.log_lines import with_log_lines
 from fairwise.store.tables import database_identity, participants, study
 
 Change = Callable[[sa.Connection], Any]
@@ -52,7 +53,7 @@ class Writer:
         self.failed = FailedWrites("The database")
         self._jobs: SimpleQueue[Waiting | None] = SimpleQueue()
         self._closed = False
-        self._thread = Thread(target=self._work, name="fairwise-writer", daemon=True)
+        self._thread = Thread(target=with_log_lines(self._work), name="fairwise-writer", daemon=True)
         self._thread.start()
 
     def submit(self, change: Change) -> Future[Any]:

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import re
 import time
+from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from fairwise.store.errors import (
 )
 from fairwise.store.failures import NO_ROOM, FailedWrites
 from fairwise.store.housekeeping import Housekeeper, move_prices_out
+from fairwise.store.log_lines import with_log_lines
 from fairwise.study.languages import marked
 from fairwise.web.console.base import ConsolePages
 from fairwise.web.console.downloads import DownloadPages
@@ -58,6 +61,7 @@ from fairwise.web.shared.monitoring import health_routes
 from fairwise.web.shared.pages import pages_of
 from fairwise.web.shared.routing import application, static_route
 from fairwise.web.shared.security import Reply, plain_page
+from fairwise.web.shared.start_page import StartPage
 from fairwise.web.trial_site import TrialSite
 
 _log = logging.getLogger("fairwise")
@@ -71,8 +75,8 @@ _FAILED = plain_page("Something went wrong", "Nothing that was saved is lost. Go
 class Site:
     """Hands each request to the study as it is now, or to the console."""
 
-    def __init__(self, path: Path, database: str | Path, prefix: str = "") -> None:
-        self._place = (path, database, prefix)
+    def __init__(self, path: Path, database: str | Path, prefix: str = "", start_page: StartPage | None = None) -> None:
+        self._place = (path, database, prefix, start_page)
         self._host: Host | None = None
         self._console: ASGIApp | None = None
         self._study: ASGIApp | None = None
@@ -83,7 +87,7 @@ class Site:
         self._refreshing: Future[None] | None = None
         self._refresh_begun = 0.0
         self._complaint = ""
-        self._metrics = monitoring.Metrics()
+        self.metrics = monitoring.Metrics()
 
     @property
     def host(self) -> Host:
@@ -119,9 +123,9 @@ class Site:
         if path not in _AT_ONCE and not path.startswith("/static/"):
             await self._keep_up()
         if path == monitoring.PATH:
-            await (await self._metrics.page(scope, self.host.store))(scope, receive, send)
+            await (await self.metrics.page(scope, self.host.store))(scope, receive, send)
         else:
-            await self._metrics.measure(self._app(scope), scope, receive, send)
+            await self.metrics.measure(self._app(scope), scope, receive, send)
 
     def _app(self, scope: Scope) -> ASGIApp:
         path: str = scope.get("path", "")
@@ -139,14 +143,29 @@ class Site:
         except Exception as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             raise
-        assert self._housekeeper is not None
-        async with self._housekeeper.working():
+        async with self.working():
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """Keep house while the block lasts, and close at its end what was opened before."""
+        assert self._housekeeper is not None
+        async with self._housekeeper.working():
+            yield
+        self.close()
+
     def open(self) -> None:
+        """Open the study, or leave nothing open."""
+        try:
+            self._open()
+        except Exception:
+            if self._host is not None:
+                self.close()
+            raise
+
+    def _open(self) -> None:
         host = self._host = Host(*self._place)
         self._housekeeper = Housekeeper(lambda: host.study, host.store, host.database)
         move_prices_out(host.path, host.store)
@@ -171,7 +190,10 @@ class Site:
             if not self.host.is_due:
                 return
             if self._refreshing is None or self._refreshing.done():
-                self._refreshing, self._refresh_begun = self._refresher.submit(self._refresh), time.monotonic()
+                self._refreshing, self._refresh_begun = (
+                    self._refresher.submit(with_log_lines(self._refresh)),
+                    time.monotonic(),
+                )
             left = self._refresh_begun + _PATIENCE_SECONDS - time.monotonic()
             if left > 0:
                 refreshed = asyncio.wrap_future(self._refreshing)
@@ -212,7 +234,7 @@ class Site:
 
 def _nothing_yet(host: Host) -> Starlette:
     """What everyone sees before there is a study."""
-    rendering = Rendering(host.prefix)
+    rendering = Rendering(host.prefix, host.start_page)
 
     def page(_scope: Scope, status: int) -> Response:
         heading, text = "There is no study here yet", "Whoever runs this server makes one in the console."
@@ -310,7 +332,7 @@ ALL_PAGES: tuple[type[ConsolePages], ...] = (
 
 def create_console(host: Host) -> Starlette:
     """An app whose every page but the login needs an account."""
-    rendering = Rendering(host.prefix)
+    rendering = Rendering(host.prefix, host.start_page)
 
     def message(scope: Scope, status: int) -> Response:
         heading, text = REFUSALS.get(status, REFUSED_OTHERWISE)

@@ -18,39 +18,48 @@ from uvicorn.supervisors import Multiprocess
 
 from fairwise.errors import InputError
 from fairwise.store.failures import limit_log
+from fairwise.store.log_lines import name_studies
 from fairwise.store.operators import has_owner, was_set_up
-from fairwise.study.folder import SECRET, SETTINGS
+from fairwise.store.places import (
+    Place,
+    check_several,
+    database_for,
+    database_of,
+    find_places,
+    is_address,
+    is_study,
+)
 from fairwise.web.app import Site
 from fairwise.web.console.login import setup_key
 from fairwise.web.protocol import MOST_CONNECTIONS, LimitedProtocol
 from fairwise.web.shared.host import Host
+from fairwise.web.studies import Studies
 
 try:
     import resource
 except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
-DATABASE_FILE = "study.sqlite"
 _FOLDER, _DATABASE, _PREFIX = "FAIRWISE_STUDY", "FAIRWISE_DATABASE", "FAIRWISE_PREFIX"
+_SEVERAL = "FAIRWISE_SEVERAL"
 _PARENT = "FAIRWISE_WORKERS_OF"
 _BACKLOG = 2048
 _FILES_BESIDE = 500
 
 
-def database_of(folder: Path, url: str | None) -> str | Path:
-    """Where answers are kept: a file in the study's folder, unless a URL says otherwise."""
-    return folder / DATABASE_FILE if url is None else url
-
-
-def app_from_environment() -> Site:
-    """What each worker process runs; the parent says by the environment which study it is."""
+def app_from_environment() -> Site | Studies:
+    """What each worker process runs; the parent says by the environment which study it is, or which folder of them."""
+    name_studies("fairwise")  # before what is told twice is kept back: what two studies say is not the same
     limit_log()
     # That somebody sent a broken form is no news for the log, which anyone could fill like that.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     folder = Path(os.environ[_FOLDER])
     if _PARENT in os.environ:
         Thread(target=_end_with, args=(int(os.environ[_PARENT]),), name="fairwise-orphan", daemon=True).start()
-    return Site(folder, database_of(folder, os.environ.get(_DATABASE)), os.environ.get(_PREFIX, ""))
+    database, prefix = os.environ.get(_DATABASE), os.environ.get(_PREFIX, "")
+    if _SEVERAL in os.environ:
+        return Studies(folder, database, prefix)
+    return Site(folder, database_of(folder, database), prefix)
 
 
 def run_server(
@@ -63,12 +72,19 @@ def run_server(
     prefix: str,
     announce: Callable[[str], None],
     beside: AbstractContextManager[object],
+    several: bool = False,
 ) -> None:
     """Serve a folder, with a study in it or not yet, until told to stop; requests under way are finished.
 
-    `beside` is entered once it is known that the folder can be served, and left at the end.
+    With `several`, it is a folder of such folders. `beside` is entered once it is known that the folder can be served,
+    and left at the end.
     """
-    _refuse_other_folders(folder)
+    os.environ.pop(_SEVERAL, None)
+    if several:
+        check_several(folder, database)
+        os.environ[_SEVERAL] = "yes"
+    else:
+        _refuse_other_folders(folder)
     os.environ[_FOLDER], os.environ[_PREFIX] = str(folder), prefix
     os.environ.pop(_DATABASE, None)  # the database is what was asked for here, and nothing that was there before
     if database is not None:
@@ -77,7 +93,10 @@ def run_server(
     with _listening(host, port) as listener:
         taken = listener.getsockname()[1]
         address = f"[{host}]" if ":" in host else host
-        _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
+        if several:
+            _announce_several(folder, database, f"http://{address}:{taken}", prefix, announce)
+        else:
+            _announce(folder, database_of(folder, database), f"http://{address}:{taken}", prefix, announce)
         config = uvicorn.Config(
             "fairwise.web.server:app_from_environment",
             factory=True,
@@ -134,8 +153,9 @@ def _refuse_other_folders(folder: Path) -> None:
         raise InputError(f"{folder}: is a file; a study is a folder")
     if not folder.exists() and not folder.resolve().parent.is_dir():
         raise InputError(f"{folder.resolve().parent}: there is no such folder; make it first")
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / ours).exists() for ours in (SETTINGS, SECRET)):
-        raise InputError(f"{folder}: holds other things and no study; give the folder of a study, or a new one")
+    if folder.is_dir() and any(folder.iterdir()) and not is_study(folder):
+        hint = "; with --several each study in it is served" if any(map(is_study, folder.iterdir())) else ""
+        raise InputError(f"{folder}: holds other things and no study; give the folder of a study, or a new one{hint}")
 
 
 def _listening(host: str, port: int) -> closing[socket.socket]:
@@ -158,7 +178,50 @@ def _listening(host: str, port: int) -> closing[socket.socket]:
     return closing(listener)
 
 
-def _announce(folder: Path, database: str | Path, server: str, prefix: str, announce: Callable[[str], None]) -> None:
+def _announce_several(
+    folder: Path, database: str | None, server: str, prefix: str, announce: Callable[[str], None]
+) -> None:
+    """Say where each study is; an empty folder is one to be made in the console, and has a secret from now on."""
+    server = _announce_address(server, prefix, announce)
+    found = find_places(folder, database)
+    new = [
+        path for path in sorted(folder.iterdir()) if is_address(path.name) and path.is_dir() and not any(path.iterdir())
+    ]
+    places = {path.name: Place(path.name, path, database_for(path, database)) for path in new} | dict(found.studies)
+    for name, why in found.refused.items():
+        announce(f"{name}: cannot be served: {why}")
+    for name, place in sorted(places.items()):
+
+        def announce_study(words: str, name: str = name) -> None:
+            announce(f"{name}: {words}")
+
+        announce_study(f"{server}{prefix}/{name}/")
+        try:
+            _announce(place.path, place.database, server, f"{prefix}/{name}", announce_study, address_is_known=True)
+        except (InputError, OSError) as error:
+            announce_study(f"cannot be served: {' '.join(str(error).split())}")
+    if not places:
+        announce(f"There is no study in {folder} yet: fairwise study new {folder}/NAME …, or an empty folder")
+
+
+def _announce_address(server: str, prefix: str, announce: Callable[[str], None]) -> str:
+    """Say it, and return what addresses begin with for those who use them."""
+    if prefix:
+        announce(f"For a proxy that shows {server}/ under {prefix}/ (Ctrl-C stops)")
+        return "https://…"
+    announce(f"Open {server}/ (Ctrl-C stops)")
+    return server
+
+
+def _announce(
+    folder: Path,
+    database: str | Path,
+    server: str,
+    prefix: str,
+    announce: Callable[[str], None],
+    *,
+    address_is_known: bool = False,
+) -> None:
     """Say where everything is, once it is known that it can be opened."""
     opened = Host(folder, database, prefix)
     try:
@@ -168,11 +231,8 @@ def _announce(folder: Path, database: str | Path, server: str, prefix: str, anno
         opened.close()
     for missing in () if study is None else study.unfinished:
         announce(f"To be filled in before anyone is asked: {missing}")
-    if prefix:
-        announce(f"For a proxy that shows {server}/ under {prefix}/ (Ctrl-C stops)")
-        server = "https://…"
-    else:
-        announce(f"Open {server}/ (Ctrl-C stops)")
+    if not address_is_known:
+        server = _announce_address(server, prefix, announce)
     if study is None:
         announce("There is no study yet; one is made in the console.")
     announce(f"Console: {server}{prefix}/admin")

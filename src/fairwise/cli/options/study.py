@@ -32,9 +32,9 @@ def study_store(
 
     A new one is made if there is none, unless ``none_means`` says what that means.
     """
+    from fairwise.store.places import database_of
     from fairwise.store.store import Store
     from fairwise.study.folder import SETTINGS, StudyFolder
-    from fairwise.web.server import database_of
 
     is_made = not before_study or (folder / SETTINGS).exists()
     fingerprint, where = StudyFolder.open(folder).fingerprint if is_made else None, database_of(folder, database)

@@ -177,6 +177,8 @@ class LoginPages(ConsolePages):
         device = self._devices.new(name, password_hash)
         for cookie, value, seconds in ((COOKIE, token, None), (DEVICE_COOKIE, device, DEVICE_SECONDS)):
             response.set_cookie(cookie, value, seconds, path=path, secure=secure, httponly=True, samesite="strict")
+        if self._host.start_page is not None:
+            self._host.start_page.list_study(response, self._host.keys, token_hash, secure=secure)
         return response
 
     async def log_out(self, request: Request) -> Response:
@@ -184,6 +186,8 @@ class LoginPages(ConsolePages):
         await self._host.store.write(partial(operators.end_session, token_hash=self._host.keys.hashed(token)))
         response = self._to("/login")
         response.delete_cookie(COOKIE, path=f"{self._host.prefix}/admin")
+        if self._host.start_page is not None:
+            self._host.start_page.unlist_study(response)
         return response
 
     # The first account

@@ -12,6 +12,7 @@ from babel.numbers import format_decimal
 from fairwise.languages import SOURCE, Language, language_of, languages_of, marked
 from fairwise.study.languages import language
 from fairwise.study.quality import Flag
+from fairwise.web.shared.start_page import StartPage
 from fairwise.web.shared.templating import templates_of
 
 if TYPE_CHECKING:
@@ -113,21 +114,22 @@ REFUSED_OTHERWISE = (marked("Something went wrong"), marked("Nothing was changed
 class Rendering:
     """All templates of the console, in each of its languages."""
 
-    def __init__(self, prefix: str) -> None:
-        self._environments = {code: _environment(prefix, console_language(code)) for code in languages()}
+    def __init__(self, prefix: str, start_page: StartPage | None = None) -> None:
+        self._environments = {code: _environment(prefix, console_language(code), start_page) for code in languages()}
 
     def page(self, template: str, code: str = SOURCE, **values: object) -> str:
         """Return a page; its template is a file under ``templates/``, without its ending."""
         return self._environments[code].get_template(f"{template}.html").render(**values)
 
 
-def _environment(prefix: str, spoken: Language) -> Environment:
+def _environment(prefix: str, spoken: Language, start_page: StartPage | None) -> Environment:
     environment = templates_of("fairwise.web.console", prefix, spoken)
     environment.globals |= {
         "_": spoken.translate,
         "spoken": spoken,
         "offered": [language(code) for code in languages()],
         "admin": f"{prefix}/admin",
+        "start_page": start_page,
         "said_done": DONE,
         "menu": MENU,
         "problem": None,

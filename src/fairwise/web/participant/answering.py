@@ -18,6 +18,7 @@ from fairwise.store.active_assignment import Choice, Keep, Upcoming
 from fairwise.store.answers import NewAnswer
 from fairwise.store.engine import database_url, reading_engine
 from fairwise.store.errors import StoreUnavailable
+from fairwise.store.log_lines import with_log_lines
 from fairwise.store.store import Store
 from fairwise.study.active.chooser import Situation, StudyChooser
 from fairwise.study.active.model import ParticipantAnswer, written
@@ -138,7 +139,7 @@ class CommonModel:
         if busy or self._new_answers < _GROWTH * self.now.learned_from or monotonic() < self._last + _SECONDS:
             return
         self._new_answers, self._last = 0, monotonic()
-        self.learning = self._thread.submit(self._learn)
+        self.learning = self._thread.submit(with_log_lines(self._learn))
 
     def close(self) -> None:
         """Finish what was begun."""

@@ -278,7 +278,7 @@ class ConsentPages(ParticipantPages):
             await self._store.read(partial(participants.find, token_hash=self._keys.hashed(arrival.token(self._keys))))
         except Unknown:
             begin = partial(self._attempts.begin, *consent_limits(address, most, in_room=in_room))
-            return await asyncio.get_running_loop().run_in_executor(None, begin)
+            return await asyncio.to_thread(begin)
         return True
 
     def _too_many(self, request: Request, visitor: Visitor) -> Response:

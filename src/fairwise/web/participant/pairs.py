@@ -293,7 +293,7 @@ class PairPages(ParticipantPages):
         forget = partial(participants.withdraw, token_hash=self._hash(request), at=datetime.now(UTC), mark=mark)
         if await self._store.write(forget):  # whether the study is open or not
             with suppress(StoreUnavailable, OSError):  # then the housekeeper does it
-                await asyncio.get_running_loop().run_in_executor(None, tidy_fits, self._folder.path, self._store)
+                await asyncio.to_thread(tidy_fits, self._folder.path, self._store)
         self._services.housekeeper.wake()
         response = self._to("/withdrawn")
         self._forget_device(response)

@@ -27,6 +27,7 @@ from fairwise.study.folder import (
 from fairwise.study.signing import Keys
 from fairwise.tables.output import make_private, write_whole
 from fairwise.web.shared.attempts import FILE as ATTEMPTS
+from fairwise.web.shared.start_page import StartPage
 from fairwise.web.shared.watch import Watch
 
 _log = logging.getLogger("fairwise")
@@ -38,9 +39,12 @@ _SECONDS = 1.0
 class Host:
     """Shared by the pages of participants and of operators, and by all requests of a process."""
 
-    def __init__(self, path: Path, database: str | Path, prefix: str = "") -> None:
+    def __init__(self, path: Path, database: str | Path, prefix: str = "", start_page: StartPage | None = None) -> None:
         """Open the database, and the study if there is one yet; the folder is made if it is not there."""
         self.path, self.database, self.prefix = path, database, prefix
+        self.start_page = start_page
+        """Of a server with several studies."""
+
         path.mkdir(mode=0o700, exist_ok=True)
         make_private(_private_files(path, database))
         self.keys = Keys(_secret(path / SECRET))

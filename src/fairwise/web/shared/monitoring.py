@@ -5,12 +5,13 @@ from __future__ import annotations
 import hmac
 import os
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from sqlalchemy import Connection
 from starlette.datastructures import Headers
@@ -81,11 +82,41 @@ class Metrics:
         """All numbers as text; for whoever does not have the token, there is no such page."""
         if not _may_read(Headers(scope=scope)):
             return PlainTextResponse("not found", 404)
+        return _numbers(b"".join(generate_latest(registry) for registry in await self.registries(store)))
+
+    async def registries(self, store: Store) -> list[CollectorRegistry]:
+        """All that is known of one study."""
         registries = [self._registry, _failed_writes(store)]
         with suppress(StoreUnavailable):  # the requests are known all the same
             registries.append(await store.read(_study_numbers))
-        text = b"".join(generate_latest(registry) for registry in registries)
-        return Response(text, headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4, "cache-control": "no-store"})
+        return registries
+
+
+async def page_of_several(scope: Scope, studies: Mapping[str, tuple[Metrics, Store]]) -> Response:
+    """The numbers of several studies, each with the label ``study``."""
+    if not _may_read(Headers(scope=scope)):
+        return PlainTextResponse("not found", 404)
+    known = {name: await metrics.registries(store) for name, (metrics, store) in studies.items()}
+    return _numbers(generate_latest(_Labelled(known)))
+
+
+class _Labelled:
+    """A format in which every number is explained once: so those of one kind stand together, whichever study's."""
+
+    def __init__(self, registries: Mapping[str, list[CollectorRegistry]]) -> None:
+        self._registries = registries
+
+    def collect(self) -> Iterable[Metric]:
+        kinds: dict[str, Metric] = {}
+        for study, registries in self._registries.items():
+            for metric in (metric for registry in registries for metric in registry.collect()):
+                kind = kinds.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                kind.samples += [one._replace(labels={"study": study, **one.labels}) for one in metric.samples]
+        return kinds.values()
+
+
+def _numbers(text: bytes) -> Response:
+    return Response(text, headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4, "cache-control": "no-store"})
 
 
 def _may_read(headers: Headers) -> bool:
@@ -134,21 +165,22 @@ def _failed_writes(store: Store) -> CollectorRegistry:
 # For those who watch whether the server is there, and whether it can do its work.
 
 
+async def alive(_request: Request) -> Response:
+    return PlainTextResponse("ok")
+
+
 def health_routes(store: Store) -> list[Route]:
     """`/healthz` (also `/health`): the process answers. `/readyz`: the database is ours and takes what is written."""
 
-    async def alive(_request: Request) -> Response:
-        return PlainTextResponse("ok")
-
     async def ready(_request: Request) -> Response:
-        problem = await _trouble(store)
+        problem = await trouble(store)
         return PlainTextResponse(problem, 503) if problem else PlainTextResponse("ready")
 
     return [Route("/healthz", alive), Route("/health", alive), Route("/readyz", ready)]
 
 
-async def _trouble(store: Store) -> str:
-    """In a few words why not: whoever asks may be anyone."""
+async def trouble(store: Store) -> str:
+    """In a few words why it is not ready, or nothing: whoever asks may be anyone."""
     try:
         problem = await store.read(partial(_problem, own=store.identity))
     except StoreUnavailable:

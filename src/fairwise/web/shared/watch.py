@@ -24,6 +24,7 @@ from fairwise.judgments.agreement import Agreement, krippendorff_alpha
 from fairwise.store.engine import database_url, snapshot_engine
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.export import judgments
+from fairwise.store.log_lines import with_log_lines
 from fairwise.store.quotas import AnchorCoverage, Quotas, anchor_coverage
 from fairwise.store.roster import Answers, Outside, Progress, answers_of, outside, progress
 from fairwise.study.folder import StudyFolder
@@ -65,7 +66,7 @@ class AgreementClock:
             due = state != self._state and not self._running and time.monotonic() >= self._next
             if due:
                 self._running, self._state = True, state
-                Thread(target=self._compute, name="fairwise-agreement", daemon=True).start()
+                Thread(target=with_log_lines(self._compute), name="fairwise-agreement", daemon=True).start()
         return self.last
 
     def _compute(self) -> None:
@@ -205,7 +206,7 @@ class Watch:
 
     def begin(self, study: StudyFolder) -> None:
         """Read all answers that are there already, in a thread: the first page need not wait for it then."""
-        Thread(target=self._begin, args=(study,), name="fairwise-watch", daemon=True).start()
+        Thread(target=with_log_lines(self._begin), args=(study,), name="fairwise-watch", daemon=True).start()
 
     def _begin(self, study: StudyFolder) -> None:
         with suppress(StoreUnavailable):  # the first page will say so
