@@ -15,6 +15,7 @@ import pandas as pd
 
 from fairwise.auditing.audit import Audit, audit
 from fairwise.auditing.checks import one_of
+from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.frontier import Curve, frontier
 from fairwise.auditing.prices import spread_over_pairs
 from fairwise.auditing.scores import binary_classes, second_class_probability
@@ -60,6 +61,8 @@ class FrontierDisplay(_Display):
         Error of the model without judgments, drawn as a line.
     simulated : bool
         Whether the judges are simulated: the title then says so.
+    measure : ErrorMeasure
+        What an error is: a share of people, or with a ``loss`` a mean cost.
 
     Attributes
     ----------
@@ -73,8 +76,16 @@ class FrontierDisplay(_Display):
     'People decided wrongly'
     """
 
-    def __init__(self, curve: Curve, *, plain_error: float | None = None, simulated: bool = False) -> None:
+    def __init__(
+        self,
+        curve: Curve,
+        *,
+        plain_error: float | None = None,
+        simulated: bool = False,
+        measure: ErrorMeasure | None = None,
+    ) -> None:
         self.curve, self.plain_error, self.simulated = curve, plain_error, simulated
+        self.measure = measure or ErrorMeasure()
 
     @classmethod
     def from_estimator(
@@ -105,7 +116,12 @@ class FrontierDisplay(_Display):
         table = frontier(people, outcome, judgments, gammas=gammas, etas=etas, start=estimator, **settings, **options)
         curve = Curve.of(table, estimator, n_people=len(people))
         error = float(estimator.certificate_.plain_error)
-        drawn = cls(curve, plain_error=None if math.isnan(error) else error, simulated=are_simulated(judgments.judges))
+        drawn = cls(
+            curve,
+            plain_error=None if math.isnan(error) else error,
+            simulated=are_simulated(judgments.judges),
+            measure=ErrorMeasure.of(estimator.loss),
+        )
         return drawn.plot(ax, **line_kwargs or {})
 
     @classmethod
@@ -119,9 +135,10 @@ class FrontierDisplay(_Display):
         """Plot on ``ax`` or a new figure; ``line_kwargs`` are matplotlib's, for the line of the panel."""
         require("report", type(self).__name__)
         from fairwise.reporting.annex_figures import draw_frontier  # matplotlib, of an extra
+        from fairwise.reporting.measures import ErrorWords
 
         def paint(axes: Axes) -> None:
-            draw_frontier(axes, self.curve, self.plain_error, **line_kwargs)
+            draw_frontier(axes, self.curve, self.plain_error, ErrorWords(self.measure), **line_kwargs)
             knob = {"gamma": "γ", "eta": "η"}[self.curve.knob]
             axes.set_title(f"Error as {knob} varies{', 95 % interval' if self.curve.has_interval else ''}")
 

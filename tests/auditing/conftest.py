@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.report_study import complete, found, study
+from tests.support.three_decisions import tiers
 
 from fairwise.judgments import Answer, Judgments
 
-__all__ = ["complete", "found", "panel", "study"]
+__all__ = ["complete", "found", "panel", "study", "tiers"]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 
 from fairwise import PairwiseFairClassifier
 from fairwise.auditing import followed_by_pair
-from fairwise.auditing.findings import Labels
+from fairwise.auditing.decisions import Labels
 from fairwise.auditing.prices import expensive_pairs
 from fairwise.datasets import make_people
 from fairwise.errors import InputError

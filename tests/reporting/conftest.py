@@ -1,5 +1,6 @@
 """The study that reports are about."""
 
 from tests.support.report_study import complete, found, nasty, study
+from tests.support.three_decisions import tiers
 
-__all__ = ["complete", "found", "nasty", "study"]
+__all__ = ["complete", "found", "nasty", "study", "tiers"]

@@ -20,18 +20,20 @@ import pandas as pd
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from fairwise.auditing.frontier import PANEL, RATE, certified_row, followed_row
+from fairwise.auditing.error_measure import ErrorMeasure
+from fairwise.auditing.frontier import PANEL, RATE, SHARE, VALUE, certified_row, followed_row
 from fairwise.auditing.provenance import checksum_of_settings, checksum_of_tables
 from fairwise.errors import InputError
-from fairwise.judgments.reliability import wilson
 from fairwise.learning.inputs import group_labels
 from fairwise.learning.large.first_pass import read_summary
 from fairwise.learning.large.fit import check_large_settings, count_games, play, prepare_large
 from fairwise.learning.large.passes import joblib_on
+from fairwise.learning.model.draws import of_all_labels
 from fairwise.learning.model.mixture import Measurement, Mixture
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
 from fairwise.learning.preparation import prepare
+from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import require_two_labels
 from fairwise.learning.solvers.dispatch import solve_curve
 from fairwise.learning.solvers.no_regret import seeds
@@ -139,9 +141,6 @@ def _array(text: str) -> NDArray[Any]:
     return values
 
 
-_CONFIDENCE = 0.95
-
-
 @dataclass(frozen=True, eq=False)
 class FrontierRun:
     """What every curve of a run has in common."""
@@ -228,18 +227,35 @@ class FrontierRun:
         return float(weight.sum() ** 2 / (weight**2).sum())
 
     def _group_rates(self, prepared: PreparedFit, solution: Solution) -> dict[str, float]:
-        """False positive rate of each group, weighted: how likely someone without label 1 is to get it."""
+        """Rates of each group, weighted.
+
+        Of two labels the false positive rate: how likely someone without label 1 is to get it. Of more, how well the
+        group is treated, and how often it gets each label.
+        """
         if self.groups is None:
             return {}
-        require_two_labels(prepared.classes, "groups=, false positive rates,")
-        probability = Mixture(solution.classifiers, solution.weights).probabilities(prepared.problem.points.rows)
+        mixture = Mixture(solution.classifiers, solution.weights, len(prepared.classes))
+        probability = mixture.probabilities(prepared.problem.points.rows)
         # The people with positive weight, in the order in which a problem has them.
         weight = self._weight
-        negative = (weight > 0) & (np.asarray(self.outcome) != prepared.classes[1])
-        label_1 = probability[prepared.people][negative[weight > 0]]
-        group, weight = self.groups.to_numpy()[negative], weight[negative]
-        rates = pd.Series(weight * label_1).groupby(group).sum() / pd.Series(weight).groupby(group).sum()
-        return {f"{RATE}{group}": float(rates.get(group, np.nan)) for group in sorted(self.groups.unique(), key=str)}
+        counts = weight > 0
+        of_people, group = probability[prepared.people], self.groups.to_numpy()
+        if len(prepared.classes) == 2:
+            negative = counts & (np.asarray(self.outcome) != prepared.classes[1])
+            return self._means(RATE, of_people[negative[counts]], group[negative], weight[negative])
+        values = prepared.problem.label_values
+        rates = (
+            {} if values is None else self._means(VALUE, mean_value(of_people, values), group[counts], weight[counts])
+        )
+        for label, chance in zip(prepared.classes.tolist(), of_all_labels(of_people).T, strict=True):
+            rates |= self._means(f"{SHARE}{label} ", chance, group[counts], weight[counts])
+        return rates
+
+    def _means(self, name: str, values: FloatArray, group: NDArray[Any], weight: FloatArray) -> dict[str, float]:
+        """The weighted mean of each group, NaN where there is nobody."""
+        assert self.groups is not None
+        means = pd.Series(weight * values).groupby(group).sum() / pd.Series(weight).groupby(group).sum()
+        return {f"{name}{one}": float(means.get(one, np.nan)) for one in sorted(self.groups.unique(), key=str)}
 
 
 def trace(
@@ -356,8 +372,6 @@ def _row(
     """One point as a line; ``n_people`` is how many people of equal weight the table is worth."""
     measured = Measurement(prepared, solution)
     certificate = measured.certificate(*point, settings["weighting"])
-    low, high = np.nan, np.nan
-    if settings["loss"] is None:  # an interval for a share, which a mean cost is not
-        low, high = map(float, wilson(certificate.error * n_people, n_people, _CONFIDENCE))
+    low, high = ErrorMeasure.of(settings["loss"]).interval(certificate.error, n_people)
     row = certified_row(certificate) | {"error_low": low, "error_high": high}
     return row if n_not_followed is None else row | followed_row(measured.prices(point[0]), n_not_followed)

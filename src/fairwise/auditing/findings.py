@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fairwise.auditing import audit, followed_by_judge, followed_by_pair, price_by_person
+from fairwise.auditing.decisions import Labels, constant_costs, decision_table
+from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.features import FeatureUse
 from fairwise.auditing.frontier import Curve
 from fairwise.auditing.groups import default_groups, free_texts, gains, group_values
@@ -20,14 +22,13 @@ from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import STATUSES, status_counts
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
-from fairwise.judgments.reliability import wilson
-from fairwise.learning.settings import require_two_labels
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
     from fairwise.auditing import Audit, HeldOut
     from fairwise.auditing.influence import InfluenceTables
     from fairwise.constraints.certificate import Certificate
+    from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
     from fairwise.learning.model.rules import ModelRules
@@ -70,40 +71,6 @@ class Predicted:
         return cls(proved.n_predicted, in_force, counts["followed"], proved.predicted_error)
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Words for the two outcomes; ``favorable`` is the position of the good one, None where nobody ordered a pair."""
-
-    words: tuple[str, str]
-    favorable: int | None
-
-    @classmethod
-    def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
-        classes = list(model.classes_)
-        require_two_labels(classes, "A report")
-        if model.loss is not None:
-            raise InputError("A report counts what is decided wrongly: it cannot tell of a model with loss= so far.")
-        own_words = {} if words is None else dict(words)
-        unknown = [label for label in own_words if label not in classes]
-        if unknown:
-            raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
-        # A number says nothing without a word beside it; text speaks for itself.
-        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
-        first, second = (str(own_words.get(label, own[label])) for label in classes)
-        favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
-        return cls((first, second), favorable)
-
-    @property
-    def treated(self) -> str:
-        """The outcome whose probability is compared: the good one, or label 1 where no direction is needed."""
-        return self.words[1 if self.favorable is None else self.favorable]
-
-    @property
-    def positive(self) -> str:
-        """The outcome that rates of groups are about, whichever is good."""
-        return self.words[1]
-
-
 KEY = ["judge", "a", "b", "answer"]
 
 
@@ -118,7 +85,12 @@ class Findings:
     simulated
         Whether the judges are simulated: the report and each of its figures then say so.
     labels
-        What the two outcomes are called, and which is the good one.
+        What the outcomes are called, and how good each is.
+    measure
+        What an error is: a share of people, or a mean cost.
+    decisions
+        Who gets which decision (:func:`fairwise.auditing.decisions.decision_table`), or None of two labels of which one
+        is good: there the rates of groups of the audit say it.
     n_people
         How many people the model was applied to.
     features
@@ -130,8 +102,8 @@ class Findings:
     certificate
         What is proved about the model.
     plain_error, guess_error, guess_label
-        Error of the same kind of model without any judgment, and of always giving the commoner outcome, and that
-        outcome in words; None without outcomes.
+        Error of the same kind of model without any judgment, and of always giving the same outcome, the one that is
+        wrong least, and that outcome in words; None without outcomes.
     held_out
         Error on people that such a model was not made from, or None.
     curve
@@ -160,6 +132,7 @@ class Findings:
     date: str | None
     simulated: bool
     labels: Labels
+    measure: ErrorMeasure
     n_people: int
     features: FeatureUse
     panel: Panel
@@ -180,6 +153,7 @@ class Findings:
     free_texts: tuple[str, ...]
     rules: ModelRules
     recipe: Recipe
+    decisions: pd.DataFrame | None = None
     influence: InfluenceTables | None = None
     predicted: Predicted | None = None
 
@@ -202,9 +176,8 @@ class Findings:
         return counts.reindex(index=["same", "order", "nothing"], columns=list(STATUSES), fill_value=0)
 
     def interval(self, error: float) -> tuple[float, float]:
-        """Between what shares an error would lie, 95 times in 100, for other people like these."""
-        low, high = wilson(error * self.n_people, self.n_people, 0.95)
-        return float(low), float(high)
+        """Between what an error would lie, 95 times in 100, for other people like these."""
+        return self.measure.interval(error, self.n_people)
 
 
 def findings(
@@ -259,7 +232,7 @@ def findings(
     chosen : (gamma, eta), optional
         Which point of the frontier to mark; by default the model's own.
     labels : mapping, optional
-        Words for the two outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
+        Words for the outcomes, such as ``{0: "not re-arrested", 1: "re-arrested"}``.
     columns : mapping, optional
         Words for columns of ``people``, such as ``{"priors_count": "Earlier offences"}``; others go by their names.
     n_dearest : int
@@ -286,17 +259,10 @@ def findings(
     if frontier is not None:
         made_from = Provenance.of(pd.DataFrame(inputs), labelled, judgments, model.get_params(deep=False))
         refuse_other_origin(frontier, made_from)
-    scores = pd.Series(model.predict_proba(inputs)[:, 1], index=table.index)
+    probability = model.predict_proba(inputs)
     asked = judgments.asked()
-    result = audit(
-        scores if judgments.by == "id" else scores.to_numpy(),
-        asked,
-        float(model.gamma),
-        words.favorable,
-        weighting=model.weighting,
-        groups=by_groups,
-        outcome=None if by_groups is None else labelled,
-    )
+    result = _audit(model, words, probability, table.index, asked, by_groups, labelled)
+    constants = None if labelled is None else constant_costs(model, labelled.to_numpy())
     prices = asked_rows(model.prices_)
     pairs, spread = followed_by_pair(prices), spread_over_pairs(prices)
     curve = None if frontier is None else Curve.of(frontier, model, chosen, len(table))
@@ -309,14 +275,15 @@ def findings(
         date=date,
         simulated=simulated,
         labels=words,
+        measure=ErrorMeasure.of(model.loss),
         n_people=len(table),
         features=FeatureUse.of(model, {*protected, *(groups or ())}, called),
         panel=Panel.of(asked, affected),
         audit=result,
         certificate=model.certificate_,
         plain_error=None if labelled is None else min(plain_error(model, inputs, labelled), least_traced),
-        guess_error=None if labelled is None else float(min(labelled.mean(), 1 - labelled.mean())),
-        guess_label=None if labelled is None else words.words[int(labelled.mean() >= 0.5)],
+        guess_error=None if constants is None else float(constants.min()),
+        guess_label=None if constants is None else _least(constants, words),
         held_out=None if held_out is None else HeldOutError.of(held_out),
         curve=curve,
         prices=prices,
@@ -326,16 +293,48 @@ def findings(
         lorenz_price=spread["price"],
         gains=None
         if by_groups is None or labelled is None
-        else gains(model, inputs, labelled, judgments, by_groups, words.favorable),
+        else gains(model, inputs, labelled, judgments, by_groups, words),
         dearest=tuple(
             pair.on_other_days(price_bands) for pair in expensive_pairs(pairs, prices, result.by_pair, shown, n_dearest)
         ),
         free_texts=tuple(called.get(name, name) for name in free_texts(table)),
         rules=model.rules_.for_people(called, words.words),
         recipe=Recipe.of(model, judgments, table),
+        decisions=None
+        if words.label_values is None
+        else decision_table(probability, None if labelled is None else labelled.to_numpy(), by_groups),
         influence=influence,
         predicted=Predicted.of(model),
     )
+
+
+def _audit(
+    model: PairwiseFairClassifier,
+    labels: Labels,
+    probability: FloatArray,
+    index: pd.Index,
+    asked: Judgments,
+    groups: pd.DataFrame | None,
+    outcome: pd.Series[int] | None,
+) -> Audit:
+    """What the model does with what was asked; rates of groups are of two labels, one of which is good."""
+    valued = labels.label_values is not None
+    scores = pd.Series(labels.treatment(probability) if valued else probability[:, 1], index=index)
+    by_groups = None if valued else groups
+    return audit(
+        scores if asked.by == "id" else scores.to_numpy(),
+        asked,
+        float(model.gamma),
+        1 if valued else labels.favorable,
+        weighting=model.weighting,
+        groups=by_groups,
+        outcome=None if by_groups is None else outcome,
+    )
+
+
+def _least(constants: FloatArray, labels: Labels) -> str:
+    """The label that is wrong least for everyone; of equal ones the last."""
+    return labels.words[len(constants) - 1 - int(np.argmin(constants[::-1]))]
 
 
 def _check_same_judgments(model: PairwiseFairClassifier, judgments: Judgments) -> None:
@@ -360,7 +359,7 @@ def _as_in_the_fit(model: PairwiseFairClassifier, people: object) -> Any:
 
 
 def _as_numbers(outcome: object, people: pd.DataFrame, model: PairwiseFairClassifier) -> pd.Series[int]:
-    """0 and 1 by person, in the order of people; a Series is matched by id."""
+    """Which of the model's labels each outcome is, in the order of people; a Series is matched by id."""
     series = outcome if isinstance(outcome, pd.Series) else pd.Series(outcome, index=people.index)
     if not series.index.equals(people.index):
         missing = people.index.difference(series.index)
@@ -368,10 +367,11 @@ def _as_numbers(outcome: object, people: pd.DataFrame, model: PairwiseFairClassi
             raise InputError(f"outcome: nothing for {len(missing)} people, such as {missing[0]!r}")
         series = series.loc[people.index]
     unknown = sorted({str(value) for value in series.unique()} - {str(label) for label in model.classes_})
-    if unknown:
-        raise InputError(f"outcome: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
-    numbers: pd.Series[int] = (series == model.classes_[1]).astype(int)
-    return numbers
+    codes = series.map({label: place for place, label in enumerate(model.classes_.tolist())})
+    if unknown or codes.isna().any():
+        first = unknown[0] if unknown else series[codes.isna()].iloc[0]
+        raise InputError(f"outcome: {first!r} is no outcome of the model, whose outcomes are {model.classes_}")
+    return codes.astype(int)
 
 
 def _shown_columns(model: PairwiseFairClassifier, people: pd.DataFrame, outcome: object) -> list[str]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.provenance import COLUMN, Provenance, default_settings
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import NOT_FOLLOWED, status_counts
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
-from fairwise.judgments.reliability import wilson
 from fairwise.learning.large.table import large_table
 from fairwise.learning.problem import NO_BUDGET
 from fairwise.learning.settings import FitSettings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PANEL = "panel"
-RATE = "false_positive_rate "
+RATE, VALUE, SHARE = "false_positive_rate ", "value ", "share "
 CERTIFIED = ("error", "max_violation", "mean_violation", "mean_excess", "lower_bound", "kind")
 """What a line of a frontier has of its certificate."""
 
@@ -73,7 +73,8 @@ def frontier(
     progress
         Called with the number of points done and in all.
     groups
-        A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each.
+        A group for each person, in the order of people: adds a column ``false_positive_rate GROUP`` for each. Of more
+        than two labels ``value GROUP``, how well it is treated, and ``share LABEL GROUP``, how often it gets each.
     start
         A model of the same people and settings, with whose classifiers the search for each curve begins.
     n_not_followed
@@ -194,7 +195,6 @@ def _values(name: str, values: Sequence[Value]) -> tuple[Value, ...]:
 # A frontier as one curve: which of gamma and eta varies, and where the chosen point is on it.
 
 _NEEDED = ("judge", "gamma", "eta", "error")
-_CONFIDENCE = 0.95
 _CLOSE = 1e-6
 _CERTIFIED = tuple(name for name in CERTIFIED if name != "kind")
 _OPTIONAL = (*_CERTIFIED, "error_low", "error_high", "answers_low", "answers_high")
@@ -305,8 +305,8 @@ def _insert_own_point(rows: pd.DataFrame, model: PairwiseFairClassifier, n_peopl
     here = panel & _equal(rows["gamma"], float(model.gamma)) & _equal(rows["eta"], model.eta)
     certificate, moved = model.certificate_, here & ~_equal(rows["error"], model.certificate_.error)
     if rows.loc[moved, "error_low"].notna().any():
-        low, high = wilson(certificate.error * n_people, n_people, _CONFIDENCE)
-        rows.loc[moved, ["error_low", "error_high"]] = float(low), float(high)
+        ends = ErrorMeasure.of(model.loss).interval(certificate.error, n_people)
+        rows.loc[moved, ["error_low", "error_high"]] = ends
     for end in ("answers_low", "answers_high"):
         rows.loc[here, end] += certificate.error - rows.loc[here, "error"]
     for name in _CERTIFIED:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from fairwise.auditing.decisions import person_costs
 from fairwise.auditing.features import looks_protected
 from fairwise.auditing.prices import unbound_model
 from fairwise.errors import InputError
@@ -17,6 +18,7 @@ from fairwise.tables.bands import bands, in_order, is_numeric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairwise.auditing.decisions import Labels
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
 
@@ -66,24 +68,23 @@ def gains(
     outcome: pd.Series[int],
     judgments: Judgments,
     groups: pd.DataFrame,
-    favorable: int | None,
+    labels: Labels,
 ) -> pd.DataFrame:
     """What following people does to everyone and to each group, against a model of the same kind that does not.
 
     One line for everyone (``attribute`` and ``group`` are empty), then one for each group of each column:
 
-    ``good_without``, ``good``: the mean chance of the favourable label (of label 1 where none is);
-    ``wrong_without``, ``wrong``: the mean chance of a wrong decision; ``good_change`` and ``wrong_change``: what is
+    ``good_without``, ``good``: how well they are treated, the mean chance of the favourable label (of label 1 where
+    none is) or the mean value of their labels; ``wrong_without``, ``wrong``: the mean chance of a wrong decision, or
+    what decisions cost; ``good_change`` and ``wrong_change``: what is
     added, with ends ``_low`` and ``_high`` that hold the truth 95 times in 100 for other people of the group
     (NaN of one).
     """
-    truth = outcome.to_numpy(dtype=float)
-    with_them, without = (
-        one.predict_proba(people)[:, 1] for one in (model, unbound_model(model, people, outcome, judgments))
-    )
-    treated = [1.0 - scores if favorable == 0 else scores for scores in (without, with_them)]
-    wrong = [np.abs(truth - scores) for scores in (without, with_them)]
-    lines = [{"attribute": "", "group": ""} | _line(treated, wrong, np.ones(len(truth), dtype=bool))]
+    codes = outcome.to_numpy()
+    chances = [one.predict_proba(people) for one in (unbound_model(model, people, outcome, judgments), model)]
+    treated = [labels.treatment(chance) for chance in chances]
+    wrong = [person_costs(model, chance, codes) for chance in chances]
+    lines = [{"attribute": "", "group": ""} | _line(treated, wrong, np.ones(len(codes), dtype=bool))]
     for name, values in groups.items():
         for group in in_order(values.astype(str).unique()):
             members = (values.astype(str) == group).to_numpy()

@@ -13,6 +13,8 @@ import pandas as pd
 
 from fairwise.auditing import checks
 from fairwise.auditing.audit import NOT_COVERED
+from fairwise.auditing.decisions import person_costs
+from fairwise.auditing.error_measure import ErrorMeasure
 from fairwise.auditing.intervals import AnswerMeans, answer_means, design_weights, has_design_weights
 from fairwise.auditing.refits import predictor, refit_all
 from fairwise.auditing.scores import binary_classes, favorable_is_second, judged_rows, second_class_probability
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray, IntArray
 
 
+_MEASURED = ["training", "held_out", "low", "high", "hoeffding"]
+_COMPARED = ["asked", "with_predicted", "difference", "low", "high"]
 UNITS = {"pair": "pairs", "person": "pairs of people, none counted twice", "judge": "judges"}
 
 
@@ -42,10 +46,11 @@ class HeldOut:
     Attributes
     ----------
     overall : DataFrame
-        One line per metric (error, mean_violation, mean_excess, share_followed): training and held_out averages over
-        the splits, low and high (an interval over the held-out units), covered (whether there are enough of them for
-        that interval to hold its level, in every split), hoeffding (half-width of an interval that holds without any
-        assumption but independent units), units and independent_units held out in one split.
+        One line per metric (error, mean_violation, mean_excess, share_followed; with a ``loss`` error is the mean
+        cost): training and held_out averages over the splits, low and high (an interval over the held-out units),
+        covered (whether there are enough of them for that interval to hold its level, in every split), hoeffding
+        (half-width of an interval that holds without any assumption but independent units), units and
+        independent_units held out in one split.
     by_split : DataFrame
         Two lines per split, training and held out, with what they were measured on.
     by, confidence
@@ -165,10 +170,9 @@ def held_out(
     if favorable_label is None:
         values = own.get("label_values")
         favorable_label = own.get("favorable_label") if values is None else favorable_of(values)
-    if own.get("loss") is not None:
-        raise InputError("held_out counts what is decided wrongly: it cannot measure a model with loss= so far.")
     if len(own.get("label_values") or ()) <= 2:
         checks.direction(favorable_label, np.unique(np.asarray(outcome)).tolist(), complete)
+    largest = ErrorMeasure.of(own.get("loss")).largest  # costs are counted in units of it, to be from 0 to 1
     rows = PairRows.from_judgments(complete)
     ids = complete.person_ids()
     judged = judged_rows(complete, ids, people)
@@ -185,7 +189,7 @@ def held_out(
     def outcome_of(fitted: Any) -> _Outcome:
         favorable = pd.Series(_favorable(fitted, judged, favorable_label, complete), index=ids)
         averages = answer_means(measure(rows, favorable, gamma), "answers", weight)
-        return _Outcome(averages, _errors(fitted, people, outcome, labels), index, by)
+        return _Outcome(averages, _errors(fitted, people, outcome, labels) / largest, index, by)
 
     alone: Iterable[_Outcome] = map(outcome_of, refits(extend=None))
     alone = list(alone) if n_predicted else alone  # otherwise each may go as soon as it is measured
@@ -198,7 +202,7 @@ def held_out(
     if n_predicted:
         also = map(outcome_of, refits(extend=predictor(n_predicted, coverage, seed)))
         comparison = _comparison(zip(every, alone, also, strict=True), confidence)
-    return HeldOut(
+    result = HeldOut(
         _overall(parts, confidence),
         pd.DataFrame(lines),
         by,
@@ -207,6 +211,16 @@ def held_out(
         confidence,
         comparison,
     )
+    return _in_costs(result, largest)
+
+
+def _in_costs(found: HeldOut, largest: float) -> HeldOut:
+    """The same with errors in the units of the loss, of which ``largest`` was counted as 1."""
+    for table, columns in ((found.overall, _MEASURED), (found.predicted, _COMPARED)):
+        if table is not None:
+            table.loc["error", columns] *= largest
+    found.by_split["error"] *= largest
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,10 +310,13 @@ def _favorable(model: Any, rows: Any, favorable_label: object, judgments: Judgme
 
 
 def _errors(model: Any, people: Any, outcome: Any, labels: IntArray) -> FloatArray:
-    """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1."""
-    if hasattr(model, "certificate_") and len(model.classes_) > 2:
-        place = np.searchsorted(model.classes_, np.asarray(outcome))
-        return np.asarray(1.0 - model.predict_proba(people)[np.arange(len(place)), place])
+    """Each person's probability of a wrong label: a mixture's over its draws, any other model's is 0 or 1.
+
+    With a ``loss``, what is decided costs them instead.
+    """
+    if hasattr(model, "certificate_") and (len(model.classes_) > 2 or model.loss is not None):
+        right = np.searchsorted(model.classes_, np.asarray(outcome))
+        return person_costs(model, model.predict_proba(people), right)
     if hasattr(model, "certificate_"):
         return np.abs(labels - second_class_probability(model, people))
     return np.asarray(np.asarray(model.predict(people)) != np.asarray(model.classes_)[labels], dtype=float)

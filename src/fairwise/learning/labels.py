@@ -58,7 +58,7 @@ def labels_of(codes: IntArray, classes: ClassArray, settings: FitSettings, judgm
             f"The outcomes have {len(classes)} different values; at most {MOST_LABELS} labels can be decided between. "
             "Are they amounts? Those are for PairwiseFairRegressor."
         )
-    losses = _loss_matrix(settings.loss, classes)[codes]
+    losses = loss_matrix(settings.loss, classes)[codes]
     if len(classes) == 2:
         values = None if declared is None else class_values(declared, classes)
         sign = inputs.favorable_sign(settings, classes, judgments)
@@ -104,7 +104,7 @@ def _even(labels: Sequence[object]) -> list[tuple[object, float]]:
     return [(label, place / max(len(labels) - 1, 1)) for place, label in enumerate(labels)]
 
 
-def _loss_matrix(loss: object, classes: ClassArray) -> FloatArray:
+def loss_matrix(loss: object, classes: ClassArray) -> FloatArray:
     """``(k, k)``: what deciding the label of a column costs where that of the row is right."""
     if loss is None:
         return 1.0 - np.eye(len(classes))

@@ -17,6 +17,7 @@ from fairwise.reporting.drawing import (
     percent_axis,
     share_axis,
 )
+from fairwise.reporting.measures import ErrorWords
 from fairwise.reporting.words import ENGLISH, Words, shortened
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def frontier_figure(findings: Findings, words: Words, *, named: bool) -> Drawing
         return None
 
     def paint(figure: Figure) -> list[Tooltip]:
-        return draw_frontier(figure.add_subplot(), curve, findings.plain_error, words, named=named)
+        told = ErrorWords(findings.measure, words)
+        return draw_frontier(figure.add_subplot(), curve, findings.plain_error, told, named=named)
 
     title = words.translate("Error of the model as {symbol} varies").format(symbol=_KNOB[curve.knob][1])
     description = _frontier_description(findings, curve, words)
@@ -48,25 +50,33 @@ def frontier_figure(findings: Findings, words: Words, *, named: bool) -> Drawing
 
 
 def draw_frontier(
-    axes: Axes, curve: Curve, plain_error: float | None, words: Words = ENGLISH, *, named: bool = True, **line: Any
+    axes: Axes,
+    curve: Curve,
+    plain_error: float | None,
+    told: ErrorWords | None = None,
+    *,
+    named: bool = True,
+    **line: Any,
 ) -> list[Tooltip]:
     """Draw it on these axes; ``line`` are matplotlib's settings for the line of the panel."""
+    told = told or ErrorWords()
+    words = told.words
     points = [
-        *_draw_judges(axes, curve, words, named=named),
-        *_draw_panel(axes, curve, line, words),
-        *_draw_chosen(axes, curve, words),
+        *_draw_judges(axes, curve, told, named=named),
+        *_draw_panel(axes, curve, line, told),
+        *_draw_chosen(axes, curve, told),
     ]
     if plain_error is not None:
-        _draw_plain_model(axes, plain_error, words)
+        _draw_plain_model(axes, plain_error, told)
     axes.set_xlabel(words.translate(_KNOB[curve.knob][0]))
-    axes.set_ylabel(words.translate("People decided wrongly"))
+    axes.set_ylabel(words.translate("People decided wrongly") if told.is_share else told.name)
     number_axis(axes.xaxis, words)
-    percent_axis(axes.yaxis, words)
+    (percent_axis if told.is_share else number_axis)(axes.yaxis, words)
     axes.margins(x=0.03, y=0.1)
     return points
 
 
-def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], words: Words) -> list[Tooltip]:
+def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], told: ErrorWords) -> list[Tooltip]:
     rows, accent = curve.panel, palette_of(axes).accent
     if rows.empty:
         return []
@@ -80,13 +90,13 @@ def _draw_panel(axes: Axes, curve: Curve, line: dict[str, Any], words: Words) ->
         )
     style: dict[str, Any] = {"color": accent, "linewidth": 2, "marker": "o", "markersize": 4}
     axes.plot(rows[curve.knob], rows["error"], **style | line)
-    text = words.translate("{at}: {error} wrong{interval}")
+    text = told.words.translate("{at}: {error} wrong{interval}") if told.is_share else "{at}: {error}{interval}"
     return [
         Tooltip(
             axes,
             at,
             error,
-            text.format(at=_at(curve, at, words), error=words.percent(error), interval=words.interval(low, high)),
+            text.format(at=_at(curve, at, told.words), error=told.error(error), interval=told.interval(low, high)),
         )
         for at, error, low, high in rows[[curve.knob, "error", "error_low", "error_high"]].itertuples(
             index=False, name=None
@@ -98,20 +108,24 @@ def _at(curve: Curve, value: float, words: Words) -> str:
     return f"{_KNOB[curve.knob][1]} = {words.setting(value)}"
 
 
-def _draw_judges(axes: Axes, curve: Curve, words: Words, *, named: bool) -> list[Tooltip]:
-    points, soft = [], palette_of(axes).soft
+def _draw_judges(axes: Axes, curve: Curve, told: ErrorWords, *, named: bool) -> list[Tooltip]:
+    points, soft, words = [], palette_of(axes).soft, told.words
     for judge, rows in curve.judges.groupby("judge", sort=False):
         axes.plot(rows[curve.knob], rows["error"], color=soft, linewidth=0.8, alpha=0.5)
         who = judge if named else words.translate("One participant")
-        text = words.translate("{who} alone, {at}: {error} wrong")
+        wrong, costs = (
+            words.translate("{who} alone, {at}: {error} wrong"),
+            words.translate("{who} alone, {at}: {error}"),
+        )
+        text = wrong if told.is_share else costs
         points += [
-            Tooltip(axes, at, error, text.format(who=who, at=_at(curve, at, words), error=words.percent(error)))
+            Tooltip(axes, at, error, text.format(who=who, at=_at(curve, at, words), error=told.error(error)))
             for at, error in zip(rows[curve.knob], rows["error"], strict=True)
         ]
     return points
 
 
-def _draw_chosen(axes: Axes, curve: Curve, words: Words) -> list[Tooltip]:
+def _draw_chosen(axes: Axes, curve: Curve, told: ErrorWords) -> list[Tooltip]:
     chosen, colours = curve.chosen, palette_of(axes)
     if chosen is None:
         return []
@@ -124,27 +138,27 @@ def _draw_chosen(axes: Axes, curve: Curve, words: Words) -> list[Tooltip]:
     )
     side = {"ha": "right" if at_the_right else "left", "bbox": over_lines, "zorder": 6}
     offset = (6, 13) if at_the_right else (9, 9)
-    label = words.translate("chosen: {error}").format(error=words.percent(chosen.error))
+    label = told.words.translate("chosen: {error}").format(error=told.error(chosen.error))
     annotate(axes, label, (chosen.at, chosen.error), offset, colours.warm, **side)
-    return [Tooltip(axes, chosen.at, chosen.error, f"{label}{words.interval(chosen.low, chosen.high)}")]
+    return [Tooltip(axes, chosen.at, chosen.error, f"{label}{told.interval(chosen.low, chosen.high)}")]
 
 
-def _draw_plain_model(axes: Axes, error: float, words: Words) -> None:
+def _draw_plain_model(axes: Axes, error: float, told: ErrorWords) -> None:
     muted = palette_of(axes).muted
     axes.axhline(error, color=muted, linewidth=1.2, linestyle=(0, (4, 3)))
-    text = words.translate("without what people asked for: {error}").format(error=words.percent(error))
+    text = told.words.translate("without what people asked for: {error}").format(error=told.error(error))
     annotate(axes, text, (0, error), (2, -13), muted, xycoords=("axes fraction", "data"))
 
 
 def _frontier_description(findings: Findings, curve: Curve, words: Words) -> str:
-    say, sentences = words.translate, []
+    say, told, sentences = words.translate, ErrorWords(findings.measure, words), []
     if len(curve.panel):
         first, last = curve.panel.iloc[0], curve.panel.iloc[-1]
         sentences.append(
             say("For everyone together, error goes from {first} at {begin} to {last} at {end}.").format(
-                first=words.percent(first["error"]),
+                first=told.error(first["error"]),
                 begin=_at(curve, first[curve.knob], words),
-                last=words.percent(last["error"]),
+                last=told.error(last["error"]),
                 end=_at(curve, last[curve.knob], words),
             )
         )
@@ -152,10 +166,10 @@ def _frontier_description(findings: Findings, curve: Curve, words: Words) -> str
         thin = say("{count} thin lines show single participants.")
         sentences.append(thin.format(count=curve.judges["judge"].nunique()))
     if curve.chosen is not None:
-        sentences.append(say("The chosen point has {error}.").format(error=words.percent(curve.chosen.error)))
+        sentences.append(say("The chosen point has {error}.").format(error=told.error(curve.chosen.error)))
     if findings.plain_error is not None:
         without = say("Without what people asked for it is {error}.")
-        sentences.append(without.format(error=words.percent(findings.plain_error)))
+        sentences.append(without.format(error=told.error(findings.plain_error)))
     return " ".join(sentences)
 
 

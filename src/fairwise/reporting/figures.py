@@ -6,7 +6,6 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from fairwise.languages import marked
-from fairwise.numbers import share_difference
 from fairwise.reporting import annex_figures
 from fairwise.reporting.drawing import (
     ACCENT,
@@ -19,9 +18,11 @@ from fairwise.reporting.drawing import (
     Tooltip,
     annotate,
     draw,
+    number_axis,
     percent_axis,
     wrapped,
 )
+from fairwise.reporting.measures import ErrorWords, TreatmentWords
 from fairwise.reporting.message import cost_digits
 from fairwise.reporting.words import ENGLISH, Words
 
@@ -71,7 +72,7 @@ def draw_figures(findings: Findings, words: Words = ENGLISH, *, named: bool = Fa
 
 def message_figure(findings: Findings, words: Words) -> Drawing:
     """How often each way of deciding is wrong, and how much of that is what following people costs."""
-    say, digits = words.translate, cost_digits(findings)
+    say, digits, told = words.translate, cost_digits(findings), ErrorWords(findings.measure, words)
     ways = [(say("Following what people asked for"), findings.certificate.error, ACCENT)]
     if findings.plain_error is not None:
         ways.insert(0, (say("Without what they asked for"), findings.plain_error, SOFT))
@@ -85,23 +86,23 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
             axes.barh(place, error, height=0.62, color=color)
             low, high = findings.interval(error)
             _whisker(axes, low, high, place)
-            label = words.in_100(error, digits)
+            label = told.short(error, digits)
             annotate(axes, label, (high, place), (6, 0), INK, va="center", fontsize=13, fontweight="bold")
-            text = f"{name}: {label}{words.interval(low, high)}"
+            text = f"{name}: {label}{told.interval(low, high)}"
             points.append(Tooltip(axes, error, place, text))
         _draw_cost(axes, findings, words, digits)
         _rows(axes, names)
         axes.set_xlim(0, 1.12 * max(findings.interval(error)[1] for _, error, _ in ways))
-        axes.set_xlabel(say("Wrong decisions in 100"))
+        axes.set_xlabel(told.name)
         axes.set_ylabel(say("Way of deciding"))
-        _hundreds(axes, words)
+        _count_axis(axes, told)
         return points
 
-    description = "; ".join(f"{name}: {words.in_100(error, digits)}" for name, error, _ in ways)
+    description = "; ".join(f"{name}: {told.short(error, digits)}" for name, error, _ in ways)
     height = 92 + sum(24 + 14 * name.count("\n") for name in names)
     return draw(
         "message",
-        say("Wrong decisions in 100"),
+        told.name,
         f"{description}.",
         height=height,
         simulated=findings.simulated,
@@ -113,12 +114,13 @@ def message_figure(findings: Findings, words: Words) -> Drawing:
 def _draw_cost(axes: Axes, findings: Findings, words: Words, digits: int) -> None:
     """The part of the model's bar that following people adds, where it adds any."""
     error, plain = findings.certificate.error, findings.plain_error
-    if plain is None or share_difference(error, plain, digits) <= 0:
+    told = ErrorWords(findings.measure, words)
+    if plain is None or told.shows(error, plain, digits) <= 0:
         return
     axes.barh(1, error - plain, left=plain, height=0.62, color=WARM)
     axes.axvline(plain, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
     style: dict[str, Any] = {"va": "bottom", "fontsize": 12, "fontweight": "bold"}
-    annotate(axes, words.signed(error, plain, digits), (plain, 0.69), (4, 1), WARM, **style)
+    annotate(axes, told.signed(error, plain, digits), (plain, 0.69), (4, 1), WARM, **style)
 
 
 # What they asked for, and who gets it
@@ -226,7 +228,7 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
     if findings.gains is None:
         return None
     parts = shown_groups(findings.gains)
-    better = _better(findings, measure)
+    better, told = _better(findings, measure), _told(findings, measure, words)
     everyone = words.translate("Everyone")
     rows: list[tuple[str, dict[str, Any] | None]] = []
     for name, table in parts:
@@ -241,7 +243,7 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
         points = []
         for place, (name, line) in enumerate(rows):
             if line is not None:
-                points.append(_draw_change(axes, place, name, line, measure, better, words))
+                points.append(_draw_change(axes, place, name, line, measure, better, told))
         _name_ends(axes, rows[0][1], measure, words)
         _rows(axes, [name for name, _ in rows])
         for label, (_, line) in zip(axes.get_yticklabels(), rows, strict=True):
@@ -251,13 +253,13 @@ def gains_figure(findings: Findings, words: Words, measure: str) -> Drawing | No
         axes.set_ylim(len(rows) - 0.4, -1.0)
         axes.set_xlabel(_measure_words(findings, measure, words))
         axes.set_ylabel(words.translate("Group"))
-        _hundreds(axes, words)
+        _count_axis(axes, told)
         axes.margins(x=0.12)
         return points
 
     of = [(name, line) for name, line in rows if line is not None]
     description = "; ".join(
-        f"{name}: {words.in_100(line[f'{measure}_without'])} → {words.in_100(line[measure])}" for name, line in of
+        f"{name}: {told.short(line[f'{measure}_without'])} → {told.short(line[measure])}" for name, line in of
     )
     return draw(
         f"gains-{measure}",
@@ -279,28 +281,35 @@ def _better(findings: Findings, measure: str) -> int:
 
 def _measure_words(findings: Findings, measure: str, words: Words) -> str:
     if measure == "wrong":
-        return words.translate("Wrong decisions in 100")
+        return ErrorWords(findings.measure, words).name
+    if findings.labels.label_values is not None:
+        return TreatmentWords(findings, words).name
     return words.translate("Chance of “{label}”, in 100").format(label=wrapped(findings.labels.treated, 36, 1))
 
 
+def _told(findings: Findings, measure: str, words: Words) -> ErrorWords:
+    """How the numbers of a measure are written: chances and points are out of 100, as shares are."""
+    return ErrorWords(findings.measure if measure == "wrong" else None, words)
+
+
 def _draw_change(
-    axes: Axes, place: int, name: str, line: dict[str, Any], measure: str, better: int, words: Words
+    axes: Axes, place: int, name: str, line: dict[str, Any], measure: str, better: int, told: ErrorWords
 ) -> Tooltip:
     before, after = line[f"{measure}_without"], line[measure]
     low, high = line[f"{measure}_change_low"], line[f"{measure}_change_high"]
     certain = low > 0 or high < 0
     color = MUTED if not certain or not better else ACCENT if (after > before) == (better > 0) else WARM
     if not isnan(low):
-        _whisker(axes, max(before + low, 0), min(before + high, 1), place)
+        _whisker(axes, max(before + low, 0), min(before + high, told.measure.largest), place)
     axes.plot([before, after], [place, place], color=color, linewidth=2.5)
     hollow: dict[str, Any] = {"marker": "o", "markersize": 7, "markeredgewidth": 1.5, "linestyle": "none"}
     axes.plot([before], [place], color=color, markerfacecolor=PAPER, **hollow)
     axes.plot([after], [place], color=color, **hollow)
-    change = words.signed(after, before)
+    change = told.signed(after, before)
     style: dict[str, Any] = {"va": "center", "ha": "left", "fontweight": "bold", "annotation_clip": False}
     annotate(axes, change, (1, place), (4, 0), color, xycoords=("axes fraction", "data"), **style)
-    few = words.translate(" (few people)") if line["people"] < FEW_PEOPLE else ""
-    return Tooltip(axes, after, place, f"{name}: {words.in_100(before)} → {words.in_100(after)}{few}")
+    few = told.words.translate(" (few people)") if line["people"] < FEW_PEOPLE else ""
+    return Tooltip(axes, after, place, f"{name}: {told.short(before)} → {told.short(after)}{few}")
 
 
 def _name_ends(axes: Axes, line: dict[str, Any] | None, measure: str, words: Words) -> None:
@@ -330,8 +339,11 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _hundreds(axes: Axes, words: Words) -> None:
-    """Shares as decisions in 100."""
-    percent_axis(axes.xaxis, words)
+def _count_axis(axes: Axes, told: ErrorWords) -> None:
+    """Shares as decisions in 100, costs as they are."""
+    if not told.is_share:
+        number_axis(axes.xaxis, told.words)
+        return
+    percent_axis(axes.xaxis, told.words)
     formatter = axes.xaxis.get_major_formatter()
     axes.xaxis.set_major_formatter(lambda value, place: formatter(value, int(place)).removesuffix(" %"))

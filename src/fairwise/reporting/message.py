@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairwise.numbers import digits_beside, share_difference
-from fairwise.reporting.words import NOTHING
+from fairwise.reporting.measures import ErrorWords
 
 if TYPE_CHECKING:
     from fairwise.auditing.findings import Findings
@@ -32,30 +32,56 @@ def cost_digits(findings: Findings) -> int:
 
 
 def _cost(findings: Findings, words: Words) -> str:
-    say, error, plain = words.translate, findings.certificate.error, findings.plain_error
-    digits, overall = cost_digits(findings), findings.audit.overall
-    wrong, without = words.in_100(error, digits), NOTHING if plain is None else words.in_100(plain, digits)
+    say, overall, n = words.translate, findings.audit.overall, findings.panel.n_judges
     asked, missed = int(overall["in_force"].loc["value"]), int(overall["not_followed"].loc["value"])
-    n = findings.panel.n_judges
     if not asked:
         nobody = words.ngettext(
             "{people} was asked, and asked for nothing.", "{people} were asked, and nobody asked for anything.", n
         )
-        rest = say("So the model is free. It is wrong {wrong} times in 100.").format(wrong=wrong)
-        return f"{nobody.format(people=words.people(n, simulated=findings.simulated))} {rest}"
+        begun, free = nobody.format(people=words.people(n, simulated=findings.simulated)), say("So the model is free.")
+        return f"{begun} {free} {_error_alone(findings, words)}"
     if findings.simulated:
         what = words.ngettext("what {count} simulated person asked for", "what {count} simulated people asked for", n)
     else:
         what = words.ngettext("what {count} person asked for", "what {count} people asked for", n)
-    names = {"what": what.format(count=words.counted(n)), "wrong": wrong, "without": without}
+    names = {"what": what.format(count=words.counted(n))}
     names["share"] = words.percent((asked - missed) / asked, digits_beside(100 * (asked - missed) / asked, 100, 0))
-    if plain is None:
-        some = say("The model follows {share} of {what}. It is wrong {wrong} times in 100.")
-        return (some if missed else say("The model follows {what}. It is wrong {wrong} times in 100.")).format(**names)
+    begun = (say("The model follows {share} of {what}.") if missed else say("The model follows {what}.")).format(
+        **names
+    )
+    if findings.plain_error is None:
+        return f"{begun} {_error_alone(findings, words)}"
+    if not findings.measure.is_share:
+        return f"{begun} {_mean_cost(findings, words)}"
+    return _wrong_decisions(findings, words, names, begun if missed else None)
+
+
+def _error_alone(findings: Findings, words: Words) -> str:
+    error = findings.certificate.error
+    if findings.measure.is_share:
+        wrong = words.in_100(error, cost_digits(findings))
+        return words.translate("It is wrong {wrong} times in 100.").format(wrong=wrong)
+    told = ErrorWords(findings.measure, words)
+    return f"{told.name}: {told.error(error)}."
+
+
+def _mean_cost(findings: Findings, words: Words) -> str:
+    """What decisions cost with and without what people asked for."""
+    told, error, plain = ErrorWords(findings.measure, words), findings.certificate.error, findings.plain_error
+    assert plain is not None
+    names = {"measure": told.name, "error": told.error(error), "without": told.error(plain)}
+    if told.shows(error, plain, 0):
+        return words.translate("{measure}: {error}, instead of {without} without that.").format(**names)
+    return words.translate("{measure}: {error}, with that or without.").format(**names)
+
+
+def _wrong_decisions(findings: Findings, words: Words, names: dict[str, str], begun: str | None) -> str:
+    """How many more decisions are wrong; ``begun`` says how much is followed, where that is not all."""
+    say, error, plain, digits = words.translate, findings.certificate.error, findings.plain_error, cost_digits(findings)
+    assert plain is not None
     cost = share_difference(error, plain, digits)
-    names["cost"] = words.number(cost)
-    if missed:
-        begun = say("The model follows {share} of {what}.").format(**names)
+    names |= {"wrong": words.in_100(error, digits), "without": words.in_100(plain, digits), "cost": words.number(cost)}
+    if begun is not None:
         if cost > 0:
             costs = words.ngettext(
                 "That costs {cost} more wrong decision in 100 ({wrong} instead of {without}).",
@@ -109,6 +135,9 @@ def _constant(findings: Findings, words: Words) -> str:
     say, guess = words.translate, findings.guess_error
     if guess is None:
         return ""
+    if not findings.measure.is_share:
+        told = ErrorWords(findings.measure, words).error(guess)
+        return say("Always saying “{label}” would make it {guess}.").format(label=findings.guess_label, guess=told)
     digits = cost_digits(findings)
     better = share_difference(guess, findings.certificate.error, digits)
     names = {"label": findings.guess_label, "better": words.number(better), "guess": words.in_100(guess, digits)}
@@ -124,7 +153,10 @@ def _constant(findings: Findings, words: Words) -> str:
 def _caution(findings: Findings, words: Words) -> list[str]:
     """What the numbers above do not promise."""
     cautions = []
-    if findings.held_out is not None:
+    if findings.held_out is not None and not findings.measure.is_share:
+        expected = ErrorWords(findings.measure, words).error(findings.held_out.error)
+        cautions.append(words.translate("For new people, expect about {expected}.").format(expected=expected))
+    elif findings.held_out is not None:
         expected = words.in_100(findings.held_out.error, cost_digits(findings))
         sentence = words.translate("For new people, expect it to be wrong {expected} times in 100.")
         cautions.append(sentence.format(expected=expected))

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def findings_in(findings: Findings, words: Words) -> Findings:
     """The same findings with outcomes that have no words of their own, and the model's rules, in this language."""
-    zero, one = (_outcome(label, words) for label in findings.labels.words)
+    labels = tuple(_outcome(label, words) for label in findings.labels.words)
     guess = findings.guess_label
     return replace(
         findings,
-        labels=replace(findings.labels, words=(zero, one)),
+        labels=replace(findings.labels, words=labels),
         guess_label=None if guess is None else _outcome(guess, words),
-        rules=findings.rules.in_language(words.translate, words.language.decimal, (zero, one)),
+        rules=findings.rules.in_language(words.translate, words.language.decimal, labels),
     )
 
 

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
@@ -23,6 +24,7 @@ from fairwise.languages import marked
 from fairwise.numbers import share_difference
 from fairwise.reporting.annex_figures import SHARES, at_share, has_any, in_order
 from fairwise.reporting.figures import FEW_PEOPLE, MOST_GROUPS, draw_figures
+from fairwise.reporting.measures import ErrorWords, TreatmentWords
 from fairwise.reporting.message import cost_digits, message
 from fairwise.reporting.model_words import findings_in
 from fairwise.reporting.words import ENGLISH, Words, capitalised, languages, words_in
@@ -45,6 +47,7 @@ SECTIONS = (
     ("message", marked("In short")),
     ("who", marked("Who was asked")),
     ("asked", marked("What they asked for")),
+    ("decisions", marked("What is decided")),
     ("gains", marked("Who gains, who loses")),
     ("dearest", marked("The most expensive pairs")),
     ("limits", marked("What this does not show")),
@@ -73,7 +76,7 @@ def render(
     words = _words(language)
     findings = findings_in(findings, words)
     drawn = draw_figures(findings, words, named=case_details) if drawings is None else drawings
-    gains, plain = findings.gains, findings.plain_error
+    gains, plain, errors = findings.gains, findings.plain_error, ErrorWords(findings.measure, words)
     few = (
         []
         if gains is None
@@ -82,13 +85,15 @@ def render(
     return render_page(
         "report.html",
         "sections",
-        SECTIONS,
+        [one for one in SECTIONS if one[0] != "decisions" or findings.decisions is not None],
         annex=ANNEX,
         words=words,
         simulated=findings.simulated,
         f=findings,
         message=message(findings, words),
-        costs=plain is not None and share_difference(findings.certificate.error, plain, cost_digits(findings)) > 0,
+        errors=errors,
+        treatment=TreatmentWords(findings, words),
+        costs=plain is not None and errors.shows(findings.certificate.error, plain, cost_digits(findings)) > 0,
         few=few,
         crowded=gains is not None and bool((gains["attribute"].value_counts() > MOST_GROUPS).any()),
         named=case_details,
@@ -249,10 +254,21 @@ def tables(findings: Findings) -> dict[str, pd.DataFrame]:
         "groups": audit.by_group,
         "group_gaps": audit.group_gaps,
         "group_gains": findings.gains,
+        "decisions": _with_words(findings),
         "frontier": None if findings.curve is None else findings.curve.whole,
         "without_judges": None if findings.influence is None else findings.influence.judges.reset_index(names="judge"),
     }
     return {name: table for name, table in every.items() if table is not None and len(table)}
+
+
+def _with_words(findings: Findings) -> pd.DataFrame | None:
+    """Who gets which decision, by name and with how good it is."""
+    if findings.decisions is None:
+        return None
+    table, labels = findings.decisions, findings.labels
+    places = table["decision"].to_numpy()
+    named = table.assign(decision=np.array(labels.words, dtype=object)[places])
+    return named.assign(value=np.array(labels.label_values, dtype=float)[places])
 
 
 def csv_text(table: pd.DataFrame) -> str:

@@ -109,6 +109,15 @@ class Words:
         """So many decimals, and no minus before zero."""
         return self.language.decimal(decimal(number, digits))
 
+    def quantity(self, number: float | None) -> str:
+        """A cost or an amount, with four digits that count; from 1,000 on without decimals."""
+        if _missing(number):
+            return NOTHING
+        assert number is not None
+        if abs(number) >= 999.95:
+            return _minus(self.language.grouped(round(number)))
+        return self.language.decimal(_minus(f"{float(f'{number:.4g}') + 0.0:g}"))
+
     def setting(self, value: float | None) -> str:
         """0.3 rather than 0.300; a word where a limit is off."""
         if value is None or math.isnan(value):

@@ -1,0 +1,129 @@
+"""What a model decides: its labels in words, what each costs, and who gets which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fairwise.errors import InputError
+from fairwise.tables.bands import in_order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fairwise.constraints.pairs import FloatArray
+    from fairwise.learning.estimator import PairwiseFairClassifier
+
+    Codes = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Words for the labels; ``favorable`` is the position of the best one, None where nobody ordered a pair.
+
+    ``label_values`` says how good each is, from 0 to 1; None of two labels of which one is good and the other is not.
+    """
+
+    words: tuple[str, ...]
+    favorable: int | None
+    label_values: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, model: PairwiseFairClassifier, words: Mapping[object, str] | None) -> Labels:
+        """The labels of a model, in these words where there are any."""
+        classes = list(model.classes_)
+        own_words = {} if words is None else dict(words)
+        unknown = [label for label in own_words if label not in classes]
+        if unknown:
+            raise InputError(f"labels: {unknown[0]!r} is no outcome of the model, whose outcomes are {model.classes_}")
+        # A number says nothing without a word beside it; text speaks for itself.
+        own = {label: label if isinstance(label, str) else f"label {label}" for label in classes}
+        favorable = None if model.favorable_label_ is None else classes.index(model.favorable_label_)
+        return cls(tuple(str(own_words.get(label, own[label])) for label in classes), favorable, _values(model))
+
+    @property
+    def treated(self) -> str:
+        """Of two, the outcome whose probability is compared: the good one, or label 1 where no direction is needed."""
+        return self.words[1 if self.favorable is None else self.favorable]
+
+    @property
+    def positive(self) -> str:
+        """Of two, the outcome that rates of groups are about, whichever is good."""
+        return self.words[1]
+
+    @property
+    def by_value(self) -> list[tuple[str, float]]:
+        """Each label with how good it is, the best first; none where only one of two is good."""
+        pairs = zip(self.words, self.label_values or (), strict=False)
+        return sorted(pairs, key=lambda pair: -pair[1])
+
+    def treatment(self, probability: FloatArray) -> FloatArray:
+        """How well people are treated ``(n,)``, from the probabilities of all labels ``(n, k)``."""
+        if self.label_values is not None:
+            return np.asarray(probability @ np.array(self.label_values))
+        return probability[:, 0] if self.favorable == 0 else probability[:, 1]
+
+
+def _values(model: PairwiseFairClassifier) -> tuple[float, ...] | None:
+    if model.label_values is None:
+        return None
+    from fairwise.learning.labels import class_values  # scikit-learn, a second to load
+
+    values = class_values(model.label_values, model.classes_)
+    return None if len(values) == 2 and set(values) == {0.0, 1.0} else tuple(float(value) for value in values)
+
+
+def person_costs(model: PairwiseFairClassifier, probability: FloatArray, codes: Codes) -> FloatArray:
+    """What is decided about each person costs in the mean ``(n,)``; with no ``loss`` the chance of a wrong label.
+
+    ``probability`` is that of all labels ``(n, k)``, ``codes`` which of ``classes_`` is right.
+    """
+    return np.asarray((probability * _costs(model, codes)).sum(axis=1))
+
+
+def constant_costs(model: PairwiseFairClassifier, codes: Codes) -> FloatArray:
+    """``(k,)`` the error of deciding each label for everyone."""
+    return np.asarray(_costs(model, codes).mean(axis=0))
+
+
+def _costs(model: PairwiseFairClassifier, codes: Codes) -> FloatArray:
+    """``(n, k)`` what each label costs each person."""
+    from fairwise.learning.labels import loss_matrix  # as above
+
+    return np.asarray(loss_matrix(model.loss, model.classes_)[np.asarray(codes, dtype=np.intp)])
+
+
+def decision_table(probability: FloatArray, codes: Codes | None, groups: pd.DataFrame | None) -> pd.DataFrame:
+    """Who gets which decision: a line for each label and everyone (no ``attribute``), then for each group.
+
+    ``decision`` is the place of the label; ``given`` the mean chance of getting it. With outcomes ``codes``:
+    ``really``, for how many it is right; ``right``, of those who get it, for how many it is right; ``reached``, of
+    those for whom it is right, how many get it (NaN where there is nobody).
+    """
+    lines = []
+    for attribute, group, members in _parts(len(probability), groups):
+        for decision, chance in enumerate(probability[members].T):
+            line: dict[str, Any] = {"attribute": attribute, "group": group, "decision": decision}
+            line |= {"people": len(chance), "given": float(chance.mean())}
+            if codes is not None:
+                is_right = np.asarray(codes)[members] == decision
+                both, given, really = float(chance[is_right].sum()), float(chance.sum()), int(is_right.sum())
+                line |= {
+                    "really": float(is_right.mean()),
+                    "right": both / given if given > 0 else np.nan,
+                    "reached": both / really if really else np.nan,
+                }
+            lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _parts(n_people: int, groups: pd.DataFrame | None) -> Iterator[tuple[str, str, Any]]:
+    yield "", "", np.ones(n_people, dtype=bool)
+    for name, values in () if groups is None else groups.items():
+        texts = values.astype(str)
+        for group in in_order(texts.unique()):
+            yield str(name), group, (texts == group).to_numpy()

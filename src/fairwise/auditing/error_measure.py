@@ -1,0 +1,46 @@
+"""What an error is, and how sure one is of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fairwise.judgments.reliability import wilson
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class ErrorMeasure:
+    """What an error is: the ``share`` of people decided wrongly, or a mean of what decisions ``cost``.
+
+    Of amounts that is how far they are from what was recorded, ``squared`` or ``absolute``, in a ``unit``.
+    """
+
+    kind: Literal["share", "cost", "squared", "absolute"] = "share"
+    largest: float = 1.0
+    """What one decision can cost at most."""
+
+    unit: str = ""
+
+    @classmethod
+    def of(cls, loss: pd.DataFrame | None) -> ErrorMeasure:
+        """As a setting ``loss`` of the classifier says."""
+        return cls() if loss is None else cls("cost", float(np.max(loss.to_numpy(dtype=float))))
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of people."""
+        return self.kind == "share"
+
+    def interval(self, error: float, n_people: float) -> tuple[float, float]:
+        """Where it would lie, 95 times in 100, for other people like these.
+
+        Of numbers between 0 and ``largest`` with a given mean none vary more than those that are one or the other, so
+        the interval of a share holds for what is between, too.
+        """
+        low, high = wilson(error / self.largest * n_people, n_people, _CONFIDENCE)
+        return self.largest * float(low), self.largest * float(high)
