@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from fairwise.errors import InputError
 from fairwise.judgments import Answer
+from fairwise.study.arms import Arm
 from fairwise.study.decisions import Amount, Decision
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
@@ -39,14 +40,25 @@ def every_setting() -> dict[str, Any]:
         "decisions.": Decision,
         "amount.": Amount,
         "relations.": Relation,
+        "arms.": Arm,
         "columns.": ShownColumn,
     }
-    inner = {"design", "deliberation", "recruitment", "answer_words", "decisions", "amount", "relations", "columns"}
+    inner = {
+        "design",
+        "deliberation",
+        "recruitment",
+        "answer_words",
+        "decisions",
+        "amount",
+        "relations",
+        "arms",
+        "columns",
+    }
     return {
         prefix + name: None if field.is_required() else ANY_NUMBER if field.default is None else field.default
         for prefix, kind in kinds.items()
         for name, field in kind.model_fields.items()
-        if name not in inner
+        if prefix + name not in inner
     }
 
 
@@ -111,6 +123,7 @@ def test_every_setting_stands_below_its_explanation() -> None:
         "decisions",
         "amount",
         "relations",
+        "arms",
     }
 
 

@@ -135,7 +135,9 @@ class AnswerCheck:
             raise InputError(
                 f"{self.path}: participant {number} came to the second look, but pair {missing[0]} has no answer"
             )
-        looks = {person: self.study.cards[person].rows for _, a, b in rows for person in (a, b)}
+        arms = dict(zip(self.people["number"], self.people["arm"], strict=True)) if "arm" in self.people else {}
+        cards = self.study.first.in_arm(arms.get(number) or None).cards
+        looks = {person: cards[person].rows for _, a, b in rows for person in (a, b)}
         first_answers = [PairAnswer(int(position), a, b, Answer(first[number, position])) for position, a, b in rows]
         found = contradictions(first_answers, looks)
         if not found:

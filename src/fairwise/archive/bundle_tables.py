@@ -95,6 +95,7 @@ _MOMENT = _Kind("a time such as 2026-01-31T12:00:00+00:00", _is_moment)
 def _tables(settings: StudySettings) -> dict[str, _Table]:
     # Without any, nobody is asked; those who were asked before the question was taken away said what they said.
     relation = _one_of(one.name for one in settings.relations) if settings.relations else _text(_LONGEST_NAME)
+    arm = _one_of(one.name for one in settings.arms)
     number, text = _whole(1), _text()
     return {
         PARTICIPANTS: _Table(
@@ -110,9 +111,11 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
                 "came_by": _one_of(CAME_BY),
                 "relation": relation.or_nothing,
                 "simulated": _one_of(("yes", "no")),
+                "arm": arm.or_nothing,
+                "arm_turn": _whole(0).or_nothing,
             },
             once=(("number",),),
-            later=frozenset({"language", "came_by", "relation", "simulated"}),
+            later=frozenset({"language", "came_by", "relation", "simulated", "arm", "arm_turn"}),
         ),
         SCHEDULE: _Table(
             {

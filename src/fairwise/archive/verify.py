@@ -28,6 +28,7 @@ from fairwise.archive.bundle import (
     rows_of,
 )
 from fairwise.archive.bundle_answers import ActivePairCheck, AnswerCheck
+from fairwise.archive.bundle_arms import check_arms
 from fairwise.archive.bundle_tables import checked_tables
 from fairwise.archive.container import unpack_study
 from fairwise.errors import InputError
@@ -61,6 +62,9 @@ class Verified:
 
     fairwise: str
     fingerprint: str
+    arms: int = 0
+    """Of the participants, those who were assigned to an arm; each was drawn again with the same result."""
+
     coarse: bool = False
     """Whether it has days in the place of times, and nothing that anyone wrote."""
 
@@ -102,6 +106,7 @@ def verify(bundle: Bundle) -> Verified:
         without_text=_check_consents(path, study, people, tables[CONSENTS]),
         fairwise=bundle.manifest["fairwise"],
         fingerprint=study.fingerprint,
+        arms=check_arms(path, study, people),
         coarse=bundle.manifest.get("coarse", False),
     )
 

@@ -162,11 +162,11 @@ def squeezed(text: str) -> str:
 
 
 class Recognition:
-    """Knows everyone's card. Of people with identical cards it sees the first: they differ in nothing shown."""
+    """Knows everyone's card, in each arm. Of people with identical cards it sees the first: nothing shown differs."""
 
-    def __init__(self, cards: Mapping[str, Card]) -> None:
+    def __init__(self, *cards: Mapping[str, Card]) -> None:
         self._known: dict[SeenCard, str] = {}
-        for person, card in cards.items():
+        for person, card in (one for everyone in cards for one in everyone.items()):
             seen = tuple((squeezed(row.label), squeezed(row.text)) for row in card.rows)
             self._known.setdefault(seen, person)
 

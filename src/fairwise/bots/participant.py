@@ -153,7 +153,8 @@ async def play(
         if progress is not None:
             progress(done, total)
 
-    shared = BotStudy(study.settings, study.people(), Recognition(study.cards), thinking, answered)
+    known = Recognition(study.cards, *(study.first.in_arm(arm.name).cards for arm in study.settings.arms))
+    shared = BotStudy(study.settings, study.people(), known, thinking, answered)
     certificates = ssl.create_default_context()  # once, as reading them takes longer than a page
     room, receipts = asyncio.Semaphore(concurrency), dict[str, str]()
 

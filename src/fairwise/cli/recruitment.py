@@ -21,6 +21,7 @@ _HEADINGS = {
     "panel_id": "panel's id",
     "room": "room",
     "relation": "relation",
+    "arm": "arm",
     "answered": "answered",
 }
 
@@ -193,7 +194,7 @@ def participants(
     if as_json:
         print_json({"participants": [asdict(entry) for entry in entries]})
     elif out is not None:
-        texts = ["name", "panel_id", "session", "room", "relation"]
+        texts = ["name", "panel_id", "session", "room", "relation", "arm"]
         write_table(table.assign(**{column: table[column].map(defused) for column in texts}), out, private=True)
         echo(f"Wrote {out}: {len(table)} {'person' if len(table) == 1 else 'people'}.")
     elif table.empty:

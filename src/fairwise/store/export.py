@@ -23,7 +23,7 @@ _FORMULA = re.compile(rf"""^(?=[\t\r\n])|{_CELL}(?=(?:(?![\t\r\n])[\s"])*[=+\-@\
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
-_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated"]
+_JUDGES = ["judge", "relation", "came_by", "room", "language", "check_tries", "simulated", "arm"]
 
 EXCLUDED = "excluded"
 """The column that marks excluded people, where they are wanted: yes or no."""
@@ -61,7 +61,10 @@ def judgments(connection: sa.Connection, *, finished_only: bool = False, with_ex
 
 
 def judges(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
-    """What is known about those who answered: their relation to the decision, how they came, their language."""
+    """What is known about those who answered: their relation to the decision, how they came, their language, their arm.
+
+    A study in which nobody is in an arm has no such column.
+    """
     query = (
         sa.select(
             participants.c.number,
@@ -71,13 +74,15 @@ def judges(connection: sa.Connection, *, finished_only: bool = False, with_exclu
             participants.c.language,
             participants.c.check_tries,
             sa.case((participants.c.simulated, "yes"), else_="no"),
+            participants.c.arm,
         )
         .outerjoin(rooms, rooms.c.id == participants.c.room_id)
         .where(HAS_ANSWERED)
         .order_by(participants.c.number)
     )
     rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
-    return _table(rows, _JUDGES, with_excluded)
+    table = _table(rows, _JUDGES, with_excluded)
+    return table.drop(columns="arm") if table["arm"].isna().all() else table
 
 
 def who_answered(*, finished_only: bool = False) -> Query:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from fairwise.store.erasure import delete_participant
 from fairwise.store.errors import Full, NotInvited, NotListed, NotYet, StoreProblem, TakesPartAlready, Unknown, Withdrew
-from fairwise.store.quotas import Quotas, is_full, lowest_free
+from fairwise.store.quotas import Quotas, is_full, lowest_free, take_turn
 from fairwise.store.recruitment import find_room, invitation, may_come, withdrawal_mark, withdrew
 from fairwise.store.tables import (
     answers,
@@ -23,7 +23,7 @@ from fairwise.store.tables import (
     participants,
     withdrawals,
 )
-from fairwise.study.designs import ShownPair
+from fairwise.study.designs import ArmTurns, ShownPair
 from fairwise.study.recruitment import BY_OPEN_LINK, PANELS, PERSONAL, ROOM, Arrival
 from fairwise.study.stages import ANSWERING, Stage
 
@@ -43,6 +43,7 @@ class Participant(NamedTuple):
 
     panel_session: str
     panel_signed: bool
+    arm: str | None = None
 
 
 _FIND = sa.select(
@@ -56,6 +57,7 @@ _FIND = sa.select(
     sa.func.coalesce(participants.c.panel_id, ""),
     sa.func.coalesce(participants.c.panel_session, ""),
     participants.c.panel_signed,
+    participants.c.arm,
 ).where(participants.c.token_hash == sa.bindparam("token_hash"))
 
 
@@ -119,10 +121,12 @@ def start(
     consent: Consent,
     schedule: Callable[[int, int], Sequence[ShownPair | None]],
     new_key: Callable[[], str],
+    arms: ArmTurns | None = None,
 ) -> Participant:
     """Take someone in and lay out the pairs of their number and slot; the same consent sent again changes nothing.
 
-    Where the schedule has None, a pair is laid out later: see active_assignment.py.
+    Where the schedule has None, a pair is laid out later: see active_assignment.py. With `arms`, the slot also says to
+    which of them they are assigned: whoever takes the place of someone who left takes their arm.
     """
     try:
         return find(connection, consent.token_hash)
@@ -141,6 +145,7 @@ def start(
             "stage": consent.first_stage,
             "language": consent.language,
             "simulated": consent.simulated,
+            **(_assigned(arms, slot) if arms else {}),
             **came,
         },
     ).scalar_one()
@@ -159,6 +164,10 @@ def start(
         ],
     )
     return find(connection, consent.token_hash)
+
+
+def _assigned(arms: ArmTurns, turn: int) -> dict[str, object]:
+    return {"arm": arms[turn], "arm_turn": turn}
 
 
 def _let_in(connection: sa.Connection, consent: Consent) -> dict[str, object]:
@@ -256,10 +265,11 @@ def finish(
     comments: str,
     at: datetime,
     places: int = 0,
+    arms: ArmTurns | None = None,
 ) -> None:
     """Keep the closing answers and end, if all that was laid out is answered, and so many `places` at least.
 
-    Sent again it changes nothing.
+    With `arms`, which matter only after this, they are assigned to the next one. Sent again it changes nothing.
     """
     who = find(connection, token_hash)
     if who.stage == Stage.FINISHED:
@@ -273,7 +283,8 @@ def finish(
     me = participants.c.id == who.id
     begun = connection.execute(sa.select(participants.c.consented_at).where(me)).scalar_one()
     ended = max(begun, at)  # also where the clock was put back meanwhile
-    connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended))
+    arm = _assigned(arms, take_turn(connection)) if arms else {}
+    connection.execute(sa.update(participants).where(me).values(stage=Stage.FINISHED, finished_at=ended, **arm))
 
 
 def _open_pairs(connection: sa.Connection, participant_id: int, places: int) -> int:

@@ -80,6 +80,16 @@ def lowest_free(connection: sa.Connection, since: datetime, begun: datetime | No
     return next(slot for slot in count() if slot not in taken)
 
 
+_TURNS = sa.select(participants.c.arm_turn).where(participants.c.arm_turn.is_not(None))
+
+
+def take_turn(connection: sa.Connection) -> int:
+    """The first turn in the order of the arms that nobody has; others who ask wait until this one is kept."""
+    _one_at_a_time(connection)
+    taken = set(connection.execute(_TURNS).scalars())
+    return next(turn for turn in count() if turn not in taken)
+
+
 @dataclass(frozen=True)
 class AnchorCoverage:
     """How many participants an anchor pair has."""

@@ -66,6 +66,7 @@ class OneParticipant(NamedTuple):
     room: str | None
     panel_signed: bool
     simulated: bool
+    arm: str | None
     pairs: list[Appearance]
     """With every version of every answer."""
 
@@ -91,6 +92,7 @@ _ONE = (
         rooms.c.name.label("room"),
         participants.c.panel_signed,
         participants.c.simulated,
+        participants.c.arm,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)
@@ -158,6 +160,7 @@ class Entry:
     room: str
     relation: str
     language: str
+    arm: str
     answered: int
     started_at: datetime | None
     finished_at: datetime | None
@@ -180,6 +183,7 @@ _TAKING_PART = (
         sa.func.coalesce(rooms.c.name, "").label("room"),
         sa.func.coalesce(participants.c.relation, "").label("relation"),
         sa.func.coalesce(participants.c.language, "").label("language"),
+        sa.func.coalesce(participants.c.arm, "").label("arm"),
         sa.func.coalesce(_answered.c.answered, 0).label("answered"),
         participants.c.consented_at.label("started_at"),
         participants.c.finished_at,
@@ -205,7 +209,7 @@ def roster(connection: sa.Connection) -> list[Entry]:
     invited = connection.execute(_ONLY_INVITED).all()
     return [
         *(Entry(**row) for row in connection.execute(_TAKING_PART).mappings()),
-        *(Entry(None, row.state, "personal", row.name, "", "", "", "", "", 0, None, None) for row in invited),
+        *(Entry(None, row.state, "personal", row.name, "", "", "", "", "", "", 0, None, None) for row in invited),
     ]
 
 
@@ -225,6 +229,8 @@ class Progress(NamedTuple):
     versions: int
     last_answer_id: int
     """With `versions`, it changes with every answer."""
+
+    arm: str | None
 
 
 class Answers(NamedTuple):
@@ -276,6 +282,7 @@ _PROGRESS = (
         sa.func.coalesce(_of_each.c.answered, 0),
         sa.func.coalesce(_of_each.c.versions, 0),
         sa.func.coalesce(_of_each.c.last_id, 0),
+        participants.c.arm,
     )
     .outerjoin(_of_each, _of_each.c.participant_id == participants.c.id)
     .order_by(participants.c.number)

@@ -50,6 +50,7 @@ def take_part(
             expressible=written["expressible"],
             comments=written["comments"],
             at=now,
+            arms=study.arms_at_end,
         )
 
 
@@ -68,7 +69,7 @@ def _agree(connection: Connection, study: StudyFolder, token_hash: bytes, at: da
         text=ConsentText(text.consent_language, text.consent_text),
         simulated=True,
     )
-    participants.start(connection, consent, study.places, Keys.new)
+    participants.start(connection, consent, study.places, Keys.new, study.arms_at_start)
     while stage != Stage.PAIRS:
         if stage == Stage.CHECK:
             participants.count_try(connection, token_hash, before=0)

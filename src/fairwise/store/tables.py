@@ -119,6 +119,8 @@ participants = Table(
     Column("room_id", ForeignKey("rooms.id")),
     Column("relation", String(100)),  # to the decision, by its name in the settings
     Column("simulated", Boolean, nullable=False, server_default=false()),  # a program, not a person
+    Column("arm", String(100)),  # to which chance assigned them, by its name in the settings
+    Column("arm_turn", Integer),  # from which, and the seed, the arm follows: the slot, or a turn taken when finishing
     Index("ix_participants_came_by_panel_id", "came_by", "panel_id"),  # one who was not sent may say another's id
     _one_of("stage", tuple(Stage)),
     _one_of("came_by", CAME_BY),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,9 +16,10 @@ import pandas as pd
 import pyarrow as pa
 
 from fairwise.errors import InputError
+from fairwise.study.arms import Arm, assigned_late
 from fairwise.study.cards import ID, Card, cards_of, columns_shown
 from fairwise.study.decisions import check_outcome
-from fairwise.study.designs import DifferingPairs, Schedules, ShownPair
+from fairwise.study.designs import ArmTurns, DifferingPairs, Schedules, ShownPair
 from fairwise.study.languages import Language, language
 from fairwise.study.pictures import check_pictures, names_of
 from fairwise.study.settings import StudySettings
@@ -96,6 +97,25 @@ class Edition:
     def consent_version(self) -> str:
         """Changes with every change of the consent text."""
         return version_of(self.consent_text)
+
+    def in_arm(self, name: str | None) -> Edition:
+        """What participants of an arm read; without one, this."""
+        return self if name is None else self._in_arms.get(name, self)
+
+    @cached_property
+    def _in_arms(self) -> dict[str, Edition]:
+        return {
+            arm.name: replace(self, settings=self.settings.in_arm(arm), cards=self._cards(arm))
+            for arm in self.settings.arms
+        }
+
+    def _cards(self, arm: Arm) -> Mapping[str, Card]:
+        if not arm.columns:
+            return self.cards
+        places = [place for place, column in enumerate(self.settings.columns) if column.name in arm.columns]
+        return {
+            person: Card(person, tuple(card.rows[place] for place in places)) for person, card in self.cards.items()
+        }
 
 
 def version_of(consent_text: str) -> str:
@@ -259,6 +279,18 @@ class StudyFolder:
         """Return the same with None where an active pair comes, which is chosen when the one before it was answered."""
         return self.schedules.places(participant_number, slot)
 
+    @property
+    def arms_at_start(self) -> ArmTurns | None:
+        """The arms in their order, where people are assigned when they agree; None if there are none, or later."""
+        arms = self.settings.arms
+        return ArmTurns(arms, self.settings.seed) if arms and not assigned_late(arms) else None
+
+    @property
+    def arms_at_end(self) -> ArmTurns | None:
+        """The same where people are assigned when they finish the first round: arms differ only after it."""
+        arms = self.settings.arms
+        return ArmTurns(arms, self.settings.seed) if assigned_late(arms) else None
+
     def people(self) -> pd.DataFrame:
         """Return everyone with the values behind what is shown, by id; no pictures: nothing is learned from them."""
         people: pd.DataFrame = read_parquet(self.path / PEOPLE).to_pandas().set_index(ID)
@@ -304,6 +336,8 @@ def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Map
         decisive["decisions"] = settings.label_values
     if settings.amount is not None:
         decisive["amount"] = settings.amount.model_dump(exclude={"unit"})
+    if settings.arms:
+        decisive["arms"] = [arm.decisive for arm in settings.arms]
     names = [column.name for column in settings.columns]
     seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
     for person, card in cards.items():

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from fairwise.judgments import Answer
+from fairwise.study.arms import Arm, check_arms
 from fairwise.study.decisions import (
     USUAL_MEANINGS,
     Amount,
@@ -40,11 +41,14 @@ from fairwise.study.toml import (
 )
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
-_EXAMPLE = ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"')
+_EXAMPLES = {
+    "relations": ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"'),
+    "arms": ("# [[arms]]", '# name = "reversed"', '# buttons = "reversed"'),
+}
 MOST_PAIRS = 1000
 _TABLES, _ROWS = (
     ("design", "deliberation", "recruitment", "answer_words", "amount"),
-    ("decisions", "relations", "columns"),
+    ("decisions", "relations", "arms", "columns"),
 )
 _UNUSUAL = ("decisions", "amount")  # said nowhere in a study about two decisions
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
@@ -194,6 +198,9 @@ class StudySettings(SettingsFile):
     relations: tuple[Relation, ...] = ()
     """What participants may be to the decision; if there are none, nobody is asked."""
 
+    arms: tuple[Arm, ...] = ()
+    """Groups to which chance assigns participants, each shown something else; if there are none, all see the same."""
+
     columns: Annotated[tuple[ShownColumn, ...], Field(min_length=1)]
     """What is shown of a person, in this order; these are the columns of people.parquet."""
 
@@ -275,6 +282,17 @@ class StudySettings(SettingsFile):
             raise ValueError("check_must_pass is on, but comprehension_check is off")
         return self
 
+    def in_arm(self, arm: Arm) -> Self:
+        """Return what participants of an arm are shown."""
+        shown = tuple(column for column in self.columns if not arm.columns or column.name in arm.columns)
+        return self.model_copy(update={"question": arm.question or self.question, "columns": shown})
+
+    @model_validator(mode="after")
+    def _arms_differ(self) -> Self:
+        names = [column.name for column in self.columns]
+        check_arms(self.arms, names, self.design, second_round=self.deliberation.on)
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _our_words_in_its_language(cls, content: object) -> object:
@@ -330,7 +348,7 @@ class StudySettings(SettingsFile):
             elif name not in _ROWS:
                 lines += [setting_line(name, value)]
             elif not value:
-                lines += ["# For example, twice or more:", *_EXAMPLE]
+                lines += ["# For example, twice or more:", *_EXAMPLES[name]]
             for number, row in enumerate(value if name in _ROWS else ()):
                 lines += [""] * bool(number) + [f"[[{name}]]", *explained_lines(row, number == 0)]
         return "\n".join([*lines, ""])

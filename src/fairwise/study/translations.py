@@ -58,6 +58,13 @@ class AmountTranslation(SettingsTable):
     unit: Unit | None = None
 
 
+class ArmTranslation(SettingsTable):
+    """What participants of an arm read."""
+
+    question: Text | None = None
+    text: Text | None = None
+
+
 class Translation(SettingsFile):
     """Any of a study's words."""
 
@@ -74,6 +81,9 @@ class Translation(SettingsFile):
     relations: dict[Line, Line] = Field(default_factory=dict)
     """What participants may be to the decision, by its name in study.toml."""
 
+    arms: dict[Line, ArmTranslation] = Field(default_factory=dict)
+    """By the name in study.toml."""
+
     columns: dict[Line, ColumnTranslation] = Field(default_factory=dict)
     """By the name in people.parquet."""
 
@@ -83,7 +93,7 @@ class Translation(SettingsFile):
         if not file.exists():
             return cls()
         translation = cls.checked(read_toml(file), str(file))
-        for table, key in (("decisions", "label"), ("relations", "name"), ("columns", "name")):
+        for table, key in (("decisions", "label"), ("relations", "name"), ("arms", "name"), ("columns", "name")):
             names = [getattr(row, key) for row in getattr(settings, table)]
             if unknown := [name for name in getattr(translation, table) if name not in names]:
                 there = f"study.toml has {', '.join(names) or 'none'}"
@@ -165,6 +175,9 @@ def draft(settings: StudySettings, code: str, values: Mapping[str, Sequence[str]
         lines += ["\n[amount]", *_lines({"unit": content["amount"]["unit"]})]
     if settings.relations:
         lines += ["\n[relations]", *_lines({part["name"]: part["words"] for part in content["relations"]})]
+    for arm in content["arms"]:
+        if own := {part: arm[part] for part in ("question", "text") if arm[part]}:
+            lines += [f"\n[arms.{tomlkit.key(arm['name']).as_string()}]", *_lines(own)]
     for column in content["columns"]:
         table = f"columns.{tomlkit.key(column['name']).as_string()}"
         lines += [f"\n[{table}]", *_lines({part: column[part] for part in ("label", "unit")})]
@@ -230,6 +243,12 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
         }
         for one in settings.relations
     ]
+    content["arms"] = []
+    for arm in settings.arms:
+        own = translation.arms.get(arm.name, ArmTranslation())
+        question = word(f"the question of the arm “{arm.name}”", arm.question, arm.question and own.question)
+        above = word(f"the text of the arm “{arm.name}”", arm.text, arm.text and own.text)
+        content["arms"].append({**arm.model_dump(), "question": question, "text": above})
     content["columns"] = []
     for column in settings.columns:
         words = translation.columns.get(column.name, ColumnTranslation())

@@ -153,6 +153,7 @@ class Purpose(IntEnum):
     ORDER = 6
     ACTIVE_PLACES = 7
     ACTIVE = 8
+    ARMS = 9
 
 
 def stream(purpose: Purpose, seed: int, *numbers: int) -> np.random.PCG64:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from fairwise.errors import InputError
 from fairwise.judgments.answer import PairDesign
+from fairwise.study.arms import Arm, common_columns
 from fairwise.study.designs.numbered_pairs import (
     CrossedPairs,
     DifferingPairs,
@@ -153,6 +154,25 @@ def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
     return [next(ones) if turn else next(others) for turn in turns]
 
 
+# Arms: who comes to which of them, in blocks.
+
+
+class ArmTurns:
+    """The arms in the order in which they are given: a block has two places for each share, in an order of chance.
+
+    So after any number of turns two arms of one share differ by at most 2, and what comes next is hard to guess. With
+    shares s and t, the sizes divided by the shares differ by at most 2.
+    """
+
+    def __init__(self, arms: Sequence[Arm], seed: int) -> None:
+        self._block, self._seed = [arm.name for arm in arms for _ in range(2 * arm.share)], seed
+
+    def __getitem__(self, turn: int) -> str:
+        """Return the arm of a turn; the first is 0."""
+        block, place = divmod(turn, len(self._block))
+        return Draws(Purpose.ARMS, self._seed, block).shuffled(self._block)[place]
+
+
 class Schedules:
     """Which pairs a study shows to whom.
 
@@ -165,7 +185,14 @@ class Schedules:
         """`records` hold what is shown of each person, in the order of the settings' columns."""
         self._settings, self._design, seed = settings, settings.design, settings.seed
         shown = {person: tuple(record) for person, record in records.items()}
-        self.pairs, self._identical = DifferingPairs(shown), IdenticalPairs(shown)
+        names = [column.name for column in settings.columns]
+        # Whoever differs in what every arm shows differs in each arm; who is identical in all columns is so in each.
+        common = [names.index(name) for name in common_columns(settings.arms, names)]
+        self._hides = len(common) < len(names)
+        compared = shown
+        if self._hides:
+            compared = {person: tuple(record[place] for place in common) for person, record in shown.items()}
+        self.pairs, self._identical = DifferingPairs(compared), IdenticalPairs(shown)
         self._check_enough(where)
         reserved: set[frozenset[str]] = set()
         self.fixed = tuple(Draws(Purpose.FIXED_SET, seed).pairs(self.pairs, self._design.fixed, reserved))
@@ -175,11 +202,10 @@ class Schedules:
         self._reserved = frozenset(reserved)
         self._stratified = None
         if self._design.stratified:
-            names = [column.name for column in settings.columns]
             places = [names.index(name) for name in self._design.strata]
             strata = {person: tuple(record[place] for place in places) for person, record in shown.items()}
             check_strata(strata, where)
-            self._stratified = StratifiedPairs(shown, strata, self._design.stratified, self._reserved)
+            self._stratified = StratifiedPairs(compared, strata, self._design.stratified, self._reserved)
 
     def places(self, participant_number: int, slot: int) -> tuple[ShownPair | None, ...]:
         """Return what comes at each place of one participant, the first one first; None where an active pair does."""
@@ -239,11 +265,12 @@ class Schedules:
         differing, identical = len(self.pairs), len(self._identical)
         wanted = self._settings.uniform + self._design.stratified + self._design.fixed + self._design.pool
         wanted += self._design.active
+        what = "what every arm shows" if self._hides else "what is shown"
         if not differing:
-            raise InputError(f"{where}: at least two people must differ in what is shown, but all look the same")
+            raise InputError(f"{where}: at least two people must differ in {what}, but all look the same")
         if wanted > differing:
             raise InputError(
-                f"{where}: {wanted} pairs wanted, but only {differing} pairs of people differ in what is shown; "
+                f"{where}: {wanted} pairs wanted, but only {differing} pairs of people differ in {what}; "
                 f"ask for at most {differing}, of all kinds together"
             )
         if self._design.checks > identical:

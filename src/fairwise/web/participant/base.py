@@ -109,9 +109,9 @@ class ParticipantPages(ABC):
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
-    def _pages(self, request: Request) -> Pages:
-        """The pages in the language that this visitor reads."""
-        return self._services.pages[language_of(request.scope)]
+    def _pages(self, request: Request, arm: str | None = None) -> Pages:
+        """The pages in the language that this visitor reads, and as those of their arm see them."""
+        return self._services.pages[language_of(request.scope)].in_arm(arm)
 
     def _message(
         self, request: Request, status: int, heading: str, text: str, *, back: str | None = None, way_here: str = ""
@@ -121,8 +121,12 @@ class ParticipantPages(ABC):
         heading, text = pages.translate(heading), pages.translate(text)
         return HTMLResponse(pages.message(heading=heading, text=text, back=back, way_here=way_here), status)
 
-    def _edition(self, request: Request) -> Edition:
-        return self._folder.editions[language_of(request.scope)]
+    def _edition(self, request: Request, arm: str | None = None) -> Edition:
+        return self._folder.editions[language_of(request.scope)].in_arm(arm)
+
+    async def _arm(self, request: Request) -> str | None:
+        """The arm of this participant; nobody is asked where there are none."""
+        return (await self._participant(request)).arm if self._settings.arms else None
 
     def _hash(self, request: Request) -> bytes:
         return self._keys.hashed(request.path_params["token"])

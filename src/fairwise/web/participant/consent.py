@@ -332,7 +332,13 @@ class ConsentPages(ParticipantPages):
             contests=visitor.contests,
             simulated=agent in (SIMULATED_AGENT, FORCED_AGENT),
         )
-        start = partial(participants.start, consent=consent, schedule=self._folder.places, new_key=self._keys.new)
+        start = partial(
+            participants.start,
+            consent=consent,
+            schedule=self._folder.places,
+            new_key=self._keys.new,
+            arms=self._folder.arms_at_start,
+        )
         await self._write_while_open(start)
         response = self._to(f"/p/{token}")
         response.set_cookie(

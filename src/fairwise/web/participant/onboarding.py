@@ -60,8 +60,8 @@ class OnboardingPages(ParticipantPages):
         return self._to_own(request, "")
 
     async def task(self, request: Request) -> Response:
-        await self._participant(request)
-        return HTMLResponse(self._pages(request).task(self._own(request)))
+        who = await self._participant(request)
+        return HTMLResponse(self._pages(request, who.arm).task(self._own(request)))
 
     async def leave_task(self, request: Request) -> Response:
         await self._own_form(request)
@@ -70,12 +70,14 @@ class OnboardingPages(ParticipantPages):
     async def check(self, request: Request) -> Response:
         who = await self._participant_at(request, Stage.CHECK)
         problem = self._pages(request).translate(_NOT_RIGHT) if who.check_tries else None
-        return HTMLResponse(self._pages(request).check(self._own(request), tries=who.check_tries, problem=problem))
+        return HTMLResponse(
+            self._pages(request, who.arm).check(self._own(request), tries=who.check_tries, problem=problem)
+        )
 
     async def try_check(self, request: Request) -> Response:
         """Two tries; then everyone goes on, and how many tries they took is kept."""
         form = await self._own_form(request)
-        await self._participant_at(request, Stage.CHECK)
+        who = await self._participant_at(request, Stage.CHECK)
         before = form.number("tries", 0, TRIES)
         if before is None or not await self._write(request, participants.count_try, before=before):
             return self._to_own(request, "/check")  # sent twice, or from another tab: this try was taken already
@@ -88,15 +90,17 @@ class OnboardingPages(ParticipantPages):
             return self._to_own(request, "")
         if not wrong or tries >= TRIES:
             onward = await self._move_on(request, Stage.CHECK)
-            return HTMLResponse(self._pages(request).check_failed(self._own(request))) if wrong else onward
+            return HTMLResponse(self._pages(request, who.arm).check_failed(self._own(request))) if wrong else onward
         problem = self._pages(request).translate(_NOT_RIGHT)
-        page = self._pages(request).check(self._own(request), tries=tries, problem=problem, wrong=wrong, given=given)
+        page = self._pages(request, who.arm).check(
+            self._own(request), tries=tries, problem=problem, wrong=wrong, given=given
+        )
         return HTMLResponse(page, 422)
 
     async def practice(self, request: Request) -> Response:
-        await self._participant_at(request, Stage.PRACTICE)
+        who = await self._participant_at(request, Stage.PRACTICE)
         pressed = Form(dict(request.query_params)).answer(self._settings.allowed_answers)
-        return HTMLResponse(self._pages(request).practice(self._own(request), pressed=pressed))
+        return HTMLResponse(self._pages(request, who.arm).practice(self._own(request), pressed=pressed))
 
     async def leave_practice(self, request: Request) -> Response:
         """A press is answered with what it means, as often as they like; then they go on."""
@@ -105,7 +109,8 @@ class OnboardingPages(ParticipantPages):
             return await self._move_on(request, Stage.PRACTICE)
         pressed = form.answer(self._settings.allowed_answers)
         if pressed is None:
-            page = self._pages(request).practice(self._own(request), problem=self._pages(request).translate(CHOOSE))
+            pages = self._pages(request, await self._arm(request))
+            page = pages.practice(self._own(request), problem=pages.translate(CHOOSE))
             return HTMLResponse(page, 422)
         return self._to_own(request, f"/practice?answer={pressed.value}")
 

@@ -115,24 +115,26 @@ class PairPages(ParticipantPages):
         return await self._pair(request)
 
     async def _pair(self, request: Request, problem: str | None = None) -> Response:
-        view, again = await self._shown_pair(request)
+        arm = await self._arm(request)
+        view, again = await self._shown_pair(request, arm)
         if view.answered == 0 and await self._lost_place(request):
             return await self._no_place(request)
-        page = self._pages(request).pair(
+        page = self._pages(request, arm).pair(
             self._own(request), view, undo=self._undo(request), problem=problem, again=again
         )
         return HTMLResponse(page, 422 if problem else 200)
 
     async def why(self, request: Request) -> Response:
         """What else the study wants to know of an answer, once that is saved."""
-        view, _ = await self._shown_pair(request)
+        arm = await self._arm(request)
+        view, _ = await self._shown_pair(request, arm)
         if view.answer is None or not self._asks_more:
             return self._to_own(request, f"/pair/{view.number}")
-        return HTMLResponse(self._pages(request).why(self._own(request), view))
+        return HTMLResponse(self._pages(request, arm).why(self._own(request), view))
 
     async def picture(self, request: Request) -> Response:
         """A picture of somebody whom this participant compares, and of nobody else."""
-        name, cards = request.path_params["name"], self._folder.cards
+        name, cards = request.path_params["name"], self._folder.first.in_arm(await self._arm(request)).cards
         pairs = await self._read(request, answers.appearances_of)
         if name not in names_of(cards[person] for pair in pairs for person in (pair.a, pair.b)):
             raise Unknown
@@ -144,7 +146,7 @@ class PairPages(ParticipantPages):
         saved = whole_number(request.query_params.get("saved", ""))
         return "" if saved is None else f"{self._own(request).path}/pair/{saved}"
 
-    async def _shown_pair(self, request: Request) -> tuple[views.Pair, bool]:
+    async def _shown_pair(self, request: Request, arm: str | None) -> tuple[views.Pair, bool]:
         """The pair of this address, and whether it is shown in a second look."""
         position = request.path_params["position"]
         places = self._settings.pairs
@@ -152,13 +154,13 @@ class PairPages(ParticipantPages):
         again = await self._second_look.shows(request, shown)
         if shown.stage != Stage.PAIRS and not again:
             raise NotYet
-        kept = shown.answer
+        kept, cards = shown.answer, self._edition(request, arm).cards
         view = views.Pair(
             number=shown.position,
             total=places,
             answered=answered,
-            a=self._edition(request).cards[shown.a],
-            b=self._edition(request).cards[shown.b],
+            a=cards[shown.a],
+            b=cards[shown.b],
             answer=kept and kept.answer,
             why="" if kept is None else kept.why,
             confidence=kept and kept.confidence,
@@ -226,7 +228,8 @@ class PairPages(ParticipantPages):
 
     async def _review_pairs(self, request: Request) -> list[views.ReviewPair]:
         """All places; those whose pair is chosen later have no people yet."""
-        found, cards = await self._read(request, answers.appearances_of), self._edition(request).cards
+        found, arm = await self._read(request, answers.appearances_of), await self._arm(request)
+        cards = self._edition(request, arm).cards
         by_place = {
             pair.position: views.ReviewPair(
                 pair.position, (cards[pair.a], cards[pair.b]), pair.answer and pair.answer.answer
@@ -257,7 +260,8 @@ class PairPages(ParticipantPages):
         form = await self._own_form(request)
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
         await self._second_look.comes_first(request, await self._participant(request))
-        await self._write(request, participants.finish, at=datetime.now(UTC), places=self._settings.pairs, **texts)
+        arms, places = self._folder.arms_at_end, self._settings.pairs
+        await self._write(request, participants.finish, at=datetime.now(UTC), places=places, arms=arms, **texts)
         response = self._to_own(request, "/thanks")
         self._forget_device(response)  # whoever uses it next is not offered to go on
         return response

@@ -36,12 +36,12 @@ class OwnResultPages(ParticipantPages):
             job = None if chosen is None else find_job(connection, chosen)
             if job is None:
                 return None
-            return result_of(connection, self._folder, job, who.number, language, who.finished_at)
+            return result_of(connection, self._folder, job, who.number, language, who.finished_at, who.arm)
 
         result = await self._store.read(read)
         if result is None:
             raise NotYet
-        return HTMLResponse(self._pages(request).result(self._own(request), result))
+        return HTMLResponse(self._pages(request, who.arm).result(self._own(request), result))
 
 
 def announced(stands: Standing, study: Path) -> str:

@@ -54,22 +54,26 @@ class SecondLookPages(ParticipantPages):
         return self._to_own(request, "/second-look")
 
     async def second_look(self, request: Request) -> Response:
-        await self._participant_at(request, Stage.SECOND_LOOK)
+        who = await self._participant_at(request, Stage.SECOND_LOOK)
         both = await self._read(request, answers.first_and_current)
-        thoughts = self._thoughts(both)
+        thoughts = self._thoughts(both, who.arm)
         if not thoughts:  # the operator has switched it off in the meantime
             return self._to_own(request, "/closing")
         answered = {current.position: (first.answer, current.answer) for first, current in both}
-        groups = [_group(thought, answered, self._edition(request).cards) for thought in thoughts]
+        cards = self._edition(request, who.arm).cards
+        groups = [_group(thought, answered, cards) for thought in thoughts]
         query = request.query_params
-        page = self._pages(request).second_look(
+        page = self._pages(request, who.arm).second_look(
             self._own(request), groups, saved=query.get("saved", ""), kept="kept" in query
         )
         return HTMLResponse(page)
 
     def thoughts(self, connection: Connection, token_hash: bytes) -> tuple[Contradiction, ...]:
         """What a participant is to be shown once more."""
-        return self._thoughts(answers.first_and_current(connection, token_hash)) if self._settings.second_look else ()
+        if not self._settings.second_look:
+            return ()
+        arm = participants.find(connection, token_hash).arm if self._settings.arms else None
+        return self._thoughts(answers.first_and_current(connection, token_hash), arm)
 
     def positions(self, connection: Connection, token_hash: bytes) -> set[int]:
         """Which pairs that are."""
@@ -84,14 +88,15 @@ class SecondLookPages(ParticipantPages):
         if who.stage == Stage.PAIRS and len(await self._read(request, self.thoughts)):
             raise NotYet
 
-    def _thoughts(self, both: list[tuple[PairAnswer, PairAnswer]]) -> tuple[Contradiction, ...]:
+    def _thoughts(self, both: list[tuple[PairAnswer, PairAnswer]], arm: str | None) -> tuple[Contradiction, ...]:
         if not self._settings.second_look:
             return ()
-        return self._remembered(tuple(first for first, _ in both))
+        return self._remembered(tuple(first for first, _ in both), arm)
 
-    def _find(self, first_answers: tuple[PairAnswer, ...]) -> tuple[Contradiction, ...]:
+    def _find(self, first_answers: tuple[PairAnswer, ...], arm: str | None) -> tuple[Contradiction, ...]:
         # As people look in the study's first language, so that reading another one changes nothing.
-        looks = {who: self._folder.cards[who].rows for one in first_answers for who in (one.a, one.b)}
+        cards = self._folder.first.in_arm(arm).cards
+        looks = {who: cards[who].rows for one in first_answers for who in (one.a, one.b)}
         return contradictions(first_answers, looks)
 
 

@@ -11,12 +11,14 @@ from markupsafe import Markup
 
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
+from fairwise.study.arms import Arm
 from fairwise.study.cards import Card, Row
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
+from fairwise.study.texts import safe_html
 from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, contact_link, templates_of
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,
@@ -44,8 +46,9 @@ class Pages:
     """Every page a participant may see, in one language; a study in several languages has several of these.
 
     ``settings`` say their words in this language; ``offered`` are all languages, if there are several; a ``notice``
-    stands at the top of every page. ``consent_html`` and ``task_html`` are sanitised already; everything else is
-    escaped here. Whatever is called a path (``own.path``, ``back``) comes with the prefix before it.
+    stands at the top of every page; of an ``arm`` come the order of the buttons and its text. ``consent_html`` and
+    ``task_html`` are sanitised already; everything else is escaped here. Whatever is called a path (``own.path``,
+    ``back``) comes with the prefix before it.
     """
 
     def __init__(
@@ -58,11 +61,16 @@ class Pages:
         spoken: Language | None = None,
         offered: Sequence[Language] = (),
         notice: Markup | None = None,
+        arm: Arm | None = None,
     ) -> None:
         prefix = prefix.rstrip("/")
         self.language = spoken or language(settings.languages[0])
         self.translate = self.language.translate
         self.settings = settings
+        buttons = settings.allowed_answers if arm is None else arm.ordered(settings.allowed_answers)
+        self.of_arms: Mapping[str, Pages] = {}
+        """The same for participants of each arm, if there are any."""
+
         self._answer_words = {
             answer: {
                 "key": key,
@@ -70,7 +78,7 @@ class Pages:
                 "words": settings.words_of(answer),
                 "means": self.translate(MEANINGS[answer]),
             }
-            for key, answer in enumerate(settings.allowed_answers, start=1)
+            for key, answer in enumerate(buttons, start=1)
         }
         environment = templates_of("fairwise.web.shared", prefix, self.language)
         environment.globals |= {
@@ -93,9 +101,14 @@ class Pages:
             "sides": (self.translate("A"), self.translate("B")),
             "LONGEST_CLOSING": LONGEST_CLOSING,
             "LONGEST_WHY": LONGEST_WHY,
+            "arm_html": Markup(safe_html(arm.text)) if arm and arm.text else "",  # noqa: S704 - sanitised
         }
         environment.globals["pieces"] = Pieces(environment)
         self._templates = {name: environment.get_template(name) for name in environment.list_templates(["html"])}
+
+    def in_arm(self, name: str | None) -> Pages:
+        """Return the pages as participants of an arm see them; without one, these."""
+        return self if name is None else self.of_arms.get(name, self)
 
     def consent(
         self,
@@ -315,8 +328,10 @@ def pages_of(
     """Return the pages of a study in each language that it offers; ``notice`` by the code of a language."""
     languages = [folder.editions[code].language for code in folder.offered]
     offered = languages if len(languages) > 1 else []
-    return {
-        code: Pages(
+
+    def made(code: str, arm: Arm | None = None) -> Pages:
+        edition = folder.editions[code].in_arm(None if arm is None else arm.name)
+        return Pages(
             edition.settings,
             edition.consent_html,
             edition.task_html,
@@ -324,10 +339,13 @@ def pages_of(
             spoken=edition.language,
             offered=offered,
             notice=notice(code),
+            arm=arm,
         )
-        for code in folder.offered
-        for edition in [folder.editions[code]]
-    }
+
+    pages = {code: made(code) for code in folder.offered}
+    for code, of_all in pages.items():
+        of_all.of_arms = {arm.name: made(code, arm) for arm in folder.editions[code].settings.arms}
+    return pages
 
 
 def minutes(settings: StudySettings) -> int:

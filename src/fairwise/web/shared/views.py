@@ -224,12 +224,16 @@ def result_of(
     number: int,
     language: str,
     finished_at: datetime | None = None,
+    arm: str | None = None,
 ) -> Result | None:
-    """Return what the participant of a number is to see of a fit; None if the fit or their answers are not there."""
+    """Return what the participant of a number is to see of a fit; None if the fit or their answers are not there.
+
+    Of the people, they see what those of their `arm` do.
+    """
     fitted, said = Fitted.of(study.path, job.id), current_answers(connection, number)
     if fitted is None or not said:
         return None
-    summary, good, cards = fitted.summary, fitted.good, study.editions[language].cards
+    summary, good, cards = fitted.summary, fitted.good, study.editions[language].in_arm(arm).cards
     error, gamma = summary.certificate.error, summary.certificate.gamma
     pairs = tuple(
         PairResult(

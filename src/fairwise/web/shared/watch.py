@@ -109,6 +109,7 @@ class Person:
 
     flags: tuple[Flag, ...]
     excluded: bool
+    arm: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,14 @@ class Picture:
     @property
     def states(self) -> Counter[str]:
         return Counter(person.state for person in self.people)
+
+    @property
+    def by_arm(self) -> dict[str | None, Counter[str]]:
+        """How many of each arm are in each state; None for those who are in none yet."""
+        counts: dict[str | None, Counter[str]] = {}
+        for person in self.people:
+            counts.setdefault(person.arm, Counter())[person.state] += 1
+        return counts
 
     @property
     def excluded(self) -> int:
@@ -253,6 +262,7 @@ def _person(who: Progress, digest: _Digest, now: datetime) -> Person:
         seconds=digest.middle,
         flags=digest.flags,
         excluded=bool(who.excluded),
+        arm=who.arm,
     )
 
 
