@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.accessible import WCAG, axe_on
 from tests.support.page_gallery import (
     ALICE,
+    AMOUNT,
     BELLA,
     DESKTOP,
     GALLERY,
     LABELS,
     NARROWEST,
     PHONE,
+    TIERS,
     many_columns,
     nine_columns,
     visiting,
@@ -118,10 +120,13 @@ HIDDEN_ROWS = """() => {
 }"""
 
 
+@pytest.mark.parametrize("decided", [{}, TIERS, AMOUNT], ids=["two", "tiers", "amount"])
 @pytest.mark.parametrize("code", [*available(), "longer"])
-def test_a_phone_shows_both_people_and_all_answers_without_scrolling(browser: Browser, code: str) -> None:
+def test_a_phone_shows_both_people_and_all_answers_without_scrolling(
+    browser: Browser, code: str, decided: dict[str, Any]
+) -> None:
     with visiting(browser, PHONE, has_touch=True, is_mobile=True) as visit:
-        page = visit.show(nine_columns(code))
+        page = visit.show(nine_columns(code, decided))
         assert page.locator(".compared tbody tr").count() == 9
         assert page.locator("button[name=answer]").count() == 4
         assert page.evaluate(IN_SIGHT) == 0

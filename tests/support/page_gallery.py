@@ -9,11 +9,13 @@ import re
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from gettext import NullTranslations
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card, Row
+from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import Language, language
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.web.shared.pages import Pages
@@ -30,7 +32,7 @@ from fairwise.web.shared.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from playwright.sync_api import Browser, Page, Route
 
@@ -82,6 +84,15 @@ def reviewed(answers: dict[int, Answer | None]) -> list[ReviewPair]:
     return [ReviewPair(number, (card(ALICE), card(BELLA)), answer) for number, answer in answers.items()]
 
 
+# What may be decided beside yes and no, with the words of a loan.
+TIERS = {
+    "decisions": [
+        {"label": "0", "words": "no loan", "value": 0},
+        {"label": "1", "words": "a loan with a guarantor", "value": 0.6},
+        {"label": "2", "words": "a loan without conditions", "value": 1},
+    ]
+}
+AMOUNT = {"amount": {"unit": "euros", "least": 0, "most": 20_000}}
 GERMAN = study(languages=["de", "en"], mark_differences=True, ask_why=True, ask_confidence=True)
 ARABIC = Pages(GERMAN.settings, CONSENT, "", PREFIX, spoken=Language("ar", NullTranslations()))
 PLAIN, FULL = study(), study(mark_differences=True, ask_why=True, ask_confidence=True)
@@ -151,6 +162,11 @@ TOGETHER = [
     )),
 ]  # fmt: skip
 GALLERY |= {
+    "pair-tiers": study(**TIERS, mark_differences=True).pair(ME, pair(ALICE, BELLA)),
+    "task-tiers": study(**TIERS).task(ME),
+    "de-pair-tiers": study(languages=["de"], **TIERS).pair(ME, pair(ALICE, BELLA)),
+    "pair-amount": study(**AMOUNT).pair(ME, pair(ALICE, BELLA)),
+    "task-amount": study(languages=["de"], **AMOUNT).task(ME),
     "second-look": study(second_look=True).second_look(ME, TOGETHER[1:2]),
     "second-look-full": FULL.second_look(ME, TOGETHER, saved="31", kept=True),
     "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
@@ -183,17 +199,18 @@ class Longer(NullTranslations):
         return f"{text} {letters[: len(letters) * 2 // 5].strip()}"
 
 
-def nine_columns(code: str) -> str:
+def nine_columns(code: str, decided: Mapping[str, Any] = MappingProxyType({})) -> str:
     spoken = Language("de", Longer()) if code == "longer" else language(code)
     say = spoken.translate
     ours = StudySettings.model_fields
     told = {
         "title": "Loans",
         "question": say(ours["question"].default),
-        "treated_well": say(ours["treated_well"].default),
+        "treated_well": say(usual_meaning(decided)),
         "answer_words": {name: say(field.default) for name, field in AnswerWords.model_fields.items()},
         "columns": tuple(ShownColumn(name=label, label=label) for label in SHORT),
         "mark_differences": True,
+        **decided,
     }
     pages = Pages(StudySettings.model_validate(told), CONSENT, "", PREFIX, spoken=spoken)
     a, b = (Card("7", tuple(Row(label, both[side]) for label, both in SHORT.items())) for side in (0, 1))

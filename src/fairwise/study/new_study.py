@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from fairwise.errors import InputError
 from fairwise.study import folder as study
@@ -29,16 +26,12 @@ from fairwise.study.folder import CONSENT, SETTINGS, TASK, GivenScores, named
 from fairwise.study.languages import SOURCE, available, language
 from fairwise.study.pictures import IMAGES, check_pictures, read_picture
 from fairwise.study.settings import StudySettings
+from fairwise.study.telling import NEVER_SHOWN, telling_columns
 from fairwise.study.texts import TITLE_DRAFT, consent_draft, task_draft
 from fairwise.study.toml import Plain
 from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile
 
-# Two columns that split so many people alike are one column under two names.
-_NO_COINCIDENCE = 20
-# Of each outcome: so many people that one threshold parts are not parted by accident.
-_NO_ACCIDENT = 8
-_NEVER_SHOWN = "which participants never see; leave it out of what is shown"
 _WORDS = re.compile(r"[\s_.\-]+|(?<=[a-z])(?=[A-Z])")
 _TRUTHS = {"true": True, "false": False}
 
@@ -129,7 +122,7 @@ def _drafted(
     results = None
     if outcome is not None:
         results = _table(ids, {outcome: pa.array(_outcome(people, outcome, settings))}, people)
-        _refuse_telling(table, results, people)
+        _refuse_telling(table, results, people, amounts=settings.outcome_kind == "amount")
     if scores is not None and not settings.design.active:
         raise InputError("scores are for active pairs, and the design has none; add some, such as: 10 active")
     hidden = {study.OUTCOME: results, study.SCORES: None if scores is None else scores.table(ids)}
@@ -200,51 +193,14 @@ def _refuse_hidden(people: PeopleFile, name: str, outcome: str | None) -> None:
     """Neither the id nor the outcome is for participants to see."""
     hidden = {people.table.index.name: "the id", outcome: "the outcome"}
     if name in hidden:
-        raise InputError(f"{people.source.where(column=name)}: this is {hidden[name]}, {_NEVER_SHOWN}")
+        raise InputError(f"{people.source.where(column=name)}: this is {hidden[name]}, {NEVER_SHOWN}")
 
 
-def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile) -> None:
+def _refuse_telling(people: pa.Table, results: pa.Table, file: PeopleFile, *, amounts: bool) -> None:
     """Participants must not read the outcome from a column that says the same under another name, or in numbers."""
     outcome = results.column_names[1]
-    for name, reason in telling_columns(people, outcome, results[outcome]).items():
+    for name, reason in telling_columns(people, outcome, results[outcome], amounts=amounts).items():
         raise InputError(f"{file.source.where(column=name)}: {reason}")
-
-
-def telling_columns(people: pa.Table, outcome: str, results: pa.ChunkedArray) -> dict[str, str]:
-    """Return every column from which the outcome can be read, and how, as the end of a sentence."""
-    found = {}
-    for name in people.column_names:
-        parted = _parted(people[name], results)
-        if people.num_rows >= _NO_COINCIDENCE and (_split(people[name]) == _split(results)).all():
-            found[name] = f"this tells everyone's outcome, {outcome!r}, {_NEVER_SHOWN}"
-        elif parted is not None:
-            higher, lower = parted
-            found[name] = (
-                f"everyone with {outcome} = {higher} has a higher number here than everyone with {outcome} = {lower}, "
-                f"so that one threshold tells the outcome, {_NEVER_SHOWN}"
-            )
-    return found
-
-
-def _parted(column: pa.ChunkedArray, results: pa.ChunkedArray) -> tuple[object, object] | None:
-    """Return both outcomes, if all known numbers of the first lie above all of the second, and there are enough."""
-    kinds = results.unique().to_pylist()
-    if len(kinds) != 2 or None in kinds or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return None
-    numbers = {kind: column.filter(pc.equal(results, kind)).drop_null() for kind in kinds}
-    if min(map(len, numbers.values())) < _NO_ACCIDENT:
-        return None
-    lowest, highest = ({kind: found(numbers[kind]).as_py() for kind in kinds} for found in (pc.min, pc.max))
-    for higher, lower in (kinds, kinds[::-1]):
-        if lowest[higher] > highest[lower]:
-            return higher, lower
-    return None
-
-
-def _split(column: pa.ChunkedArray) -> NDArray[np.intp]:
-    """Return 0 for those with the first value, missing or not, 1 for those with the second, and so on."""
-    codes, _ = pd.factorize(np.array(column.to_pylist(), dtype=object), use_na_sentinel=False)
-    return codes
 
 
 def _table(ids: pa.Array, columns: Mapping[str, pa.Array], people: PeopleFile) -> pa.Table:

@@ -10,8 +10,9 @@ from tests.support.every_page import ALICE, BELLA, Parsed, all_pages, card, pair
 
 from fairwise.judgments import Answer
 from fairwise.study.cards import Card
+from fairwise.study.languages import available, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
-from fairwise.study.settings import AnswerWords
+from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.views import OwnPages, Pair, Receipt, Resume, ReviewPair
 
@@ -210,3 +211,42 @@ def test_a_mail_address_can_be_pressed_and_other_words_are_words() -> None:
     assert '<a href="mailto:me@example.org">me@example.org</a>' in told("me@example.org")
     for words in ("Room 7, Town Hall", "me@example.org, room 7", "a@b.c?subject=x&body=y", "<b>@example.org"):
         assert "mailto:" not in told(words)
+
+
+LEAST = {"title": "t", "columns": [{"name": "age", "label": "Age"}]}
+DECISIONS = [
+    {"label": "l0", "words": "<i>kept</i> in prison", "value": 0},
+    {"label": "l2", "words": "released", "value": 1},
+    {"label": "l1", "words": "under conditions", "value": 0.625},
+    {"label": "l3", "words": "with a bracelet", "value": 0.625},
+]
+
+
+@pytest.mark.parametrize("code", available())
+def test_decisions_come_from_best_to_worst_without_their_labels_and_values(code: str) -> None:
+    told = StudySettings.checked({**LEAST, "languages": [code], "decisions": DECISIONS}, "study")
+    every = all_pages(Pages(told, "", ""))
+    for page in (every["task"], every["pair"]):
+        tiers = re.search(r'<ol class="tiers".*?</ol>', page, flags=re.DOTALL)
+        assert tiers is not None
+        assert [re.sub(r"</?bdi>", "", one) for one in re.findall(r"<li>(.*?)</li>", tiers[0])] == [
+            "released",
+            "under conditions / with a bracelet",
+            "&lt;i&gt;kept&lt;/i&gt; in prison",
+        ]
+        assert language(code).translate("Here, “treated well” means, from best to worst:") in page
+        assert not re.search(r"0[.,]625|\bl[0-3]\b", page)
+
+
+def test_own_words_stand_above_the_decisions() -> None:
+    told = {**LEAST, "treated_well": "to be free", "decisions": DECISIONS}
+    page = all_pages(Pages(StudySettings.checked(told, "study"), "", ""))["task"]
+    assert page.index("means: <bdi>to be free</bdi>") < page.index("From best to worst:") < page.index("released")
+
+
+def test_amounts_are_read_with_their_range() -> None:
+    amount = {"unit": "DM", "least": 0, "most": 20_000.5, "better": "less"}
+    told = {**LEAST, "languages": ["de"], "amount": amount}
+    page = all_pages(Pages(StudySettings.checked(told, "study"), "", ""))["task"]
+    assert "heißt hier: <bdi>einen kleineren Betrag zu erhalten</bdi>" in page
+    assert "Von <bdi>0</bdi> bis <bdi>20.000,5 DM</bdi>" in page

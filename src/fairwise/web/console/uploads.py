@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
 from fairwise.study.languages import marked
-from fairwise.study.new_study import arrow_column, telling_columns
+from fairwise.study.new_study import arrow_column
 from fairwise.study.signing import Keys
+from fairwise.study.telling import telling_columns
 from fairwise.tables.files import read_parquet, read_table
 from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, found_separator, write_as_utf8
@@ -124,12 +125,12 @@ class UploadedPeople:
             self.file, id_column, separator=self.format.separator or None, decimal=self.format.decimal
         )
 
-    def telling(self, outcome: str) -> dict[str, str]:
+    def telling(self, outcome: str, *, amounts: bool = False) -> dict[str, str]:
         """Every other column from which this outcome can be read, and how."""
         frame, _ = read_table(self.file, separator=self.format.separator or None)
         columns = {name: arrow_column(typed(frame[name], self.format.decimal)) for name in frame.columns}
         results = pa.chunked_array([columns.pop(outcome)])
-        return telling_columns(pa.table(columns), outcome, results)
+        return telling_columns(pa.table(columns), outcome, results, amounts=amounts)
 
     def problem(self, error: InputError) -> str:
         """What is wrong, in the sender's words for the file."""

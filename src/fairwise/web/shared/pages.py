@@ -13,6 +13,7 @@ from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.arms import Arm
 from fairwise.study.cards import Card, Row
+from fairwise.study.decisions import usual_meaning
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
@@ -94,6 +95,8 @@ class Pages:
             "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
             "panel": PANELS.get(settings.recruitment.panel),
             "confidence_words": [(value, self.translate(words)) for value, words in CONFIDENCE],
+            "tiers_say_it": bool(settings.tiers)
+            and settings.treated_well == self.translate(usual_meaning(vars(settings))),
             "LONG_VALUE": LONG_VALUE,
             "BEGINNING": BEGINNING,
             "lines": compared_rows,

@@ -98,5 +98,6 @@ class Pieces:
     def __init__(self, environment: Environment) -> None:
         made: Any = environment.get_template("pieces.html").module
         self.comparison = made.comparison
+        self.meaning = lru_cache(made.meaning)
         self.buttons = lru_cache(made.buttons)
         self.meanings = lru_cache(made.meanings)
