@@ -7,6 +7,7 @@ from fairwise.auditing.effects import Effects, effects
 from fairwise.auditing.frontier import frontier
 from fairwise.auditing.held_out import HeldOut, held_out
 from fairwise.auditing.influence import influential_judges, without_judges
+from fairwise.auditing.learned_effects import LearnedEffects, learned_effects
 from fairwise.auditing.plan import judge_correlation, plan
 from fairwise.auditing.prices import (
     error_without_dearest,
@@ -26,6 +27,7 @@ __all__ = [
     "Audit",
     "Effects",
     "HeldOut",
+    "LearnedEffects",
     "answer_bands",
     "audit",
     "compare_rules",
@@ -40,6 +42,7 @@ __all__ = [
     "honoured_by_pair",
     "influential_judges",
     "judge_correlation",
+    "learned_effects",
     "lorenz",
     "plan",
     "price_by_person",

@@ -25,6 +25,7 @@ from fairwise.numbers import counted, rounded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fairwise.auditing.learned_effects import LearnedEffects
     from fairwise.judgments import Judgments
 
     Bools = NDArray[np.bool_]
@@ -53,6 +54,8 @@ class Effects:
         By judge who came back: arm, answers asked for twice, and the shares.
     control
         The arm that others are compared with, or None.
+    learned
+        Effects on what is learned, or None (:func:`fairwise.auditing.learned_effects`).
     notes
         Sentences about who is not counted, and what cannot be said.
     """
@@ -65,11 +68,15 @@ class Effects:
     exact: bool
     n_draws: int
     notes: tuple[str, ...] = ()
+    learned: LearnedEffects | None = None
     hypotheses: dict[str, str] = field(default_factory=lambda: dict(HYPOTHESES))
 
     def to_frame(self) -> pd.DataFrame:
-        """The tests as one table."""
-        return self.tests.copy()
+        """The tests as one table, those about what is learned behind."""
+        if self.learned is None:
+            return self.tests.copy()
+        every: pd.DataFrame = pd.concat([self.tests, self.learned.tests], ignore_index=True)
+        return every
 
     def __str__(self) -> str:
         return "\n".join([*self.notes, *(_sentence(test, self.control) for test in self.to_frame().to_dict("records"))])
@@ -104,7 +111,25 @@ class Effects:
             )
             if tests
             else "",
+            self._learned_section(),
         )
+
+    def _learned_section(self) -> str:
+        """What would be learned before and after, in a notebook."""
+        if self.learned is None:
+            return ""
+        rows = [
+            (
+                str(arm),
+                percent(line["error_before"]),
+                percent(line["error_after"]),
+                interval_words(line["error_change_low"], line["error_change_high"]),
+                percent(line["treated_differently"]),
+            )
+            for arm, line in self.learned.arms.iterrows()
+        ]
+        head = ("Arm", "Error before", "Error after", "Change between", "Treated differently")
+        return notebook.section("What would be learned", notebook.table(rows, head=head, numbers=(1, 2, 3, 4)))
 
 
 def effects(

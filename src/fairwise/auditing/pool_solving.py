@@ -59,14 +59,14 @@ class AnswerPool:
     ) -> AnswerPool:
         """Search for the answers given at all points, and for the first days at the tightest and the loosest."""
         whole = prepare(_params(model), people, outcome, judgments, **fit_params)
-        pool, solutions = _searched(whole, points, model.classifiers_)
-        kept = [whole.oracle.constants(), model.classifiers_, *_promising(whole, solutions)]
+        pool, solutions = searched(whole, points, model.classifiers_)
+        kept = [whole.oracle.constants(), model.classifiers_, *promising(whole, solutions)]
         ends = sorted(points, key=lambda point: (1.0 if point[1] is None else point[1], point[0]))
         for day in days[:_SEARCHED]:
             prepared = prepare(_params(model), people, outcome, day, encoder=whole.encoder, **fit_params)
             at = [ends[0], ends[len(ends) // 2]]
-            pool, solutions = _searched(prepared, at, pool)
-            kept += _promising(prepared, solutions)
+            pool, solutions = searched(prepared, at, pool)
+            kept += promising(prepared, solutions)
         every = join(kept)
         _, first = np.unique(every.labels(whole.problem.points.rows), axis=0, return_index=True)
         pool = every.take(np.sort(first))
@@ -98,7 +98,7 @@ class AnswerPool:
         return errors, prices
 
 
-def _searched(
+def searched(
     prepared: PreparedFit, points: Sequence[tuple[float, float | None]], known: Classifiers
 ) -> tuple[Classifiers, list[Solution]]:
     """Every classifier that is known after a search for these answers and points, and the solutions."""
@@ -107,7 +107,7 @@ def _searched(
     return found[-1] if found else known, solutions
 
 
-def _promising(prepared: PreparedFit, solutions: list[Solution]) -> list[Classifiers]:
+def promising(prepared: PreparedFit, solutions: list[Solution]) -> list[Classifiers]:
     """Those that each solution uses, and the few of least ``err(h) + lambda @ values(h)`` at its multipliers."""
     kept = [solution.classifiers for solution in solutions]
     pool = solutions[-1].pool

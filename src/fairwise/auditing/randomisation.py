@@ -74,6 +74,8 @@ class Assignments:
         """
         size, far = abs(observed), np.abs(np.where(np.isnan(others), np.inf, others))
         equal = np.isclose(far, size, rtol=_ROUNDING, atol=_ROUNDING)
+        if equal.all():
+            return 1.0
         own, ranks = self._rank
         counted = np.where(equal, ranks >= own - _ROUNDING, far > size)
         return float(counted.mean()) if self.exact else float((1 + counted.sum()) / (1 + len(counted)))
