@@ -20,6 +20,7 @@ from fairwise.study.deliberation import Deliberation
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.mixture import OFFERED_KINDS, Design
 from fairwise.study.quality import EVIDENCE, EXPLAINED, NAMES, WORDS
+from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input
@@ -56,7 +57,17 @@ def words() -> Iterator[str | tuple[str, str]]:
 
 
 def _of_settings() -> Iterator[str]:
-    for table in (StudySettings, Design, Deliberation, Recruitment, AnswerWords, Relation, ShownColumn, FitChoices):
+    for table in (
+        StudySettings,
+        Design,
+        Deliberation,
+        Recruitment,
+        AnswerWords,
+        Relation,
+        Question,
+        ShownColumn,
+        FitChoices,
+    ):
         for info in table.model_fields.values():
             asked = next((one for one in info.metadata if isinstance(one, Input)), Input())
             yield from filter(None, (info.title, asked.hint, *(asked.options or {}).values()))

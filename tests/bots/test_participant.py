@@ -37,6 +37,13 @@ RELATIONS = [{"name": name, "words": name, "most": most} for name, most in (("no
 ALWAYS_ON = {
     **dict.fromkeys(("comprehension_check", "mark_differences", "ask_why", "ask_confidence"), True),
     "relations": RELATIONS,
+    "questions": [
+        {"name": "town", "words": "Where?", "options": ["Here", "There"], "required": True},
+        {"name": "speaks", "words": "What?", "kind": "several", "options": ["Dutch", "French"], "required": True},
+        {"name": "trust", "words": "How much?", "kind": "scale", "required": True, "when": "after"},
+        {"name": "age", "words": "How old?", "kind": "number", "least": 18, "required": True, "when": "after"},
+        {"name": "more", "words": "More?", "kind": "text", "required": True, "when": "after"},
+    ],
 }
 
 

@@ -20,6 +20,7 @@ from fairwise.study.arms import Arm
 from fairwise.study.decisions import Amount, Decision
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
+from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import FOUR_ANSWERS, TWO_ANSWERS, AnswerWords, ShownColumn, StudySettings, _twice
 
@@ -41,6 +42,7 @@ def every_setting() -> dict[str, Any]:
         "amount.": Amount,
         "relations.": Relation,
         "arms.": Arm,
+        "questions.": Question,
         "columns.": ShownColumn,
     }
     inner = {
@@ -52,6 +54,7 @@ def every_setting() -> dict[str, Any]:
         "amount",
         "relations",
         "arms",
+        "questions",
         "columns",
     }
     return {
@@ -124,6 +127,7 @@ def test_every_setting_stands_below_its_explanation() -> None:
         "amount",
         "relations",
         "arms",
+        "questions",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -12,7 +12,9 @@ from fairwise.constraints.violations import Treatment
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
+from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
+from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.views import (
     OwnPages,
     Pair,
@@ -65,6 +67,22 @@ def result(a: Card, b: Card) -> Result:
     return Result(pairs, PanelResult(2, 3, 1, 0.3, 0.2), 0.1, is_newer=True)
 
 
+def questions(text: str) -> list[AskedQuestion]:
+    """One of each kind, with ``text`` as its words and options."""
+    ends = {"options": [f"{text} 1", f"{text} 2"]}
+    kinds: dict[str, dict[str, Any]] = {
+        "choice": ends,
+        "several": {"options": [f"{text} 1".replace(";", ","), f"{text} 2".replace(";", ",")]},
+        "scale": ends,
+        "number": {"least": -3, "required": True},
+        "text": {},
+    }
+    return [
+        AskedQuestion(Question(name=kind, kind=kind, words=f"{text} {kind}", **more), ("1",), text)  # type: ignore[arg-type]
+        for kind, more in kinds.items()
+    ]
+
+
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
     me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
@@ -82,6 +100,7 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         ),
         "wall": pages.wall(Room(1, text, text, True, 2, 1), address=text, qr=Markup("<svg></svg>")),
         "relation": pages.relation(me, problem=text),
+        "questions": pages.questions(me, questions(text)),
         "screened_out": pages.screened_out(me, back=WayBack(text, f"{prefix}/p/token/back")),
         "back": pages.thanks(me, Receipt(text, 50, NOON), WayBack(text, f"{prefix}/p/token/back", text)),
         "task": pages.task(me),

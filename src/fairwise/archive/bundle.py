@@ -41,6 +41,7 @@ from fairwise.store.tables import (
     counters,
     exclusions,
     participants,
+    question_answers,
 )
 from fairwise.study.folder import CONSENT, StudyFolder, version_of
 from fairwise.study.pictures import IMAGES
@@ -53,14 +54,18 @@ _LONGEST_CELL = 1 << 30  # models are long
 
 PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS = "participants.csv", "schedule.csv", "answers.csv", "closings.csv"
 ANSWER_MODELS, EXCLUSIONS, CONSENTS = "answer_models.csv", "exclusions.csv", "consents.csv"
+QUESTIONS = "questions.csv"
 TABLES = (PARTICIPANTS, SCHEDULE, ANSWERS, CLOSINGS)
 """Those that every bundle has."""
 
-LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS)
+LATER_TABLES = (ANSWER_MODELS, EXCLUSIONS, CONSENTS, QUESTIONS)
 """Those that older bundles do not have."""
 
-_TYPED = {"why", "rules", "expressible", "comments", "reason"}
+_WRITTEN = {"why", "rules", "expressible", "comments", "reason", "written"}
 """Columns of what participants and operators wrote."""
+
+_TYPED = {*_WRITTEN, "answer"}
+"""Columns in which a spreadsheet might find a formula: also the options of questions, which are an operator's words."""
 
 _FIELDS = {
     "format": int,
@@ -200,7 +205,7 @@ def write_bundle(path: Path, study: StudyFolder, connection: sa.Connection, *, c
 
 def _coarsened(table: pd.DataFrame) -> pd.DataFrame:
     """Nothing that people are known by who saw somebody answer, and no words. What came first still does."""
-    changes = {name: "" for name in table.columns if name in _TYPED}
+    changes = {name: "" for name in table.columns if name in _WRITTEN}
     days = {name: table[name].map(_day) for name in table.columns if name.endswith("_at")}
     seconds = {"seconds": table["seconds"].map(_whole_seconds)} if "seconds" in table else {}
     return table.assign(**changes, **days, **seconds)
@@ -265,6 +270,9 @@ def tables(connection: sa.Connection) -> dict[str, pd.DataFrame]:
         .select_from(participants.join(exclusions, exclusions.c.participant_id == participants.c.id))
         .order_by(number, exclusions.c.id),
         CONSENTS: sa.select(consent_texts).order_by(consent_texts.c.version),
+        QUESTIONS: sa.select(number, *_columns(question_answers))
+        .select_from(participants.join(question_answers, question_answers.c.participant_id == participants.c.id))
+        .order_by(number, question_answers.c.question),
     }
     return {name: _table(connection, query) for name, query in queries.items()}
 

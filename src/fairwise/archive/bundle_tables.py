@@ -16,6 +16,7 @@ from fairwise.archive.bundle import (
     CONSENTS,
     EXCLUSIONS,
     PARTICIPANTS,
+    QUESTIONS,
     SCHEDULE,
     Bundle,
 )
@@ -156,6 +157,15 @@ def _tables(settings: StudySettings) -> dict[str, _Table]:
         ),
         CONSENTS: _Table(
             {"version": _text(_LONGEST_VERSION), "language": _one_of(available()), "text": text}, once=(("version",),)
+        ),
+        QUESTIONS: _Table(
+            {
+                "number": number,
+                "question": _one_of(question.name for question in settings.questions),
+                "answer": text,
+                "written": text,
+            },
+            once=(("number", "question"),),
         ),
     }
 

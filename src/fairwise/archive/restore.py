@@ -22,6 +22,7 @@ from fairwise.archive.bundle import (
     CONSENTS,
     EXCLUSIONS,
     PARTICIPANTS,
+    QUESTIONS,
     SCHEDULE,
     Bundle,
     last_number,
@@ -47,6 +48,7 @@ from fairwise.store.tables import (
     jobs,
     metadata,
     participants,
+    question_answers,
     study,
 )
 from fairwise.study.folder import SECRET
@@ -269,8 +271,15 @@ def _fill_from_bundle(connection: sa.Connection, bundle: Bundle, database: objec
         {**_values(exclusions, row), "participant_id": ids[row["number"]], "excluded_by": "", "included_by": ""}
         for row in bundle.rows(EXCLUSIONS)
     ]
-    texts = [_values(consent_texts, row) for row in bundle.rows(CONSENTS)]
-    for table, rows in ((answers, versions), (closings, closed), (exclusions, left_out), (consent_texts, texts)):
+    asked = [{**_values(question_answers, row), "participant_id": ids[row["number"]]} for row in bundle.rows(QUESTIONS)]
+    filled = {
+        answers: versions,
+        closings: closed,
+        question_answers: asked,
+        exclusions: left_out,
+        consent_texts: [_values(consent_texts, row) for row in bundle.rows(CONSENTS)],
+    }
+    for table, rows in filled.items():
         if rows:
             connection.execute(sa.insert(table), rows)
     # Also the numbers of those who withdrew are not given again.

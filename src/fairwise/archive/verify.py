@@ -21,6 +21,7 @@ from fairwise.archive.bundle import (
     EXCLUSIONS,
     MANIFEST,
     PARTICIPANTS,
+    QUESTIONS,
     SCHEDULE,
     TABLES,
     Bundle,
@@ -95,6 +96,7 @@ def verify(bundle: Bundle) -> Verified:
         _check_active(ActivePairCheck.of(path, bundle, nobody), study, people, schedule, versions)
     elif len(tables[ANSWER_MODELS]):
         raise InputError(f"{path}: {ANSWER_MODELS} has models, but this study has no active pairs")
+    _check_questions(path, study, people, tables[QUESTIONS])
     return Verified(
         participants=len(people),
         finished=int((people["stage"] == Stage.FINISHED).sum()),
@@ -211,6 +213,20 @@ def _check_consents(path: Path, study: StudyFolder, people: pd.DataFrame, texts:
             raise InputError(f"{path}: {CONSENTS}: the text of version {version!r} is another: {version_of(text)!r}")
     known = {*texts["version"], *(edition.consent_version for edition in study.editions.values())}
     return int((~people["consent_version"].isin(known)).sum())
+
+
+def _check_questions(path: Path, study: StudyFolder, people: pd.DataFrame, answers: pd.DataFrame) -> None:
+    """Every answer to one of the study's own questions is of a participant, and one that the question allows."""
+    questions, known = {question.name: question for question in study.settings.questions}, set(people["number"])
+    for number, name, answer, written in zip(
+        *(answers[column] for column in ("number", "question", "answer", "written")), strict=True
+    ):
+        where = f"{path}: {QUESTIONS}: the answer of participant {number} to {name!r}"
+        if number not in known:
+            raise InputError(f"{where}: there is no such participant in {PARTICIPANTS}")
+        kept, empty = (written, answer) if questions[name].kind == "text" else (answer, written)
+        if empty or not questions[name].allows(kept):
+            raise InputError(f"{where} is {(answer or written)[:100]!r}, which it does not allow")
 
 
 def _follow_each_other(moments: list[str]) -> bool:

@@ -74,9 +74,8 @@ class BotParticipant:
         """What this person chooses, presses or writes, by what the form asks for."""
         if "agree" in form.values_of("decision"):
             return {"decision": "agree"}
-        if "relation" in form.options:
-            welcome = [relation.name for relation in self._study.settings.relations if relation.most != 0]
-            return {"relation": welcome[int(self._birth.integers(len(welcome)))]}
+        if about_oneself := self._about_oneself(form):
+            return about_oneself
         asks_more = "why" in form.fields  # about an answer, which is enough
         if form.options and not form.buttons and not asks_more:
             return {question.name: question.right for question in check_questions(self._study.settings)}
@@ -85,6 +84,30 @@ class BotParticipant:
         if form.values_of("answer"):
             return {"answer": self._answer(page) if "key" in form.fields else form.values_of("answer")[0]}
         return {}
+
+    def _about_oneself(self, form: PageForm) -> dict[str, str]:
+        """Anything that may be said to what the form asks about a participant; of the study's own questions, to all."""
+        if "relation" in form.options:
+            welcome = [relation.name for relation in self._study.settings.relations if relation.most != 0]
+            return {"relation": welcome[self._luck_of(len(welcome))]}
+        said: dict[str, str] = {}
+        for question in self._study.settings.questions:
+            one_of = [f"{question.field}-{at}" for at in range(len(question.options))]
+            if not {question.field, *one_of} & {*form.fields, *form.options}:
+                continue
+            if question.kind == "several":
+                said |= dict.fromkeys(one_of[self._luck_of(len(one_of)) :], "yes")
+            elif question.kind == "choice":
+                said[question.field] = str(self._luck_of(len(question.options)))
+            elif question.kind == "text":
+                said[question.field] = self._respondent.closing_words()["comments"]
+            else:
+                numbers = question.steps if question.kind == "scale" else question.numbers
+                said[question.field] = str(numbers[self._luck_of(len(numbers))])
+        return said
+
+    def _luck_of(self, count: int) -> int:
+        return int(self._birth.integers(count))
 
     def _answer(self, page: Page) -> str:
         pair = self._study.recognition.two_people(page)

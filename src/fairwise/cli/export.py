@@ -43,7 +43,7 @@ def export(
     fairwise export my-study --out judgments.csv
     """
     from fairwise.archive.bundle import write_bundle
-    from fairwise.store.export import defused, judges, judgments, participant_counts, texts
+    from fairwise.store.export import defused, judges, judges_to_write, judgments, participant_counts, texts
     from fairwise.store.places import database_of
     from fairwise.store.store import snapshot
     from fairwise.study.folder import OUTCOME, PEOPLE, StudyFolder
@@ -70,7 +70,7 @@ def export(
         safe = written.map(defused)
         write_output(texts_out, lambda draft: safe.to_csv(draft, index=False, quoting=csv.QUOTE_ALL), private=True)
     if judges_out is not None:
-        write_table(who.assign(room=who["room"].map(defused, na_action="ignore")), judges_out)
+        write_table(judges_to_write(who), judges_out)
     answers, n_judges = len(table.frame), table.n_judges
     unfinished = people.started - people.finished
     if as_json:

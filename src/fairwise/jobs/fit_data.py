@@ -16,6 +16,7 @@ from fairwise.errors import InputError
 from fairwise.judgments import Judgments
 from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
+from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
@@ -89,8 +90,9 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     people = study.people()
     about = study.settings
     words = {relation.name: relation.words for relation in about.relations}
-    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace(words)
-    relations = relations.rename(columns={"relation": about.relation_question})
+    relations = pd.read_parquet(kept / _RELATIONS).set_index("judge").replace({"relation": words})
+    asked = {f"{PREFIX}{question.name}": question.words for question in about.questions}
+    relations = relations.rename(columns={"relation": about.relation_question} | asked)
     answers = Judgments.read(kept / _ANSWERS, people=people, judge_attributes=relations)
     assert job.started_at is not None
     return FitData(
@@ -107,6 +109,10 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
     )
 
 
+FEWEST = 5
+"""So many must have given an answer to a question of the study's own, before a model's report tells of them apart."""
+
+
 def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: Path) -> None:
     answers = judgments(connection, finished_only=settings.finished_only)
     answers = answers.select(judge for judge in answers.judges if judge in names)  # of whom it is written down
@@ -118,5 +124,16 @@ def _keep(connection: Connection, settings: FitChoices, names: set[str], kept: P
     # A program is nothing to the decision, whatever it said: it is never counted among those who are affected.
     simulated = (about["simulated"] == "yes") & about["relation"].notna()
     about = about.assign(relation=about["relation"].mask(simulated, about["relation"] + SIMULATED))
-    about = about[["judge", "relation"] if about["relation"].notna().any() else ["judge"]]
+    known = ["relation"] if about["relation"].notna().any() else []
+    about = _without_few(about)
+    asked = [name for name in about if str(name).startswith(PREFIX) and len(set(about[name].dropna())) > 1]
+    about = about[["judge", *known, *asked]]
     write_whole(kept / _RELATIONS, lambda draft: about.to_parquet(draft, index=False))  # comes last: then all is there
+
+
+def _without_few(about: pd.DataFrame) -> pd.DataFrame:
+    """Nothing where fewer than five gave the same answer to a question: it would tell who they are."""
+    answers = {str(name): about[name] for name in about if str(name).startswith(PREFIX)}
+    return about.assign(
+        **{name: cells.where(cells.map(cells.value_counts()) >= FEWEST) for name, cells in answers.items()}
+    )

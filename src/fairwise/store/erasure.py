@@ -29,6 +29,7 @@ from fairwise.store.tables import (
     metadata,
     panel_ids,
     participants,
+    question_answers,
     reasons,
 )
 from fairwise.study.settings import StudySettings
@@ -129,17 +130,8 @@ def _engine(url: sa.URL) -> sa.Engine:
 
 def _cleaned(connection: sa.Connection, busy_milliseconds: int) -> bool:
     if connection.dialect.name != "sqlite":
-        tables = (
-            participants,
-            appearances,
-            answers,
-            closings,
-            exclusions,
-            invitations,
-            events,
-            job_participants,
-            reasons,
-        )
+        of_one = (participants, appearances, answers, closings, question_answers, exclusions, invitations, reasons)
+        tables = (*of_one, events, job_participants)
         connection.exec_driver_sql(f"VACUUM {', '.join(table.name for table in tables)}")
         return True
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {busy_milliseconds}")
@@ -170,6 +162,9 @@ def forget_old(connection: sa.Connection, days: int, now: datetime) -> int:
     changes: list[sa.Update | sa.Delete] = [
         sa.update(answers).where(answers.c.appearance_id.in_(theirs), answers.c.why != "").values(why=""),
         sa.update(closings).where(closings.c.participant_id.in_(old), wrote).values(texts),
+        sa.update(question_answers)
+        .where(question_answers.c.participant_id.in_(old), question_answers.c.written != "")
+        .values(written=""),
     ]
     if standing(connection).state == "closed":
         links, of_old = sa.select(participants.c.token_hash), participants.c.id.in_(old)

@@ -13,13 +13,24 @@ import sqlalchemy as sa
 from fairwise.judgments import Judgments
 from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
-from fairwise.store.tables import Query, answers, appearances, closings, participants, rooms, study
+from fairwise.store.questions import PREFIX, as_columns
+from fairwise.store.tables import (
+    Query,
+    answers,
+    appearances,
+    closings,
+    participants,
+    question_answers,
+    rooms,
+    study,
+)
 from fairwise.study.stages import Stage
 
 # Where a spreadsheet begins a cell, whatever the language of its system: quotes of a table with commas mean nothing to
 # one that parts cells by semicolons, and cells end at every semicolon, tab and line break.
 _CELL = r"(?:^|(?<=[;\t\r\n]))"
 _FORMULA = re.compile(rf"""^(?=[\t\r\n])|{_CELL}(?=(?:(?![\t\r\n])[\s"])*[=+\-@\uff1d\uff0b\uff0d\uff20]|')""")
+_IS_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DEFUSED = re.compile(f"{_CELL}'")
 _COLUMNS = ["judge", "a", "b", "answer", "round", "design", "seconds", "answered_at", "selection_probability"]
 
@@ -63,7 +74,8 @@ def judgments(connection: sa.Connection, *, finished_only: bool = False, with_ex
 def judges(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What is known about those who answered: their relation to the decision, how they came, their language, their arm.
 
-    A study in which nobody is in an arm has no such column.
+    So is what they answered to the study's own questions, in columns ``question_NAME``, but for what they wrote. Where
+    nobody is in an arm there is no such column.
     """
     query = (
         sa.select(
@@ -81,8 +93,22 @@ def judges(connection: sa.Connection, *, finished_only: bool = False, with_exclu
         .order_by(participants.c.number)
     )
     rows = _rows(connection, query, finished_only=finished_only, with_excluded=with_excluded)
+    asked = as_columns(connection)
+    asked.index = asked.index.map(judge_name)
     table = _table(rows, _JUDGES, with_excluded)
-    return table.drop(columns="arm") if table["arm"].isna().all() else table
+    table = table.drop(columns="arm") if table["arm"].isna().all() else table
+    table = table.merge(asked, how="left", left_on="judge", right_index=True)
+    return table.astype(dict.fromkeys(asked, object)).where(table.notna(), None) if len(asked.columns) else table
+
+
+def judges_to_write(table: pd.DataFrame) -> pd.DataFrame:
+    """The same for a file: no spreadsheet finds a formula in a room's name or in the options of a question."""
+    words = [name for name in table if name == "room" or str(name).startswith(PREFIX)]
+    return table.assign(**{str(name): table[name].map(_defused_words, na_action="ignore") for name in words})
+
+
+def _defused_words(cell: str) -> str:
+    return cell if _IS_NUMBER.fullmatch(cell) else defused(cell)
 
 
 def who_answered(*, finished_only: bool = False) -> Query:
@@ -92,7 +118,10 @@ def who_answered(*, finished_only: bool = False) -> Query:
 
 
 def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
-    """What people wrote: the reason of each answer, and the closing questions; one row per text that is not empty."""
+    """What people wrote: the reason of each answer, to the study's own questions, and to the closing ones.
+
+    One row per text that is not empty.
+    """
     reasons = CURRENT.with_only_columns(
         participants.c.number, sa.literal("why"), appearances.c.a, appearances.c.b, answers.c.why
     ).where(answers.c.why != "")
@@ -102,7 +131,15 @@ def texts(connection: sa.Connection, *, finished_only: bool = False, with_exclud
         .join(closings, closings.c.participant_id == participants.c.id)
         .order_by(participants.c.number)
     )
+    own = (
+        sa.select(participants.c.number, question_answers.c.question, question_answers.c.written)
+        .join(question_answers, question_answers.c.participant_id == participants.c.id)
+        .where(question_answers.c.written != "")
+        .order_by(participants.c.number, question_answers.c.question)
+    )
     rows = list(_rows(connection, reasons, finished_only=finished_only, with_excluded=with_excluded))
+    for judge, name, text, mark in _rows(connection, own, finished_only=finished_only, with_excluded=with_excluded):
+        rows.append((judge, f"{PREFIX}{name}", "", "", text, mark))
     for judge, *written, mark in _rows(connection, closing, finished_only=finished_only, with_excluded=with_excluded):
         rows += [(judge, name, "", "", text, mark) for name, text in zip(questions, written, strict=True) if text]
     return _table(rows, ["judge", "about", "a", "b", "text"], with_excluded)

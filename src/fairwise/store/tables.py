@@ -7,6 +7,7 @@
     answers       1 -- 1  reasons (whether others may read why)
     round_pairs: what the second round is about
     participants  1 -- 1  closings
+    participants  1 -- n  question_answers (to the study's own questions)
     rooms         1 -- n  participants
     answer_models 1 -- n  appearances (those that were chosen by it)
     invitations: personal links; whoever took one up has its token
@@ -228,6 +229,15 @@ closings = Table(
     Column("rules", Text, nullable=False),
     Column("expressible", Text, nullable=False),
     Column("comments", Text, nullable=False),
+)
+
+question_answers = Table(  # a row for every question that somebody was asked, empty if they left it so
+    "question_answers",
+    metadata,
+    Column("participant_id", ForeignKey("participants.id", ondelete="CASCADE"), primary_key=True),
+    Column("question", String(40), primary_key=True),  # by its name in the settings
+    Column("answer", Text, nullable=False),  # an option, several of them, or a number
+    Column("written", Text, nullable=False),  # a text of their own, which is deleted in time
 )
 
 consent_texts = Table(

@@ -22,6 +22,7 @@ from fairwise.study.decisions import check_outcome
 from fairwise.study.designs import ArmTurns, DifferingPairs, Schedules, ShownPair
 from fairwise.study.languages import Language, language
 from fairwise.study.pictures import check_pictures, names_of
+from fairwise.study.questions import decisive as decisive_questions
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import left_to_fill_in, read_text, safe_html
 from fairwise.study.translations import translated, translated_values
@@ -338,6 +339,8 @@ def _fingerprint(settings: StudySettings, cards: Mapping[str, Card], scores: Map
         decisive["amount"] = settings.amount.model_dump(exclude={"unit"})
     if settings.arms:
         decisive["arms"] = [arm.decisive for arm in settings.arms]
+    if settings.questions:
+        decisive["questions"] = decisive_questions(settings.questions)
     names = [column.name for column in settings.columns]
     seen = hashlib.sha256(json.dumps([decisive, names], sort_keys=True).encode())
     for person, card in cards.items():

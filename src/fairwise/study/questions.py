@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -32,12 +31,12 @@ TOO_SMALL = marked("The number must be at least %(limit)s")
 TOO_LARGE = marked("The number must be at most %(limit)s")
 
 
-@dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818 - what somebody typed, not an error
-    """Why what was typed is no answer, in words that are still to be translated."""
+    """Why what was typed is no answer, in words that are still to be translated; they may name a limit."""
 
-    words: str
-    limit: int | None = None
+    def __init__(self, words: str, limit: int | None = None) -> None:
+        super().__init__(words)
+        self.words, self.limit = words, limit
 
 
 def _on_one_line(text: str) -> str:
@@ -46,16 +45,18 @@ def _on_one_line(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[a-z][a-z0-9_]*$", max_length=40)
+]
 Option = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_on_one_line)
 ]
 _KINDS = {
-    "choice": marked("one of several options"),
-    "several": marked("any number of options"),
-    "scale": marked("a step of a scale"),
-    "number": marked("a number"),
-    "text": marked("a text of their own"),
+    "choice": "one of several options",
+    "several": "any number of options",
+    "scale": "a step of a scale",
+    "number": "a number",
+    "text": "a text of their own",
 }
 
 
@@ -102,7 +103,7 @@ class Question(SettingsTable):
     when: Annotated[
         Literal["before", "after"],
         Field(title="Asked"),
-        Input(options={"before": marked("before the pairs"), "after": marked("after the pairs")}, locked=True),
+        Input(options={"before": "before the pairs", "after": "after the pairs"}, locked=True),
     ] = "before"
     """Whether it is asked before or after the pairs."""
 
@@ -110,6 +111,13 @@ class Question(SettingsTable):
     def steps(self) -> range:
         """The steps of a scale."""
         return range(1 if self.least is None else self.least, (5 if self.most is None else self.most) + 1)
+
+    @property
+    def numbers(self) -> range:
+        """Some whole numbers that may be given: a hundred and one at most, where there is no limit on one side."""
+        if self.least is None:
+            return range(0 if self.most is None else self.most - 100, (100 if self.most is None else self.most) + 1)
+        return range(self.least, (self.least + 100 if self.most is None else self.most) + 1)
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
@@ -138,6 +146,11 @@ class Question(SettingsTable):
             raise ValueError(f"least is {self.least}, which is more than most, {self.most}")
 
     # From what a form says to an answer, and back. A form names options by their numbers from 0, in any language.
+
+    @property
+    def field(self) -> str:
+        """The name of its field; where several options can be ticked, each has its number behind it."""
+        return f"q-{self.name}"
 
     def answer(self, typed: Sequence[str]) -> str:
         """Return the answer that a form gives; a Refusal says why it is none."""
@@ -204,17 +217,3 @@ def decisive(questions: Iterable[Question]) -> list[dict[str, object]]:
     """Return what must stay as it is once people have answered; words, order and whether one must answer may change."""
     rows = [question.model_dump(exclude={"words", "required"}) for question in questions]
     return sorted(rows, key=lambda row: str(row["name"]))
-
-
-def check_all(questions: Sequence[Question]) -> None:
-    """Refuse questions that cannot stand side by side."""
-    if len(questions) > MOST_QUESTIONS:
-        raise ValueError(f"questions: {len(questions)} of them; allowed: at most {MOST_QUESTIONS}")
-    for what in ("name", "words"):
-        if (twice := _twice([getattr(question, what) for question in questions])) is not None:
-            raise ValueError(f"two questions have the {what} {twice!r}")
-
-
-def _twice(values: Collection[str]) -> str | None:
-    seen: set[str] = set()
-    return next((value for value in values if value in seen or seen.add(value)), None)  # type: ignore[func-returns-value]

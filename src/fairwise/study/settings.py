@@ -25,6 +25,7 @@ from fairwise.study.decisions import (
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.mixture import KINDS, Design
+from fairwise.study.questions import MOST_QUESTIONS, Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.toml import (
     Contact,
@@ -42,13 +43,14 @@ from fairwise.study.toml import (
 
 TWO_ANSWERS = (Answer.SAME, Answer.NO_CONSTRAINT)
 _EXAMPLES = {
-    "relations": ("# [[relations]]", '# name = "affected"', '# words = "Such a decision was made about me"'),
-    "arms": ("# [[arms]]", '# name = "reversed"', '# buttons = "reversed"'),
+    "relations": ("twice or more", 'name = "affected"', 'words = "Such a decision was made about me"'),
+    "arms": ("twice or more", 'name = "reversed"', 'buttons = "reversed"'),
+    "questions": ("as often as needed", 'name = "age"', 'words = "How old are you?"', 'kind = "number"'),
 }
 MOST_PAIRS = 1000
 _TABLES, _ROWS = (
     ("design", "deliberation", "recruitment", "answer_words", "amount"),
-    ("decisions", "relations", "arms", "columns"),
+    ("decisions", "relations", "arms", "questions", "columns"),
 )
 _UNUSUAL = ("decisions", "amount")  # said nowhere in a study about two decisions
 FOUR_ANSWERS = (Answer.SAME, Answer.A_AT_LEAST_B, Answer.B_AT_LEAST_A, Answer.NO_CONSTRAINT)
@@ -201,6 +203,9 @@ class StudySettings(SettingsFile):
     arms: tuple[Arm, ...] = ()
     """Groups to which chance assigns participants, each shown something else; if there are none, all see the same."""
 
+    questions: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] = ()
+    """Questions of one's own, each asked once, on a page before or after the pairs."""
+
     columns: Annotated[tuple[ShownColumn, ...], Field(min_length=1)]
     """What is shown of a person, in this order; these are the columns of people.parquet."""
 
@@ -322,9 +327,10 @@ class StudySettings(SettingsFile):
         for what in ("name", "label"):
             if (twice := _twice([getattr(column, what) for column in self.columns])) is not None:
                 raise ValueError(f"two columns have the {what} {twice!r}")
-        for what in ("name", "words"):
-            if (twice := _twice([getattr(relation, what) for relation in self.relations])) is not None:
-                raise ValueError(f"two relations have the {what} {twice!r}")
+        for rows in ("relations", "questions"):
+            for what in ("name", "words"):
+                if (twice := _twice([getattr(row, what) for row in getattr(self, rows)])) is not None:
+                    raise ValueError(f"two {rows} have the {what} {twice!r}")
         if (twice := _twice([self.words_of(answer) for answer in self.allowed_answers])) is not None:
             raise ValueError(f"two answers have the words {twice!r}")
         check_decisions(self.decisions, self.amount)
@@ -348,7 +354,8 @@ class StudySettings(SettingsFile):
             elif name not in _ROWS:
                 lines += [setting_line(name, value)]
             elif not value:
-                lines += ["# For example, twice or more:", *_EXAMPLES[name]]
+                often, *example = _EXAMPLES[name]
+                lines += [f"# For example, {often}:", f"# [[{name}]]", *(f"# {line}" for line in example)]
             for number, row in enumerate(value if name in _ROWS else ()):
                 lines += [""] * bool(number) + [f"[[{name}]]", *explained_lines(row, number == 0)]
         return "\n".join([*lines, ""])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from fairwise.study.questions import asked
 from fairwise.study.settings import StudySettings
 
 
@@ -28,6 +29,9 @@ class Stage(StrEnum):
     """Where a participant is, as it is kept; everyone begins after they agreed."""
 
     RELATION = "relation"
+    QUESTIONS = "questions"
+    """Those before the pairs; those after them are asked of whoever is at the pairs, when all are answered."""
+
     TASK = "task"
     CHECK = "check"
     PRACTICE = "practice"
@@ -43,7 +47,7 @@ ENDS = (Stage.FINISHED, Stage.SCREENED_OUT)
 ANSWERING = (Stage.PAIRS, Stage.SECOND_LOOK)
 """Where answers are given, and from where one finishes."""
 
-_WAY = (Stage.RELATION, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
+_WAY = (Stage.RELATION, Stage.QUESTIONS, Stage.TASK, Stage.CHECK, Stage.PRACTICE, Stage.PAIRS)
 
 
 def first_stage(settings: StudySettings) -> Stage:
@@ -59,6 +63,7 @@ def stage_after(stage: Stage, settings: StudySettings) -> Stage:
 def _wants(settings: StudySettings, stage: Stage) -> bool:
     wanted = {
         Stage.RELATION: bool(settings.relations),
+        Stage.QUESTIONS: bool(asked(settings.questions, "before")),
         Stage.CHECK: settings.comprehension_check,
         Stage.PRACTICE: settings.practice,
     }

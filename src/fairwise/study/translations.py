@@ -17,6 +17,7 @@ from pydantic import Field
 from fairwise.errors import InputError
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.languages import language
+from fairwise.study.questions import Option
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import TITLE_DRAFT
 from fairwise.study.toml import Contact, Line, Plain, SettingsFile, SettingsTable, Text, Unit, read_toml, setting_line
@@ -65,6 +66,17 @@ class ArmTranslation(SettingsTable):
     text: Text | None = None
 
 
+class QuestionTranslation(SettingsTable):
+    """A question of the study's own, and its options by what they are in the first language."""
+
+    words: Line | None = None
+    options: dict[Option, Option] = Field(default_factory=dict)
+
+    def of(self, options: Sequence[str]) -> Self:
+        """Return the same without what is no option any more."""
+        return self.model_copy(update={"options": {one: self.options[one] for one in options if one in self.options}})
+
+
 class Translation(SettingsFile):
     """Any of a study's words."""
 
@@ -84,6 +96,9 @@ class Translation(SettingsFile):
     arms: dict[Line, ArmTranslation] = Field(default_factory=dict)
     """By the name in study.toml."""
 
+    questions: dict[Line, QuestionTranslation] = Field(default_factory=dict)
+    """The study's own questions, by their names in study.toml."""
+
     columns: dict[Line, ColumnTranslation] = Field(default_factory=dict)
     """By the name in people.parquet."""
 
@@ -93,9 +108,11 @@ class Translation(SettingsFile):
         if not file.exists():
             return cls()
         translation = cls.checked(read_toml(file), str(file))
-        for table, key in (("decisions", "label"), ("relations", "name"), ("arms", "name"), ("columns", "name")):
+        keys = {"decisions": "label", "relations": "name", "arms": "name", "questions": "name", "columns": "name"}
+        for table, key in keys.items():
             names = [getattr(row, key) for row in getattr(settings, table)]
-            if unknown := [name for name in getattr(translation, table) if name not in names]:
+            said = translation.content().get(table, {})  # what is empty may be left of what was taken out
+            if unknown := [name for name in said if name not in names]:
                 there = f"study.toml has {', '.join(names) or 'none'}"
                 raise InputError(f"{file}: {table}.{unknown[0]}: there is no such {table[:-1]}; {there}")
         return translation
@@ -178,6 +195,11 @@ def draft(settings: StudySettings, code: str, values: Mapping[str, Sequence[str]
     for arm in content["arms"]:
         if own := {part: arm[part] for part in ("question", "text") if arm[part]}:
             lines += [f"\n[arms.{tomlkit.key(arm['name']).as_string()}]", *_lines(own)]
+    for read, asked in zip(content["questions"], settings.questions, strict=True):
+        table = f"questions.{asked.name}"
+        lines += [f"\n[{table}]", *_lines({"words": read["words"]})]
+        if asked.options:
+            lines += [f"\n[{table}.options]", *_lines(dict(zip(asked.options, read["options"], strict=True)))]
     for column in content["columns"]:
         table = f"columns.{tomlkit.key(column['name']).as_string()}"
         lines += [f"\n[{table}]", *_lines({part: column[part] for part in ("label", "unit")})]
@@ -249,6 +271,12 @@ def _words(settings: StudySettings, code: str, translation: Translation) -> tupl
         question = word(f"the question of the arm “{arm.name}”", arm.question, arm.question and own.question)
         above = word(f"the text of the arm “{arm.name}”", arm.text, arm.text and own.text)
         content["arms"].append({**arm.model_dump(), "question": question, "text": above})
+    content["questions"] = []
+    for asked in settings.questions:
+        theirs = translation.questions.get(asked.name, QuestionTranslation())
+        read = word(f"the question “{asked.words}”", asked.words, theirs.words)
+        options = [word(f"the option “{one}”", one, theirs.options.get(one)) for one in asked.options]
+        content["questions"].append({**asked.model_dump(), "words": read, "options": options})
     content["columns"] = []
     for column in settings.columns:
         words = translation.columns.get(column.name, ColumnTranslation())

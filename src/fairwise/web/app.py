@@ -52,6 +52,7 @@ from fairwise.web.participant.base import Services
 from fairwise.web.participant.consent import ConsentPages
 from fairwise.web.participant.onboarding import OnboardingPages
 from fairwise.web.participant.pairs import PairPages
+from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared import monitoring
@@ -274,9 +275,11 @@ def participant_app(services: Services) -> Starlette:
     """The pages of one study."""
     prefix, offered = services.host.prefix, services.study.offered
     consent, second_look = ConsentPages(services), SecondLookPages(services)
+    questions = QuestionPages(services, second_look)
     groups = (
-        PairPages(services, consent.invited, second_look),
+        PairPages(services, consent.invited, second_look, questions),
         OnboardingPages(services),
+        questions,
         second_look,
         OwnResultPages(services),
         consent,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairwise.study.languages import available
+from fairwise.study.questions import Question
 from fairwise.study.recruitment import Relation
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.study.toml import SettingError
@@ -19,12 +20,18 @@ from fairwise.web.shared.forms import Form
 NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt", "decisions", "amount"}
 """Chosen when the study is made, and not changed in the console."""
 
-OF_THE_FORM_ALONE = {"columns.place", *(f"also.{code}" for code in available() if code != "en")}
+QUESTION = {"name": "town", "words": "Where?", "options": ["Here", "There"]}
+OF_THE_FORM_ALONE = {
+    "columns.place",
+    "questions.place",
+    "questions.remove",
+    *(f"also.{code}" for code in available() if code != "en"),
+}
 
 
 def every_setting() -> set[str]:
     tables = {name: field.annotation for name, field in StudySettings.model_fields.items()}
-    tables |= {"relations": Relation, "columns": ShownColumn}
+    tables |= {"relations": Relation, "questions": Question, "columns": ShownColumn}
     inner = {name: getattr(table, "model_fields", {}) for name, table in tables.items() if name != "languages"}
     return {f"{name}.{one}" for name, fields in inner.items() for one in fields} | {
         name for name, fields in inner.items() if not fields
@@ -32,7 +39,9 @@ def every_setting() -> set[str]:
 
 
 def test_every_setting_is_in_one_section_of_the_editor(make_study: Any) -> None:
-    sections = [one for one in sections_of(make_study().path).values() if isinstance(one, SettingsSection)]
+    sections = [
+        one for one in sections_of(make_study(questions=[QUESTION]).path).values() if isinstance(one, SettingsSection)
+    ]
     paths = [{re.sub(r"\.\d+", "", field.path) for field in section.fields} for section in sections]
     asked = set.union(*paths)
     assert asked == every_setting() - NOWHERE | OF_THE_FORM_ALONE
@@ -51,6 +60,10 @@ def test_every_setting_is_in_one_section_of_the_editor(make_study: Any) -> None:
         ("recruitment.panel_keys", "text", True, 20_000),
         ("relations.1.most", "number", True, 500),
         ("columns.0.unit", "line", True, 40),
+        ("questions.0.name", "line", False, 40),
+        ("questions.0.kind", "one_of", False, 500),
+        ("questions.0.options", "lines", True, 10_000),
+        ("questions.0.least", "number", True, 500),
     ],
 )
 def test_what_is_asked_for_follows_from_type_and_bounds(path: str, kind: str, optional: bool, longest: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.editing import change, fields, served
 from tests.support.operating import Operating, operating
 
 from fairwise.store.study_state import set_state
@@ -20,10 +21,6 @@ from fairwise.web.console.study_pages import ChangedMeanwhile, edited, version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from httpx2 import Response
-
-    from fairwise.study.folder import StudyFolder
 
 
 @pytest.fixture
@@ -53,43 +50,12 @@ def shared_console(make_study: Any, tmp_path_factory: pytest.TempPathFactory) ->
         yield opened
 
 
-def fields(page: Response) -> dict[str, str]:
-    """What a browser would send from the form in the middle of a page."""
-    form = page.text.partition("<main")[2]
-    found = {}
-    for tag in re.findall(r"<input [^>]*>", form):
-        said = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
-        skipped = " disabled" in tag or (said.get("type") == "checkbox" and " checked" not in tag)
-        if "name" in said and not skipped:
-            found[said["name"]] = unescape(said.get("value", ""))
-    for name, text in re.findall(r'<textarea [^>]*name="([^"]*)"[^>]*>\n(.*?)</textarea>', form, re.DOTALL):
-        found[name] = unescape(text)
-    for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', form, re.DOTALL):
-        found[name] = (re.findall(r'value="([^"]*)" selected', options) or re.findall(r'value="([^"]*)"', options))[0]
-    return found
-
-
-def change(console: Operating, part: str, **new: str | None) -> Response:
-    """Open a part, change some fields (None takes a tick away), save."""
-    sent = fields(console.get(f"/study/{part}")) | {name: value for name, value in new.items() if value is not None}
-    for name, value in new.items():
-        if value is None:
-            sent.pop(name, None)
-    return console.client.post(f"/admin/study/{part}", data=sent)
-
-
-def served(console: Operating) -> StudyFolder:
-    console.site.host.look_again()
-    console.client.get("/health")
-    assert console.site.host.study is not None
-    return console.site.host.study
-
-
 PARTS = (
     "words",
     "columns",
     "switches",
     "relations",
+    "questions",
     "recruitment",
     "pairs",
     "languages",

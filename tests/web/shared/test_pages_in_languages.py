@@ -16,8 +16,10 @@ from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language, language
+from fairwise.study.questions import Question
 from fairwise.study.settings import StudySettings
 from fairwise.web.shared.pages import Pages
+from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
@@ -105,6 +107,19 @@ def second_thoughts(one: Card, other: Card) -> list[SecondLookGroup]:
     return [*groups, SecondLookGroup("different", (one, other), tuple(said))]
 
 
+LIMITED = [
+    Question(name=f"n{number}", words=f"1{number}", kind="number", least=least, most=most)
+    for number, (least, most) in enumerate([(1, 2), (1, None), (None, 2), (None, None)])
+]
+
+
+def questions(text: str) -> list[AskedQuestion]:
+    ends = ("25", "26")
+    kinds = {"choice": ends, "several": ends, "scale": ends, "number": (), "text": ()}
+    asked = [Question.model_validate({"name": f"k{k}", "words": "27", "kind": k, "options": kinds[k]}) for k in kinds]
+    return [AskedQuestion(question, (), text) for question in asked]
+
+
 def all_pages(pages: Pages) -> dict[str, str]:
     me = OwnPages("/p/token", "://11", "")
     rows = tuple(Row(label, text) for label, text in (("9", ""), ("10", "1" * 500)))
@@ -126,6 +141,8 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "wall": pages.wall(Room(1, "19", "20", True, 21, 22), address="://23", qr=Markup("")),
         "closed wall": pages.wall(Room(1, "19", "20", False, 21, 22), address="://23", qr=Markup("")),
         "relation": pages.relation(me, problem="14"),
+        "questions": pages.questions(me, questions("14")),
+        "limits": pages.questions(me, [AskedQuestion(one) for one in LIMITED], after=True),
         "screened_out": pages.screened_out(me, back=WayBack("24", "://25")),
         "full": pages.screened_out(None, full=True, back=WayBack("24", None)),
         "task": pages.task(me),

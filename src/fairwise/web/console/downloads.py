@@ -41,8 +41,7 @@ class FileWriter:
         export.judgments(self.connection, **self.who).write(path)
 
     def judges(self, path: Path) -> None:
-        judges = export.judges(self.connection, **self.who)
-        _write(judges.assign(room=judges["room"].map(export.defused, na_action="ignore")), path)
+        _write(export.judges_to_write(export.judges(self.connection, **self.who)), path)
 
     def texts(self, path: Path) -> None:
         texts = export.texts(self.connection, **self.who)

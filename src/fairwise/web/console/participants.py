@@ -22,6 +22,7 @@ from fairwise.store.engine import database_url
 from fairwise.store.erasure import about, clean_files, erase
 from fairwise.store.errors import StoreUnavailable
 from fairwise.store.housekeeping import tidy_fits
+from fairwise.store.questions import answers_of_number
 from fairwise.store.recruitment import same_ids
 from fairwise.store.roster import OneParticipant, PersonalDetails, answers_of, claims, one_participant, personal_details
 from fairwise.study.languages import available, language, marked
@@ -162,6 +163,7 @@ class ParticipantsPages(ConsolePages):
 _LONGEST_REASON = 500
 _STAGES: dict[str, str] = {
     Stage.RELATION: marked("is asked what they are to the decision"),
+    Stage.QUESTIONS: marked("answers questions about themselves"),
     Stage.TASK: marked("reads what is asked of them"),
     Stage.CHECK: marked("answers the comprehension check"),
     Stage.PRACTICE: marked("tries the buttons"),
@@ -194,6 +196,7 @@ class OneParticipantPages(ConsolePages):
                 "flags": flags(answers),
                 "history": exclusions.history(connection, number),
                 "same_id": claims(connection, one),
+                "own_answers": answers_of_number(connection, number),
             }
 
         return self._page(
@@ -204,6 +207,7 @@ class OneParticipantPages(ConsolePages):
             longest=_LONGEST_REASON,
             cards=study.cards,
             pairs=study.settings.pairs,
+            questions=study.settings.questions,
             words=WORDS,
             explained=EXPLAINED,
             designs=_DESIGNS,

@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairwise.study.folder import SETTINGS, named
+from fairwise.study.languages import marked
 from fairwise.study.settings import StudySettings
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import Translation
 from fairwise.web.console.settings_form import FormField, Group, group_of, put
 from fairwise.web.shared.forms import Form
+
+LOCKED = marked(
+    "What decides which pairs are shown, or what is shown of people, can be changed only before the first participant "
+    "begins, and not while the study is open: answers before and after would be answers to different questions."
+)
 
 
 class Section(ABC):
@@ -28,6 +34,12 @@ class Section(ABC):
     """What stands behind the title and is not translated: the language that it is in."""
 
     about: str
+    previewed: bool = False
+    """Whether beside the form there is the page that participants will see."""
+
+    why_locked: str = LOCKED
+    """What is said while some of it must stay as it is."""
+
     files: Sequence[str]
     """Which files are changed with it; the first is what it is about."""
 
@@ -92,7 +104,8 @@ class SettingsSection(Section):
         """What the settings are to be; `content` is what the form says."""
         return content
 
-    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
+    def proposed(self, form: Form, *, locked: bool) -> StudySettings:
+        """Return the settings as the form says them; a SettingError names what is wrong."""
         content = self._content()
         for field in self.fields:
             if not (field.locked and locked):
@@ -101,22 +114,31 @@ class SettingsSection(Section):
         if name:
             content[name] = [content[name][row] for row in rows]
         try:
-            new = StudySettings.checked(self._settings(content), "study")
+            return StudySettings.checked(self._settings(content), "study")
         except SettingError as error:
             first, *steps = error.path.split(".")
             if first == name and steps:  # the row as it is in the form
                 error.path = ".".join([first, str(rows[int(steps[0])]), *steps[1:]])
             raise
+
+    def changes(self, form: Form, *, locked: bool) -> dict[str, str]:
+        new = self.proposed(form, locked=locked)
         changed = {SETTINGS: self.settings.edited(self._text(SETTINGS), new)} if new != self.settings else {}
         return changed | self._translations_of_what_is_left(new)
 
     def _translations_of_what_is_left(self, new: StudySettings) -> dict[str, str]:
         names = {relation.name for relation in new.relations}
+        options = {question.name: question.options for question in new.questions}
         files = {}
         for code in new.languages[1:]:
             file = named(SETTINGS, code)
             old = Translation.read(self.home / file, self.settings)
-            left = {name: words for name, words in old.relations.items() if name in names}
-            if left != old.relations:
-                files[file] = old.edited(self._text(file), old.model_copy(update={"relations": left}))
+            left = {
+                "relations": {name: words for name, words in old.relations.items() if name in names},
+                "questions": {
+                    name: words.of(options[name]) for name, words in old.questions.items() if name in options
+                },
+            }
+            if left != {"relations": old.relations, "questions": old.questions}:
+                files[file] = old.edited(self._text(file), old.model_copy(update=left))
         return files

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
+from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
@@ -22,10 +23,11 @@ _TABLES: Mapping[str, type[SettingsTable]] = {
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
     "relations": Relation,
+    "questions": Question,
     "columns": ShownColumn,
 }
-_WHOLE = re.compile(r"\d{1,19}")
-_SHORT, _LONGEST_LINE = 500, 1000
+_WHOLE, _SIGNED = re.compile(r"\d{1,19}"), re.compile(r"-?\d{1,19}")
+_SHORT, _LONGEST_LINE, _LONGEST_LINES = 500, 1000, 10_000
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,15 @@ class FormField:
     path: str
     label: str
     kind: str = "line"
-    """One of line, text, yes, number, one_of."""
+    """One of line, text, lines, yes, number, one_of."""
 
     hint: str = ""
     options: Mapping[str, str] | None = None
     optional: bool = False
     locked: bool = False
     longest: int = _SHORT
+    signed: bool = False
+    """Whether a number may be below 0."""
 
     @classmethod
     def at(cls, path: str, /, **changes: Any) -> FormField:
@@ -53,9 +57,13 @@ class FormField:
         longest = next((n for one in info.metadata if (n := getattr(one, "max_length", None))), _SHORT)
         is_text = str in types
         kind = "text" if longest > _LONGEST_LINE else "line"
-        if not is_text:
+        if get_origin(info.annotation) is tuple:
+            kind, longest = "lines", _LONGEST_LINES
+        elif not is_text:
             kind = "one_of" if asked.options else "yes" if bool in types else "number"
-        may_be_empty = is_text and not any(getattr(one, "min_length", None) for one in info.metadata)
+        may_be_empty = (is_text or kind == "lines") and not any(
+            getattr(one, "min_length", None) for one in info.metadata
+        )
         field = cls(
             path,
             info.title or name,
@@ -65,6 +73,7 @@ class FormField:
             optional=may_be_empty or NoneType in types,
             locked=asked.locked,
             longest=longest,
+            signed=any(getattr(one, "ge", 0) < 0 for one in info.metadata),
         )
         return replace(field, **changes)
 
@@ -73,19 +82,29 @@ class FormField:
         value = value_at(content, self.path)
         if value is None or value is False:
             return ""
+        if isinstance(value, list):
+            return "\n".join(map(str, value))
         return "yes" if value is True else str(value)
 
-    def read(self, form: Form) -> str | int | bool | None:
+    def read(self, form: Form) -> str | int | bool | list[str] | None:
         """Return the value that a form gives it."""
         if self.kind == "yes":
             return self.path in form.fields
         text = form.text(self.path, self.longest)
+        if self.kind == "lines":
+            return [line.strip() for line in text.splitlines() if line.strip()]
         if self.kind != "number":
             return text
-        if not text and self.optional:
-            return None
-        if not _WHOLE.fullmatch(text):
-            reason = f"{text!r} is not a whole number from 0"
+        return None if not text and self.optional else self._whole(text)
+
+    def number(self, form: Form) -> int:
+        """Return the number that a form gives it, 0 for none."""
+        text = form.text(self.path, self.longest)
+        return self._whole(text) if text or not self.optional else 0
+
+    def _whole(self, text: str) -> int:
+        if not (_SIGNED if self.signed else _WHOLE).fullmatch(text):
+            reason = f"{text!r} is not a whole number{'' if self.signed else ' from 0'}"
             raise SettingError(f"{self.label}: {reason}", self.path, reason)
         return int(text)
 

@@ -18,6 +18,7 @@ from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, without_empty
 from fairwise.study.translations import Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet
+from fairwise.web.console.question_editor import QuestionsSection
 from fairwise.web.console.section import Section, SettingsSection
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
 from fairwise.web.shared.forms import Form
@@ -185,7 +186,16 @@ class TranslationSection(Section):
                 if (words := value_at(usual, field.path))
             ]
             groups += [replace(group, fields=fields)] if fields else []
-        return [*groups, *self._value_groups()]
+        return [*groups, *self._question_groups(usual), *self._value_groups()]
+
+    def _question_groups(self, usual: Plain) -> Iterator[Group]:
+        """The study's own questions and their options, each with what is read so far."""
+        for k, question in enumerate(self.settings.questions):
+            path, words = f"questions.{k}", usual["questions"][k]
+            fields = [FormField.at(f"{path}.words", hint=words["words"], optional=True)]
+            for j, option in enumerate(question.options):
+                fields.append(FormField(f"{path}.options.{j}", option, optional=True, longest=200))
+            yield Group(question.name, fields)
 
     def _value_groups(self) -> Iterator[Group]:
         """Values that are words, column by column."""
@@ -210,13 +220,18 @@ class TranslationSection(Section):
         for column, words in zip(self.settings.columns, columns, strict=True):
             words["values"] = [words.get("values", {}).get(word) for word in self._words.get(column.name, ())]
         relations = [content["relations"].get(relation.name) for relation in self.settings.relations]
-        return {**content, "relations": relations, "columns": columns}
+        questions = [content["questions"].get(question.name) or {} for question in self.settings.questions]
+        for question, words in zip(self.settings.questions, questions, strict=True):
+            words["options"] = [words.get("options", {}).get(option) for option in question.options]
+        return {**content, "relations": relations, "questions": questions, "columns": columns}
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - the first language decides
         content = self._content()
         for field in self.fields:
             put(content, field.path, field.read(form) or None)
-        for name in ("relations", "columns"):
+        for question, words in zip(self.settings.questions, content["questions"], strict=True):
+            words["options"] = dict(zip(question.options, words["options"], strict=True))
+        for name in ("relations", "questions", "columns"):
             rows = zip(getattr(self.settings, name), content[name], strict=True)
             content[name] = {one.name: words for one, words in rows}
         for name, column in content["columns"].items():
@@ -278,6 +293,7 @@ def sections_of(home: Path) -> Mapping[str, Section]:
         SwitchesSection(home, settings),
         DeliberationSection(home, settings),
         RelationsSection(home, settings),
+        QuestionsSection(home, settings),
         RecruitmentSection(home, settings),
         PairsSection(home, settings),
         LanguagesSection(home, settings),

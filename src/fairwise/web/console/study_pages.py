@@ -27,18 +27,21 @@ from fairwise.store.tables import participants, study
 from fairwise.study.cards import ID, Card, cards_of
 from fairwise.study.folder import Edition, StudyFolder
 from fairwise.study.languages import language, marked
+from fairwise.study.questions import asked
 from fairwise.study.settings import StudySettings
 from fairwise.study.stages import StudyState
 from fairwise.study.texts import LONGEST, safe_html
 from fairwise.study.toml import Plain, SettingError
 from fairwise.study.translations import translated
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.question_editor import QuestionsSection, questions_preview
 from fairwise.web.console.rendering import Rendering
-from fairwise.web.console.section import Section
+from fairwise.web.console.section import LOCKED, Section
 from fairwise.web.console.study_editor import TextSection, sections_of
 from fairwise.web.console.uploads import UploadedPeople
 from fairwise.web.shared.forms import Form
 from fairwise.web.shared.host import Host
+from fairwise.web.shared.language_choice import language_of
 from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.security import POLICY
 from fairwise.web.shared.views import OwnPages, Pair
@@ -104,10 +107,6 @@ def text_preview(edition: Edition, document: str, markdown: str, prefix: str) ->
 # Changing the files of a study that is served: checked as a whole before, and changed all at once.
 
 _READ = (".toml", ".md", ".parquet", ".key")
-LOCKED = marked(
-    "What decides which pairs are shown, or what is shown of people, can be changed only before the first participant "
-    "begins, and not while the study is open: answers before and after would be answers to different questions."
-)
 
 
 class ChangedMeanwhile(Exception):  # noqa: N818 - nobody's fault
@@ -123,6 +122,9 @@ class Edit:
     before: Mapping[str, str]
     """What the changed files were when the change was thought of."""
 
+    why_locked: str = LOCKED
+    """What is said of a change that comes too late."""
+
     def take_effect(self, connection: Connection, fingerprint: str) -> None:
         """Put the files in place, if nobody else has changed them; done twice it is done once.
 
@@ -134,7 +136,7 @@ class Edit:
         connection.execute(sa.update(study).values(state=study.c.state))
         if self.study.fingerprint != fingerprint:
             if is_locked(connection):
-                raise InputError(LOCKED)
+                raise InputError(self.why_locked)
             claim(connection, self.study.fingerprint)
         if any(version(self.home / name) != known for name, known in self.before.items()):
             raise ChangedMeanwhile
@@ -143,7 +145,9 @@ class Edit:
 
 
 @contextmanager
-def edited(home: Path, changes: Mapping[str, str], before: Mapping[str, str]) -> Iterator[Edit]:
+def edited(
+    home: Path, changes: Mapping[str, str], before: Mapping[str, str], why_locked: str = LOCKED
+) -> Iterator[Edit]:
     """Try changed texts in a copy of the study; an InputError says what is wrong, as if it were about the study."""
     draft = Path(tempfile.mkdtemp(prefix=".edit.", suffix=".part", dir=home))
     try:
@@ -159,7 +163,7 @@ def edited(home: Path, changes: Mapping[str, str], before: Mapping[str, str]) ->
             found = StudyFolder.open(draft)
         except InputError as error:
             raise InputError(str(error).replace(f"{draft}{os.sep}", "")) from None
-        yield Edit(found, home, before)
+        yield Edit(found, home, before, why_locked)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -263,7 +267,7 @@ class StudyPages(ConsolePages):
             values=values,
             token=section.token,
             locked=locked and any(field.locked for field in section.fields),
-            why_locked=LOCKED,
+            why_locked=section.why_locked,
             begun=await self._read(has_begun),
             meanwhile=status == 409,
             longest=LONGEST,
@@ -273,11 +277,23 @@ class StudyPages(ConsolePages):
 
     async def first_preview(self, request: Request) -> Response:
         section = self._section(request)
-        return await self._beside(self._preview, section, section.values.get("text", ""))
+        return await self._show_preview(request, section, Form(section.values))
 
     async def preview(self, request: Request) -> Response:
-        text = request.state.form.text("text", LONGEST)
-        return await self._beside(self._preview, self._section(request), text)  # of long ones it takes a second or two
+        return await self._show_preview(request, self._section(request), request.state.form)
+
+    async def _show_preview(self, request: Request, section: Section, form: Form) -> Response:
+        if not isinstance(section, QuestionsSection):
+            return await self._beside(self._preview, section, form.text("text", LONGEST))  # of long ones it takes long
+        locked = await self._read(is_locked)
+        try:
+            settings = section.proposed(form, locked=locked)
+            before, after = (asked(settings.questions, when) for when in ("before", "after"))
+            when = form.text("show", 10) or ("after" if after and not before else "before")
+            return framed(questions_preview(settings, self._host.prefix, _NOBODY, when))
+        except InputError as error:
+            text = str(error).removeprefix("study: ")
+            return framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
 
     def _preview(self, section: Section, text: str) -> Response:
         edition = self._study().editions.get(section.code) if isinstance(section, TextSection) else None
@@ -317,7 +333,7 @@ class StudyPages(ConsolePages):
         fingerprint = self._study().fingerprint
 
         def check_and_change() -> None:
-            with edited(self._host.path, changes, known) as edit:
+            with edited(self._host.path, changes, known, section.why_locked) as edit:
 
                 def change(connection: Connection) -> None:
                     edit.take_effect(connection, fingerprint)

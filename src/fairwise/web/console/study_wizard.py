@@ -113,7 +113,7 @@ def settings_of(form: Form, upload: UploadedPeople) -> Plain:
     words = {field.path: text for field in _WORDS if (text := field.read(form))}
     first = form.text("first", 16)
     spoken = [first, *(code for code in available() if code != first and f"also-{code}" in form.fields)]
-    pairs = int(_PAIRS.read(form) or 0)
+    pairs = _PAIRS.number(form)
     if not 1 <= pairs <= MOST_PAIRS:
         raise InputError(f"{_PAIRS.label}: {pairs}; allowed: 1 to {MOST_PAIRS}")
     return {
@@ -156,7 +156,7 @@ def mixed(pairs: int) -> dict[str, int]:
 def _design(form: Form, pairs: int) -> dict[str, int]:
     design = form.text("design", 10)
     if design == "own":
-        return {field.path: int(field.read(form) or 0) for field in _KINDS}
+        return {field.path: field.number(form) for field in _KINDS}
     return mixed(pairs) if design == "mixed" else {}
 
 

@@ -24,8 +24,8 @@ from fairwise.study.folder import Edition, StudyFolder
 from fairwise.study.signing import Keys
 from fairwise.study.stages import ENDS, Stage, StudyState
 from fairwise.web.participant.answering import Answering
-from fairwise.web.shared import views
-from fairwise.web.shared.forms import Form, read_form
+from fairwise.web.shared import questions, views
+from fairwise.web.shared.forms import MOST_FIELDS, Form, read_form
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import PARAMETER, language_of
 from fairwise.web.shared.pages import Pages
@@ -95,7 +95,7 @@ class ParticipantPages(ABC):
     async def not_open(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
         """That nobody can answer; what was sent is kept in the page, to be sent again."""
         stands = await self._store.read(standing)
-        sent = dict((await read_form(request)).fields) if request.method == "POST" else None
+        sent = dict((await read_form(request, questions.MOST_FIELDS)).fields) if request.method == "POST" else None
         own, own_answers = None, []
         if "token" in request.path_params:
             with suppress(Unknown):  # a personal link that nobody has used
@@ -169,9 +169,9 @@ class ParticipantPages(ABC):
             raise NotYet
         return who
 
-    async def _own_form(self, request: Request) -> Form:
+    async def _own_form(self, request: Request, most_fields: int = MOST_FIELDS) -> Form:
         """The form, if it was made for this participant."""
-        form = await read_form(request)
+        form = await read_form(request, most_fields)
         if not self._keys.is_form(request.path_params["token"], form.text("csrf", 200)):
             raise HTTPException(403)
         return form

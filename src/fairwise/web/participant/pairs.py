@@ -24,6 +24,7 @@ from fairwise.study.recruitment import PANELS, filled
 from fairwise.study.stages import Stage
 from fairwise.web.participant.base import ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
+from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import announced
 from fairwise.web.participant.second_look import SecondLookPages
 from fairwise.web.shared import views
@@ -40,10 +41,12 @@ _ENDS: dict[str, str] = {Stage.FINISHED: "/thanks", Stage.SCREENED_OUT: "/screen
 class PairPages(ParticipantPages):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
-    def __init__(self, services: Services, invited: Handler, second_look: SecondLookPages) -> None:
+    def __init__(
+        self, services: Services, invited: Handler, second_look: SecondLookPages, questions: QuestionPages
+    ) -> None:
         """`invited` answers those whose personal link nobody has used yet."""
         super().__init__(services)
-        self._invited, self._second_look = invited, second_look
+        self._invited, self._second_look, self._questions = invited, second_look, questions
         recruitment = self._settings.recruitment
         quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
         self._limited = bool(quotas)
@@ -253,6 +256,8 @@ class PairPages(ParticipantPages):
             problem = self._pages(request).translate(marked("Some pairs are still open. Answer them first"))
             return HTMLResponse(self._pages(request).review(self._own(request), pairs, problem=problem), 422)
         await self._second_look.comes_first(request, who)
+        if await self._questions.are_left(request):
+            return self._to_own(request, "/questions")
         again = who.stage == Stage.SECOND_LOOK
         return HTMLResponse(self._pages(request).closing(self._own(request), again=again))
 
@@ -260,6 +265,8 @@ class PairPages(ParticipantPages):
         form = await self._own_form(request)
         texts = {name: form.text(name, LONGEST_CLOSING) for name in ("rules", "expressible", "comments")}
         await self._second_look.comes_first(request, await self._participant(request))
+        if await self._questions.are_left(request):
+            return self._to_own(request, "/questions")
         arms, places = self._folder.arms_at_end, self._settings.pairs
         await self._write(request, participants.finish, at=datetime.now(UTC), places=places, arms=arms, **texts)
         response = self._to_own(request, "/thanks")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from fairwise.judgments import Answer
 from fairwise.web.shared.security import MOST_BYTES
 
-_MOST_FIELDS = 40
+MOST_FIELDS = 40
 _MOST_MARKS = 30
 """On one letter, as in Unicode's format for streams: to put n of them in order takes time that grows with n²."""
 
@@ -49,7 +49,7 @@ def whole_number(text: str) -> int | None:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
-async def read_form(request: Request, most_fields: int = _MOST_FIELDS) -> Form:
+async def read_form(request: Request, most_fields: int = MOST_FIELDS) -> Form:
     """The fields of a request; files, and anything but a form, are refused."""
     kind, options = parse_options_header(request.headers.get("content-type"))
     if kind not in (b"application/x-www-form-urlencoded", b"multipart/form-data"):

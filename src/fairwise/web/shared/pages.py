@@ -17,9 +17,11 @@ from fairwise.study.decisions import usual_meaning
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
 from fairwise.study.practice import MEANINGS, check_questions, practice_pair
+from fairwise.study.questions import LONGEST_NUMBER, LONGEST_TEXT
 from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
+from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, contact_link, templates_of
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,
@@ -39,8 +41,8 @@ from fairwise.web.shared.views import (
 
 # What is told of a person in the list of all answers: as many facts as there is room for.
 _MOST_FACTS, _LONGEST_FACTS, _LONGEST_FACT = 6, 110, 40
-# About how long it takes, a guess on the safe side: to read everything, for a pair, and to say why.
-_SECONDS_TO_READ, _SECONDS_A_PAIR, _SECONDS_TO_EXPLAIN = 150, 15, 10
+# About how long it takes, a guess on the safe side: to read everything, for a pair, to say why, for a question.
+_SECONDS_TO_READ, _SECONDS_A_PAIR, _SECONDS_TO_EXPLAIN, _SECONDS_A_QUESTION = 150, 15, 10, 15
 
 
 class Pages:
@@ -104,6 +106,8 @@ class Pages:
             "sides": (self.translate("A"), self.translate("B")),
             "LONGEST_CLOSING": LONGEST_CLOSING,
             "LONGEST_WHY": LONGEST_WHY,
+            "LONGEST_NUMBER": LONGEST_NUMBER,
+            "LONGEST_TEXT": LONGEST_TEXT,
             "arm_html": Markup(safe_html(arm.text)) if arm and arm.text else "",  # noqa: S704 - sanitised
         }
         environment.globals["pieces"] = Pieces(environment)
@@ -160,6 +164,13 @@ class Pages:
     def relation(self, own: OwnPages, *, problem: str | None = None) -> str:
         """What a participant is to the decision."""
         return self._render("relation", own=own, problem=problem)
+
+    def questions(
+        self, own: OwnPages, asked: Sequence[AskedQuestion], *, after: bool = False, again: bool = False
+    ) -> str:
+        """The study's own questions before the pairs or ``after`` them; ``again`` after a second look."""
+        problem = next((one.problem for one in asked if one.problem), None)
+        return self._render("questions", own=own, problem=problem, asked=asked, after=after, again=again)
 
     def screened_out(
         self, own: OwnPages | None, *, full: bool = False, back: WayBack | None = None, way_here: str = ""
@@ -354,7 +365,8 @@ def pages_of(
 def minutes(settings: StudySettings) -> int:
     """About how long it takes to take part."""
     explaining = _SECONDS_TO_EXPLAIN * (settings.ask_why + settings.ask_confidence)
-    return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining)) / 60)
+    asked = _SECONDS_A_QUESTION * len(settings.questions)
+    return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining) + asked) / 60)
 
 
 def _facts(card: Card) -> list[Row]:
