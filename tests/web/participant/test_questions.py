@@ -21,10 +21,13 @@ from fairwise.errors import InputError
 from fairwise.jobs.fit_data import _without_few
 from fairwise.store import export
 from fairwise.store.erasure import erase, forget_old
-from fairwise.store.questions import answers_of_number
+from fairwise.store.errors import NotYet
+from fairwise.store.questions import answers_of_number, keep
 from fairwise.store.store import Store
 from fairwise.store.tables import question_answers
 from fairwise.study.folder import StudyFolder
+from fairwise.study.signing import Keys
+from fairwise.study.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +175,7 @@ def test_answers_are_columns_and_texts_are_not(visit: Visit) -> None:
 def test_texts_go_in_time_and_everything_with_its_author(visit: Visit) -> None:
     mine = finish(visit)
     later = datetime.now(UTC) + timedelta(days=91)
-    assert visit.store.change_now(partial(forget_old, days=90, now=later)) == 1
+    assert visit.store.change_now(partial(forget_old, days=90, now=later))
     kept = visit.store.read_now(partial(answers_of_number, number=1))
     assert (kept["more"], kept["age"]) == ("", "45")
     page = visit.get(f"{mine}/withdraw")
@@ -238,3 +241,12 @@ def test_a_study_stays_the_same_while_words_and_order_change(study: StudyFolder,
     assert same.fingerprint == study.fingerprint
     more = [{**ASKED[0], "options": ["=Here", "There", "Elsewhere"]}, *ASKED[1:]]
     assert make_study(questions=more, pairs=3, languages=["en", "de"]).fingerprint != study.fingerprint
+
+
+def test_what_was_sent_from_a_page_that_was_left_changes_nothing(visit: Visit, study: StudyFolder) -> None:
+    mine = begin(visit)
+    late = partial(keep, token_hash=Keys.hashed(mine.rpartition("/")[2]), leaving=Stage.QUESTIONS, to=Stage.PAIRS)
+    with pytest.raises(NotYet):
+        visit.store.change_now(partial(late, answers=[(study.settings.questions[0], "There")]))
+    assert visit.store.read_now(partial(answers_of_number, number=1))["town"] == "=Here"
+    assert visit.get(mine).url.path.endswith("/task")
