@@ -4,35 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from fairwise.constraints.certificate import Certificate
 from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, quote
 from fairwise.judgments import Judgments
-from fairwise.learning import inputs
-from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts, numbers_of
+from fairwise.learning.amounts import LOSSES, MOST_AMOUNTS, Amounts
 from fairwise.learning.estimator import PairwiseFairClassifier, compilation_announced, warn_of
-from fairwise.learning.model.rules import Explanation, ModelRules
-from fairwise.learning.oracles.base import Classifiers, FloatArray
+from fairwise.learning.model.fitted_amounts import AmountsOfPeople, FittedAmounts
 from fairwise.learning.preparation import prepare
-from fairwise.learning.problem import mean_value
 from fairwise.learning.settings import AllowedWords, JudgeBudgets, MaxThresholds, count
 from fairwise.learning.solvers.progress import FitProgress, Watch
-from fairwise.tables.frames import to_pandas
 
 ESTIMATORS = ("tree", "linear-regression")
 _OWN = ("loss", "grid", "outcome_range", "larger_is_better")
-_IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
 
 
-class PairwiseFairRegressor(RegressorMixin, BaseEstimator):
+class PairwiseFairRegressor(FittedAmounts):
     """The most accurate model of amounts that respects what people said about pairs.
 
     It learns a mixture of models whose amounts are those of a grid, and predicts its mean: that is no matter of chance,
@@ -137,108 +128,23 @@ from the mixture, limit the bound
         from fairwise.learning.solvers.dispatch import solve_with_context  # compiled code, slow to load
 
         self._check()
-        X = to_pandas(X)
-        table = inputs.as_table(X)
-        outcome = numbers_of(y, table)
+        people = AmountsOfPeople.of(X, y, sample_weight)
+        X, outcome = people.table, people.amounts
         amounts = Amounts.of(outcome, self.outcome_range, self.grid, self.loss, larger_is_better=self.larger_is_better)
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
-        model = PairwiseFairClassifier(**shared)
+        model = self.as_classifier()
         watch = Watch(verbose=self.verbose, callback=callback)
         with compilation_announced():
             prepared = prepare(
                 model.get_params(deep=False), X, y, judgments, sample_weight, sensitive_features, amounts=amounts
             )
             solution = solve_with_context(prepared, watch)
+        model.amounts_of_labels = amounts
         model.set_solution(X, prepared, solution)
-        self._model, self._amounts = model, amounts
-        self.n_features_in_, self.amounts_ = model.n_features_in_, amounts.grid
-        if hasattr(model, "feature_names_in_"):
-            self.feature_names_in_ = model.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        weights = inputs.person_weights(sample_weight, table)
-        missed = np.abs(outcome - self.predict(X)) ** (2 if self.loss == "squared" else 1)
-        in_units = {name: amounts.unit * getattr(model.certificate_, name) for name in _IN_UNITS}
-        self.certificate_: Certificate = replace(
-            model.certificate_,
-            **in_units,
-            mean_error=float(np.average(missed, weights=weights)),
-            grid_gap=amounts.grid_gap if self.estimator == "tree" else np.nan,
-        )
+        self.n_people_ = len(prepared.people)
+        self.set_model(model, people)
         watch.ended(self.certificate_.stopped)
         warn_of(self.certificate_)
         return self
-
-    def predict(self, X: object) -> FloatArray:
-        """The mean amount of the mixture for each person ``(n,)``: the same for whoever is the same to the model."""
-        check_is_fitted(self)
-        amounts = self._amounts
-        share = mean_value(self._model.label_probabilities(X), amounts.values)
-        return np.asarray(amounts.low + (amounts.high - amounts.low) * share)
-
-    def predict_value(self, X: object) -> FloatArray:
-        """How well each person is treated, ``(n,)`` from 0 to 1: their amount as a share of the range, or 1 less it."""
-        amounts = self.predict(X)
-        share = (amounts - self._amounts.low) / (self._amounts.high - self._amounts.low)
-        return np.asarray(1.0 - share if self.larger_is_better is False else share)
-
-    def derandomize(self, *_: object, **__: object) -> NoReturn:
-        """Refused: what :meth:`predict` gives is no matter of chance."""
-        raise InputError(
-            "derandomize is for labels, which are drawn by lot. A model of amounts predicts the mean of its mixture, "
-            "which is no matter of chance already."
-        )
-
-    @property
-    def classifiers_(self) -> Classifiers:
-        """The models of the mixture, by the place of each amount in the grid."""
-        return self._fitted.classifiers_
-
-    @property
-    def weights_(self) -> FloatArray:
-        """How much each of them counts."""
-        return self._fitted.weights_
-
-    @property
-    def rules_(self) -> ModelRules:
-        """The mixture as rules in words; labels are amounts."""
-        return self._fitted.rules_
-
-    def explain(self, person: object) -> Explanation:
-        """Which rules apply to this person, and what they say."""
-        return self._fitted.explain(person)
-
-    @property
-    def prices_(self) -> pd.DataFrame:
-        """What each judgment costs, as loss per unit of gamma, and what became of it."""
-        prices = self._fitted.prices_
-        return prices.assign(price=prices["price"] * self._amounts.unit)
-
-    @property
-    def trajectory_(self) -> pd.DataFrame:
-        """One row per iteration: error, max_violation, gap."""
-        table = self._fitted.trajectory_
-        return table.assign(error=table["error"] * self._amounts.unit, gap=table["gap"] * self._amounts.unit)
-
-    @property
-    def n_iter_(self) -> int:
-        """How many iterations the search took."""
-        return self._fitted.n_iter_
-
-    @property
-    def group_rules_(self) -> pd.DataFrame:
-        """The loss of each group on the training people: rule, value, limit, price (loss per unit of the limit).
-
-        ``value`` is the mean loss, as the rule's own loss counts it, of amounts drawn from the mixture; that of
-        :meth:`predict`, which gives their means, is not above it. ``limit`` is the bound that was asked for.
-        """
-        rules = self._fitted.group_rules_
-        return rules.assign(price=rules["price"] * self._amounts.unit)
-
-    @property
-    def _fitted(self) -> PairwiseFairClassifier:
-        check_is_fitted(self)
-        return self._model
 
     def _check(self) -> None:
         AllowedWords(ESTIMATORS).check("estimator", self.estimator)
@@ -254,8 +160,10 @@ from the mixture, limit the bound
         if self.larger_is_better not in (None, True, False):
             raise InputError(f"larger_is_better={quote(self.larger_is_better)} is not allowed: True, False or None.")
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+    def as_classifier(self) -> PairwiseFairClassifier:
+        """The classifier with these settings that decides between the amounts of a grid; not fitted."""
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        return PairwiseFairClassifier(**shared)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

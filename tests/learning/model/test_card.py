@@ -63,6 +63,16 @@ def test_its_numbers_are_the_models(fitted: PairwiseFairClassifier) -> None:
         assert f"| {rule} | {value:.4f} |" in card.replace("\\", "")
 
 
+def test_judgments_that_nobody_gave_are_not_counted_as_given(town: Town) -> None:
+    frame = town.judgments.frame
+    frame.loc[frame.index[-3:], ["design", "error_bound"]] = "predicted", 0.1
+    model = PairwiseFairClassifier("tree", gamma=1.0, favorable_label=1)
+    model.fit(town.people, town.outcome, judgments=Judgments(frame, people=town.people))
+    card = model.card()
+    assert "9 of 9 judgments that ask for something are followed, 100.0%" in card
+    assert "9; 9 ask for something, 9 of these are followed; besides 3 that were predicted" in card
+
+
 def test_it_names_no_judge_and_no_person(fitted: PairwiseFairClassifier, town: Town) -> None:
     card = fitted.card()
     for name in (*town.judgments.judges, *town.people.index):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from sklearn.base import ClassifierMixin
 from skops.card import Card
 
 from fairwise.constraints.certificate import NOT_PROVED
-from fairwise.constraints.groups import parity_moments
 from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import FOLLOWED, NOT_FOLLOWED
 from fairwise.learning.model.description import budgets, facts, is_certain
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
-    from fairwise.learning.model.fitted import FittedMixture
+    from fairwise.learning.model.description import Fitted
 
 TO_FILL_IN = "[More Information Needed]"  # skops' words
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
@@ -42,7 +42,7 @@ _PAPER = """@inproceedings{jung2021elicitation,
 }"""
 
 
-def card(model: FittedMixture) -> str:
+def card(model: Fitted) -> str:
     """The card as Markdown."""
     about, results = "Model description", "Model description/Evaluation Results"
     sections = {
@@ -64,20 +64,21 @@ def card(model: FittedMixture) -> str:
     return written.lstrip("\n")
 
 
-def _description(model: FittedMixture) -> str:
+def _description(model: Fitted) -> str:
+    what = "A model of amounts" if hasattr(model, "amounts_") else "A classifier"
     words = (
-        "A classifier learned with Fairwise: as accurate as was found to be possible while it respects what judges "
+        f"{what} learned with Fairwise: as accurate as was found to be possible while it respects what judges "
         "said about pairs of people."
     )
     return f"{words}\n\n{_table(facts(model), ('What', 'In words'))}"
 
 
-def _uses(model: FittedMixture) -> str:
+def _uses(model: Fitted) -> str:
     limits = _LIMITS if is_certain(model) else (_CHANCE, *_LIMITS)
     return f"Which decisions it is meant for, and who answers for them: {TO_FILL_IN}\n\n{_bullets(limits)}"
 
 
-def _judges(model: FittedMixture) -> str:
+def _judges(model: Fitted) -> str:
     number = model.certificate_.n_judgments
     if number == 0:
         return "Nobody: the model was learned without judgments."
@@ -108,39 +109,45 @@ def _judges(model: FittedMixture) -> str:
     return f"{who}{more}\n\n{question}\n\n{_table(answers, ('Answer', 'Judgments'))}"
 
 
-def _training(model: FittedMixture) -> str:
+def _training(model: Fitted) -> str:
     n_people = getattr(model, "n_people_", None)
     people = (
         "people, of whom a model file keeps no count" if n_people is None else counted(n_people, "person", "people")
     )
     calls = counted(model.certificate_.oracle_calls, "call")
-    solver = model.get_params(deep=False)["solver"]
+    solver = model.get_params(deep=False).get("solver", "column-generation")
     source = f"Where the people and their outcomes come from: {TO_FILL_IN}"
     return f"Learned from {people}; solver {solver}, with {calls} of its oracle. {source}"
 
 
-def _settings(model: FittedMixture) -> Iterable[tuple[str, str]]:
+def _settings(model: Fitted) -> Iterable[tuple[str, str]]:
     for name, value in sorted(model.get_params(deep=False).items()):
         if name == "judge_budgets":  # their keys may be names
             yield name, budgets(value) or "None"
         elif name == "group_constraints" and value is not None:
-            yield name, ", ".join(type(moment).__name__ for some in parity_moments(value).values() for moment in some)
+            yield name, ", ".join(type(moment).__name__ for moment in _moments(value))
         else:
             yield name, repr(value)
 
 
-def _certificate(model: FittedMixture) -> str:
+def _moments(asked: object) -> list[object]:
+    """Rules as they were given: one, a list of them, or such by label."""
+    parts = list(asked.values()) if isinstance(asked, Mapping) else [asked]
+    return [moment for part in parts for moment in (part if isinstance(part, list | tuple) else [part])]
+
+
+def _certificate(model: Fitted) -> str:
     certificate = model.certificate_
     notes = [certificate.proved_in_words(), NOT_PROVED, *(f"Warning: {words}" for words in certificate.warnings)]
     return "\n\n".join([_table(certificate.rows(), ("Measure", "Value", "")), *map(_plain, notes)])
 
 
-def _followed(model: FittedMixture) -> str:
+def _followed(model: Fitted) -> str:
     if model.certificate_.n_judgments == 0:
         return "There are none."
     if not hasattr(model, "prices_"):
         return "Not known here: a model file holds no single judgment. The violations above are what it keeps."
-    prices = model.prices_
+    prices = asked_rows(model.prices_)
     asking = prices[prices["status"].isin([FOLLOWED, NOT_FOLLOWED])]
     if asking.empty:
         return "No judgment asks for anything."
@@ -152,7 +159,7 @@ def _followed(model: FittedMixture) -> str:
     )
 
 
-def _rules(model: FittedMixture) -> str:
+def _rules(model: Fitted) -> str:
     rules = model.group_rules_
     if rules.empty:
         return "None were asked for."
@@ -160,13 +167,14 @@ def _rules(model: FittedMixture) -> str:
     return _table(lines, ("Rule", "Value", "Limit"))
 
 
-def _start(model: FittedMixture) -> str:
-    *first, last = map(repr, model.classes_.tolist())
-    code = (
-        "from fairwise import PairwiseFairClassifier\n\n"
-        'model = PairwiseFairClassifier.load("model.skops")\n'
-        f"model.predict_proba(people)  # chances of {', '.join(first)} and {last}, a row for each person"
-    )
+def _start(model: Fitted) -> str:
+    name = type(model).__name__
+    if isinstance(model, ClassifierMixin):
+        *first, last = map(repr, model.classes_.tolist())
+        use = f"model.predict_proba(people)  # chances of {', '.join(first)} and {last}, a row for each person"
+    else:
+        use = "model.predict(people)  # an amount for each person"
+    code = f'from fairwise import {name}\n\nmodel = {name}.load("model.skops")\n{use}'
     return f"`people` is a table with the columns named above.\n\n```python\n{code}\n```"
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fairwise import notebook
+from fairwise.constraints.pairs import asked_rows
 from fairwise.constraints.violations import status_counts
 from fairwise.learning.settings import JudgeBudgets
 from fairwise.numbers import counted
 
 if TYPE_CHECKING:
     from fairwise.learning.model.fitted import FittedMixture
+    from fairwise.learning.model.fitted_amounts import FittedAmounts
+
+    Fitted: TypeAlias = FittedMixture | FittedAmounts
 
 _MOST_COLUMNS = 12
 
@@ -27,13 +31,13 @@ def to_html(model: FittedMixture) -> str:
     return notebook.page(*sections, model.certificate_.to_html())
 
 
-def facts(model: FittedMixture) -> list[tuple[str, str]]:
+def facts(model: Fitted) -> list[tuple[str, str]]:
     """Names and words: what decides, on what, and what was asked of it."""
     asked = model.certificate_
     every = {
         "Decides": deciding(model),
         "Kind of rules": asked.hypothesis_class,
-        "Labels": _labels(model),
+        **({"Amounts": _amounts(model)} if hasattr(model, "amounts_") else {"Labels": _labels(model)}),
         "Columns": _columns(model),
         "Judgments": judgments(model),
         "Tolerance (gamma)": f"{asked.gamma:g}",
@@ -43,21 +47,23 @@ def facts(model: FittedMixture) -> list[tuple[str, str]]:
     return [(name, words) for name, words in every.items() if words]
 
 
-def deciding(model: FittedMixture) -> str:
+def deciding(model: Fitted) -> str:
     """Whether chance plays a part, and among how many rules."""
     weights = model.weights_
+    if hasattr(model, "amounts_"):
+        return f"without chance, by the mean of {counted(len(weights), 'rule')}"
     if is_certain(model):
         how = getattr(model, "derandomization_", None)
         return "everyone for certain, by one rule" + (f": {how.rule}" if how is not None else "")
     return f"by lot among {counted(len(weights), 'rule')}, of which one decides {weights.max():.0%} of the time"
 
 
-def is_certain(model: FittedMixture) -> bool:
+def is_certain(model: Fitted) -> bool:
     """Whether no chance plays a part."""
-    return len(model.weights_) == 1 or model._threshold is not None
+    return hasattr(model, "amounts_") or len(model.weights_) == 1 or model._threshold is not None
 
 
-def judgments(model: FittedMixture) -> str:
+def judgments(model: Fitted) -> str:
     """How many judgments the model was learned from and, where that is known, how many are followed."""
     number = model.certificate_.n_judgments
     if number == 0:
@@ -65,13 +71,13 @@ def judgments(model: FittedMixture) -> str:
     simulated = " of simulated judges" if model.certificate_.simulated else ""
     if not hasattr(model, "prices_"):  # loaded from a file, which holds no judgment
         return "how many is not known" if number is None else f"{counted(number)}{simulated}"
-    counts = status_counts(model.prices_["status"])
+    counts = status_counts(asked_rows(model.prices_)["status"])
     asking = counts["followed"] + counts["not_followed"]
     predicted = model.certificate_.n_predicted
     return (
-        f"{counted(asking + counts['asks_nothing'])}{f' ({counted(predicted)} predicted)' if predicted else ''}"
-        f"{simulated}; "
+        f"{counted(asking + counts['asks_nothing'])}{simulated}; "
         f"{counted(asking)} ask for something, {counted(counts['followed'])} of these are followed"
+        f"{f'; besides {counted(predicted)} that were predicted' if predicted else ''}"
     )
 
 
@@ -101,7 +107,13 @@ def _labels(model: FittedMixture) -> str:
     return f"{first!r} and {second!r}; {which}"
 
 
-def _columns(model: FittedMixture) -> str:
+def _amounts(model: FittedAmounts) -> str:
+    low, high = model.amounts_[[0, -1]]
+    better = {None: "which is better is not said", True: "more is better", False: "less is better"}
+    return f"from {low:g} to {high:g}, rules say {len(model.amounts_)} of them; {better[model.larger_is_better]}"
+
+
+def _columns(model: Fitted) -> str:
     names = [str(name) for name in model.features_]
     if not hasattr(model, "feature_names_in_"):
         return counted(len(names))

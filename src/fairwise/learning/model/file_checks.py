@@ -81,7 +81,14 @@ _TRUSTED = {
 SCIKIT_LEARN = frozenset(f"{module}.{name}" for module, names in _TRUSTED.items() for name in names.split())
 """Parts of fitted scikit-learn classifiers and of what stands before them in a Pipeline."""
 
-FAIRLEARN = frozenset(f"fairlearn.reductions._moments.utility_parity.{name}" for name in PARITIES.values())
+FAIRLEARN = frozenset(
+    f"fairlearn.reductions._moments.{module}.{name}"
+    for module, names in {
+        "utility_parity": PARITIES.values(),
+        "bounded_group_loss": ("BoundedGroupLoss", "SquareLoss", "AbsoluteLoss"),
+    }.items()
+    for name in names
+)
 """Rules for groups, as they are given to ``group_constraints``."""
 
 

@@ -30,6 +30,7 @@ from fairwise.constraints.violations import STATUSES, WORDS_OF_0_1
 from fairwise.errors import ModelFileError, ModelVersionWarning
 from fairwise.learning.encoding import TableEncoder
 from fairwise.learning.estimator import PairwiseFairClassifier
+from fairwise.learning.model.amount_files import amounts_part, fill
 from fairwise.learning.model.deterministic import Derandomization
 from fairwise.learning.model.document_checks import Document, check_document, members_of
 from fairwise.learning.model.file_checks import check_members, parts_of, trusted_types
@@ -39,11 +40,13 @@ from fairwise.learning.oracles.base import Classifiers
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers, pack
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
+from fairwise.learning.regressor import PairwiseFairRegressor
 from fairwise.tables import files
 from fairwise.tables.output import write_whole
 
 if TYPE_CHECKING:
-    Model = TypeVar("Model", bound=PairwiseFairClassifier)
+    Classifier = TypeVar("Classifier", bound=PairwiseFairClassifier)
+    Model = TypeVar("Model", bound=PairwiseFairClassifier | PairwiseFairRegressor)
 
 
 _FORMAT = 2  # 1: each Pipeline with transformers of its own, and nothing said of versions
@@ -67,7 +70,11 @@ _PRICES = ("judge", "a", "b", "answer", "price", "violation", "excess", "status"
 _NUMBERS = ("price", "violation", "excess")
 
 
-def save(model: PairwiseFairClassifier, path: str | PathLike[str], prices: str | PathLike[str] | None = None) -> None:
+def save(
+    model: PairwiseFairClassifier | PairwiseFairRegressor,
+    path: str | PathLike[str],
+    prices: str | PathLike[str] | None = None,
+) -> None:
     """Write what prediction needs and what the fit said about itself; the file appears whole or not at all.
 
     It is opened once before it appears, so that whatever is saved can be loaded. It holds no single judgment: whoever
@@ -107,7 +114,7 @@ def load(
     """
     model, versions = _load(cls, path, trusted)
     if prices is not None:
-        model._prices = _read_prices(prices)
+        _set_prices(model, _read_prices(prices))
     if versions:
         saved, here = (" and ".join(f"{name} {pair[i]}" for name, pair in versions.items()) for i in (0, 1))
         warnings.warn(
@@ -117,6 +124,14 @@ def load(
             stacklevel=3,
         )
     return model
+
+
+def _set_prices(model: PairwiseFairClassifier | PairwiseFairRegressor, prices: Columns) -> None:
+    if isinstance(model, PairwiseFairRegressor):  # in units of the loss
+        prices["price"] = [price / model.amounts.unit for price in prices["price"]]
+        model._model._prices = prices
+    else:
+        model._prices = prices
 
 
 def _read_prices(path: str | PathLike[str]) -> Columns:
@@ -176,11 +191,20 @@ def _load(
             f"{path}: written in format {document['fairwise_model']}, this version reads format 1 to {_FORMAT}. "
             "Use the version of fairwise that wrote it."
         )
+    _require_kind(cls, document, path)
     try:
         return _rebuild(cls, document), _other_versions(document)
     except Exception as error:  # what is inside may be of any type where another is needed
         reason = str(error) if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(f"{path}: a fairwise model, but damaged or changed ({reason}).") from error
+
+
+def _require_kind(cls: type[Model], document: Document, path: str | PathLike[str]) -> None:
+    """Labels are for the one class, amounts for the other."""
+    wanted = PairwiseFairClassifier if document.get("amounts") is None else PairwiseFairRegressor
+    if not issubclass(cls, wanted):
+        what = "labels" if wanted is PairwiseFairClassifier else "amounts"
+        raise ModelFileError(f"{path}: a model of {what}; open it with {wanted.__name__}.load.")
 
 
 def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
@@ -191,13 +215,15 @@ def _other_versions(document: Document) -> dict[str, tuple[str, str]]:
     return {name: (str(saved[name]), own) for name, own in here.items() if saved[name] not in {None, own}}
 
 
-def _document(model: PairwiseFairClassifier) -> Document:
+def _document(whole: PairwiseFairClassifier | PairwiseFairRegressor) -> Document:
+    """The settings of the whole model; the rest, of a model of amounts, of the classifier inside."""
+    model = whole._model if isinstance(whole, PairwiseFairRegressor) else whole
     classifiers = model.classifiers_
     state = classifiers.state()
     derandomization = getattr(model, "derandomization_", None)
     simplification = getattr(model, "simplification_", None)
-    settings = model.get_params(deep=False)
-    if settings.get("loss") is not None:
+    settings = whole.get_params(deep=False)
+    if isinstance(settings["loss"], pd.DataFrame):
         settings["loss"] = settings["loss"].to_dict("index")
     if settings["features"] is not None:
         settings["features"] = pd.Index(list(settings["features"])).tolist()  # whatever it was given as
@@ -223,10 +249,11 @@ def _document(model: PairwiseFairClassifier) -> Document:
         "prices": {},  # single judgments; version 0.1 had them here
         "trajectory": model._trajectory,
         "group_rules": model._group_rules,
+        "amounts": amounts_part(whole) if isinstance(whole, PairwiseFairRegressor) else None,
     }
 
 
-def _write(document: Document, path: Path, cls: type[PairwiseFairClassifier]) -> set[str]:
+def _write(document: Document, path: Path, cls: type[PairwiseFairClassifier | PairwiseFairRegressor]) -> set[str]:
     """Write the file, and open it again; returns the types that whoever loads it must trust."""
     try:
         skops.io.dump(document, path, compression=_COMPRESSION, compresslevel=9)
@@ -283,8 +310,15 @@ def _plain_values(data: bytes) -> dict[str, Any]:
 def _rebuild(cls: type[Model], document: Document) -> Model:
     settings = document["settings"]
     model = cls(**settings | {name: _from_pairs(settings[name]) for name in _OF_OWN_KEYS if name in settings})
+    if isinstance(model, PairwiseFairRegressor):
+        return fill(model, _fill(model.as_classifier(), document), document["amounts"])
     if isinstance(model.loss, dict):
         model.loss = pd.DataFrame.from_dict(model.loss, orient="index")
+    return _fill(model, document)
+
+
+def _fill(model: Classifier, document: Document) -> Classifier:
+    """A classifier with everything but its settings."""
     model.classes_ = np.array(document["classes"])
     model.n_features_in_ = document["n_features"]
     if document["feature_names"]:

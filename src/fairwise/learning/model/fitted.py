@@ -17,6 +17,7 @@ from fairwise.constraints.pairs import Weighting
 from fairwise.errors import InputError, NotKeptError
 from fairwise.judgments import Judgments
 from fairwise.learning import inputs
+from fairwise.learning.amounts import Amounts
 from fairwise.learning.large.table import is_in_parts
 from fairwise.learning.model import description
 from fairwise.learning.model.deterministic import Derandomization, best_deterministic_rule, broken_rules
@@ -44,6 +45,7 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
     gamma: float
     eta: float | None
     weighting: Weighting
+    amounts_of_labels: Amounts | None = None  # what its labels are, where it is the model of a regressor
 
     def set_solution(self, X: object, prepared: PreparedProblem, solution: Solution) -> Self:
         validate_data(self, X, skip_check_array=True)  # remembers the columns' names and number
@@ -355,7 +357,8 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
             )
         validate_data(self, X, reset=False, skip_check_array=True)
         settings = self.get_params(deep=False)
-        prepared = prepare(settings, X, y, judgments, sample_weight, sensitive_features, encoder=self._encoder)
+        given = judgments, sample_weight, sensitive_features
+        prepared = prepare(settings, X, y, *given, encoder=self._encoder, amounts=self.amounts_of_labels)
         if not np.array_equal(prepared.classes, self.classes_):
             raise InputError(f"The outcomes are {prepared.classes.tolist()}, this model's {self.classes_.tolist()}.")
         solution = solve_with_context(prepared)

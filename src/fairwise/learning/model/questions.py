@@ -48,6 +48,12 @@ class Wording:
         text = repr(float(value)).removesuffix(".0")
         return self.decimal(text if self.exact or len(text) <= _SHORT else f"{value:.4g}")
 
+    def value(self, value: float | str | None) -> str:
+        """What is known of a person in a column."""
+        if value is None:
+            return self.say("missing")
+        return self.category(value) if isinstance(value, str) else self.number(value)
+
     def share(self, value: float) -> str:
         """In percent and, where ``exact``, the very number."""
         percent = f"{self.decimal(f'{100 * value:.1f}')} %"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, isnan
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -82,18 +83,18 @@ class ModelRules:
             weights, tuple(_rules(mixture, encoder, kinds, wording)), threshold, tuple(classes.tolist()), wording
         )
 
-    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, ...] | None = None) -> ModelRules:
+    def for_people(self, columns: Mapping[str, str] | None = None, labels: tuple[str, ...] | None = None) -> Self:
         """The same with words for columns and labels where there are any, and long numbers rounded."""
         named = {**self.wording.columns, **(columns or {})}
         return self._worded(replace(self.wording, columns=named, labels=labels or self.wording.labels, exact=False))
 
     def in_language(
         self, say: Callable[[str], str], decimal: Callable[[str], str], labels: tuple[str, ...] | None = None
-    ) -> ModelRules:
+    ) -> Self:
         """The same in another language; what ``say`` and ``decimal`` do is told in :class:`Wording`."""
         return self._worded(replace(self.wording, say=say, decimal=decimal, labels=labels or self.wording.labels))
 
-    def _worded(self, wording: Wording) -> ModelRules:
+    def _worded(self, wording: Wording) -> Self:
         return replace(self, wording=wording, rules=tuple(replace(rule, wording=wording) for rule in self.rules))
 
     def __len__(self) -> int:
@@ -225,7 +226,7 @@ class ModelRules:
         rules = self.rules if self.regions is None else (self.regions,)
         fills = {column: fill for rule in rules for column, fill in rule.fills().items()}
         say, percent = self.wording.say, replace(self.wording, exact=False).share
-        counted = ", ".join(f"{self.wording.column(name)} {_value(fill, self.wording)}" for name, fill in fills.items())
+        counted = ", ".join(f"{self.wording.column(name)} {self.wording.value(fill)}" for name, fill in fills.items())
         shares = ", ".join(f"{self.wording.column(str(name))} {percent(share)}" for name, share in self.columns.items())
         if any(isinstance(rule, PointsRule | MostPointsRule) for rule in self.rules):
             text = say("Columns, with the share of the points that each decides: {columns}")
@@ -318,7 +319,7 @@ class Explanation:
             outcome = f"{words.label(round(self.probability))}, for certain"
         else:
             outcome = f"{one} with probability {words.share(self.probability)}"
-        values = ", ".join(f"{words.column(name)} {_value(value, words)}" for name, value in self.values.items())
+        values = ", ".join(f"{words.column(name)} {words.value(value)}" for name, value in self.values.items())
         lines = [
             f"Person {self.person}: {outcome}.",
             *([f"What the rules ask about: {values}."] if values else []),
@@ -391,9 +392,3 @@ def label_words(classes: ClassArray) -> tuple[str, ...]:
 
 def _label(label: object) -> str:
     return quoted(label) if isinstance(label, str) else f"label {label}"
-
-
-def _value(value: float | str | None, wording: Wording) -> str:
-    if value is None:
-        return wording.say("missing")
-    return wording.category(value) if isinstance(value, str) else wording.number(value)
