@@ -18,6 +18,7 @@ from fairwise.store.export import judge_name, judges, judgments, who_answered
 from fairwise.store.jobs import Job, note_participants
 from fairwise.store.questions import PREFIX
 from fairwise.store.store import Store
+from fairwise.study.decisions import Decision
 from fairwise.study.fit_choices import FitChoices
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.ids import text_of
@@ -49,14 +50,24 @@ class FitData:
     labels: Mapping[str, str]
     """What participants read instead of the columns' names."""
 
+    decisions: tuple[Decision, ...] = ()
+    """What may be decided, where that is not one of two things."""
+
     affected: tuple[str, ...] = ("affected",)
     """Relations to the decision that mean to be affected by it."""
 
     @property
     def favorable_label(self) -> Any:
-        """The good outcome as it is in the data."""
+        """The good outcome as it is in the data; None of several decisions."""
+        if self.settings.favorable_label is None:
+            return None
         labels = {text_of(label): label for label in self.outcome.unique().tolist()}
         return labels[self.settings.favorable_label]
+
+    @property
+    def label_values(self) -> dict[Any, float] | None:
+        """How good each of several decisions is."""
+        return {one.label: one.value for one in self.decisions} or None
 
     @property
     def uses_meaning(self) -> bool:
@@ -105,6 +116,7 @@ def read_fit_data(job: Job, folder: Path, store: Store, kept: Path) -> FitData:
         about.question,
         about.simulated,
         {column.name: column.label for column in about.columns},
+        about.decisions,
         ("affected", words.get("affected", "affected")),
     )
 

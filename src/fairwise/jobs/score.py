@@ -27,9 +27,11 @@ def score(model_file: Path, person: dict[str, Any], labels: dict[str, str], lang
     words = words_in(language)
     rules = model.rules_.for_people(labels).in_language(words.translate, words.language.decimal)
     explained = model.explain(pd.DataFrame([person], index=["this person"]), rules)
-    zero, one = (text_of(label) for label in model.classes_.tolist())
+    names = [text_of(label) for label in model.classes_.tolist()]
+    several = len(names) > 2
+    chances = explained.chances if several else (1.0 - explained.probability, explained.probability)
     return {
-        "probabilities": {zero: 1.0 - explained.probability, one: explained.probability},
+        "probabilities": dict(zip(names, chances, strict=True)),
         "region": explained.region,
         "rules": explained.to_frame().astype(object).to_dict("records"),
     }

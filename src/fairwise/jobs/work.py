@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from fairwise import __version__
 from fairwise.auditing import AnswerBands, HeldOut, answer_bands, frontier
 from fairwise.auditing import held_out as measure_held_out
+from fairwise.auditing.decisions import person_costs
 from fairwise.auditing.frontier import certified_row, followed_row
 from fairwise.auditing.influence import Influence, InfluenceTables
 from fairwise.constraints.pairs import asked_rows
@@ -220,18 +221,21 @@ def artefacts(data: FitData, files: Files, held_out: HeldOut | None) -> Files:
             title=f"{data.title}: {data.settings.name}",
             date=f"{data.begun:%Y-%m-%d}",
             simulated=data.simulated,
+            labels={one.label: one.words for one in data.decisions} or None,
             columns=data.labels,
             affected=data.affected,
             held_out=held_out,
             influence=_influence_of(files),
             price_bands=pd.DataFrame(prices).set_index(["a", "b"]) if prices else None,
         )
-        good = model.predict_proba(data.people)[:, model.classes_.tolist().index(data.favorable_label)]
+        chances = model.predict_proba(data.people)
+        right = np.searchsorted(model.classes_, data.outcome.to_numpy())
+        scores = {"good": found.labels.treatment(chances), "wrong": person_costs(model, chances, right)}
     with tempfile.TemporaryDirectory() as folder:
         for language, name in REPORTS.items():
             details = data.settings.case_details
             write_report(found, Path(folder, name), language=language, case_details=details)
-        pd.DataFrame({"id": data.people.index, "good": good}).to_parquet(Path(folder, SCORES), index=False)
+        pd.DataFrame({"id": data.people.index, **scores}).to_parquet(Path(folder, SCORES), index=False)
         return {
             SUMMARY: _json(_summary(data, model, found)),
             RULES: _json(_told(found, model if data.settings.deterministic else None)),
@@ -254,8 +258,20 @@ def _summary(data: FitData, model: PairwiseFairClassifier, found: Findings) -> d
         "derandomization": asdict(model.derandomization_) if data.settings.deterministic else None,
         "group_rules": model.group_rules_[["rule", "value", "limit"]].to_dict("records"),
         "labels": [str(label) for label in model.classes_.tolist()],
+        "decisions": _decisions(found),
         "times": {"begun": data.begun.isoformat(), "ended": datetime.now(UTC).isoformat()},
     }
+
+
+def _decisions(found: Findings) -> list[dict[str, Any]]:
+    """Each of several decisions with who gets it, the best first; none where one of two is good."""
+    if found.decisions is None:
+        return []
+    table = found.decisions[found.decisions["attribute"] == ""]
+    lines = table.assign(value=found.labels.label_values).sort_values("value", ascending=False, kind="stable")
+    names = ["value", "given", "really", "right", "reached"]
+    rows = zip(lines["decision"], lines[names].to_dict("records"), strict=True)
+    return [{"words": found.labels.words[place], **{str(key): one for key, one in row.items()}} for place, row in rows]
 
 
 def _told(found: Findings, single: PairwiseFairClassifier | None) -> dict[str, Any]:
@@ -274,6 +290,7 @@ def _model(data: FitData) -> PairwiseFairClassifier:
         gamma=asked.gamma,
         eta=asked.eta,
         favorable_label=data.favorable_label,
+        label_values=data.label_values,
         features=None if asked.features is None else list(asked.features),
         group_constraints=[parity(rule.rate, rule.bound) for rule in asked.group_rules] or None,
         judge_budgets=asked.judge_budget,

@@ -127,6 +127,25 @@ class WithoutChance:
 
 
 @dataclass(frozen=True)
+class DecisionResult:
+    """One of several decisions: how good it is, and shares of people; None where there is nobody to take them of."""
+
+    words: str
+    value: float
+    given: float
+    """To whom the model gives it."""
+
+    really: float
+    """For whom it is right."""
+
+    right: float | None
+    """Of those to whom it is given, for whom it is right."""
+
+    reached: float | None
+    """Of those for whom it is right, to whom it is given."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """A fit in numbers. Errors are shares of all people decided about."""
 
@@ -147,6 +166,9 @@ class Summary:
 
     without_chance: WithoutChance | None = None
     """What that adds and breaks, where the model decides so."""
+
+    decisions: tuple[DecisionResult, ...] = ()
+    """Where there are several, the best first."""
 
     @property
     def asked(self) -> int:
@@ -287,9 +309,17 @@ class Fitted:
 
     @property
     def good(self) -> Mapping[str, float]:
-        """How likely the model gives each person the favourable label."""
+        """How well the model treats each person: how likely it gives them the favourable label, or the mean value."""
+        return self._scores("good") or {}
+
+    @property
+    def wrong(self) -> Mapping[str, float] | None:
+        """How likely the model is wrong about each person; None of a fit of before 0.2, which does not say."""
+        return self._scores("wrong")
+
+    def _scores(self, column: str) -> Mapping[str, float] | None:
         file = self.folder / SCORES
-        return _good(file, file.stat().st_mtime_ns)
+        return _column(file, column, file.stat().st_mtime_ns)
 
     @property
     def pair_prices(self) -> Mapping[tuple[str, str], float]:
@@ -332,6 +362,7 @@ def _summary(content: dict[str, Any]) -> Summary:
         error_without=content["error_without_judgments"],
         held_out=(content.get("held_out") or {}).get("error"),
         without_chance=_without_chance(content.get("derandomization")),
+        decisions=tuple(DecisionResult(**one) for one in content.get("decisions", ())),
         predicted=predicted.get("answers", 0),
         predicted_followed=predicted.get("followed", 0),
         predicted_error=predicted.get("error_bound"),
@@ -357,7 +388,9 @@ def _absence(content: dict[str, Any]) -> Absence:
     return Absence(**{one.name: content[one.name] for one in fields(Absence)})
 
 
-@lru_cache(maxsize=4)
-def _good(file: Path, _changed: int) -> Mapping[str, float]:
+@lru_cache(maxsize=8)
+def _column(file: Path, column: str, _changed: int) -> Mapping[str, float] | None:
     table = read_parquet(file)
-    return dict(zip(table["id"].to_pylist(), table["good"].to_pylist(), strict=True))
+    if column not in table.column_names:
+        return None
+    return dict(zip(table["id"].to_pylist(), table[column].to_pylist(), strict=True))

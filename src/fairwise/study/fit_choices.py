@@ -29,6 +29,10 @@ MOST_LEFT_OUT = 60
 """Of more participants it is not found out what each of them changes."""
 
 MOST_PREDICTED = 20_000
+NO_AMOUNTS = (
+    "In this study an amount is decided. Models of amounts are not learned here yet: export the answers and use "
+    "PairwiseFairRegressor in Python, or fairwise fit --outcome-kind amount."
+)
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -75,8 +79,9 @@ class FitChoices(SettingsTable):
     judge_budget: Annotated[Fraction | None, Field(title="Allowance for each participant")] = None
     """How much more than that any single participant may suffer on average; None for no limit."""
 
-    favorable_label: Annotated[Line, Field(title="The good outcome")]
-    """The good one of the two outcomes, as written in the people's table: 0 or 1, for example."""
+    favorable_label: Annotated[Line | None, Field(title="The good outcome")] = None
+    """The good one of two outcomes, as written in the people's table: 0 or 1, for example; None of several decisions,
+    of which the study says how good each is."""
 
     features: Annotated[tuple[Line, ...] | None, Field(title="What the model may look at", min_length=1)] = None
     """Columns of the people's table; None for all that participants see."""
@@ -125,11 +130,7 @@ class FitChoices(SettingsTable):
 
     def check_for(self, study: StudyFolder) -> None:
         """Refuse an outcome or a column that the study does not have."""
-        labels = outcome_labels(study)
-        if self.favorable_label not in labels:
-            raise InputError(
-                f"{self.favorable_label!r} is not one of the outcomes. Say which one is good: {' or '.join(labels)}."
-            )
+        self._check_outcomes(study)
         columns = [column.name for column in study.settings.columns]
         for name in self.features or ():
             if name not in columns:
@@ -140,10 +141,35 @@ class FitChoices(SettingsTable):
             if rule.column not in columns:
                 raise InputError(f"A rule for groups names the column {rule.column!r}; there are {', '.join(columns)}.")
 
+    def _check_outcomes(self, study: StudyFolder) -> None:
+        """One of two outcomes is the good one; of several decisions the study says how good each is."""
+        kind = study.settings.outcome_kind
+        if kind == "amount":
+            raise InputError(NO_AMOUNTS)
+        if kind == "tiers":
+            if self.favorable_label is not None:
+                raise InputError("The study says how good each decision is: leave out which one is the good one.")
+            if any(rule.rate == "error" for rule in self.group_rules):
+                raise InputError(
+                    "Equal shares of wrong decisions may be impossible to keep where there are several decisions. "
+                    "Choose another rule for groups."
+                )
+            return
+        if self.favorable_label is None:
+            raise InputError(_NEEDED["favorable_label"])
+        labels = outcome_labels(study)
+        if self.favorable_label not in labels:
+            raise InputError(
+                f"{self.favorable_label!r} is not one of the outcomes. Say which one is good: {' or '.join(labels)}."
+            )
+
 
 def outcome_labels(study: StudyFolder) -> tuple[str, ...]:
-    """The two outcomes as they are written; a study without outcomes cannot be fitted."""
-    return tuple(text_of(label) for label in study.outcome().drop_duplicates().sort_values().tolist())
+    """The outcomes as they are written, those of decisions the best first; without outcomes there is no fit."""
+    outcome = study.outcome()
+    if study.settings.decisions:
+        return tuple(one.label for one in sorted(study.settings.decisions, key=lambda one: -one.value))
+    return tuple(text_of(label) for label in outcome.drop_duplicates().sort_values().tolist())
 
 
 def _in_words(error: ValidationError) -> str:

@@ -23,6 +23,12 @@ _RATES = {
     "eo": marked("Both of these two: {one} where that is right, {one} where {zero} is right"),
     "error": marked("How often it is wrong"),
 }
+_RATES_OF_SEVERAL = {
+    "dp": marked("How often the model makes each decision"),
+    "tpr": marked("How often it makes each decision where that is right"),
+    "fpr": marked("How often it makes each decision where another is right"),
+    "eo": marked("Both of these two: each decision where it is right, and where another is"),
+}
 RULES = (1, 2)
 """Numbers of the rules about groups that the form has room for."""
 
@@ -117,7 +123,7 @@ def _bend(points: Sequence[FrontierPoint]) -> int:
 def values_of(choices: FitChoices, columns: Sequence[str]) -> dict[str, str]:
     """What the form says for a fit like one that was asked for before; it has no name yet."""
     texts = ("estimator", "max_depth", "favorable_label")
-    values = {name: str(getattr(choices, name)) for name in texts} | {"aim": OWN}
+    values = {name: str(getattr(choices, name) or "") for name in texts} | {"aim": OWN}
     values |= {name: f"{number:g}" for name in _NUMBERS if (number := getattr(choices, name)) is not None}
     for k, rule in zip(RULES, choices.group_rules, strict=False):
         values |= {f"rate{k}": rule.rate, f"bound{k}": f"{rule.bound:g}", "column": rule.column}
@@ -142,7 +148,7 @@ def choices_of(form: Form, study: StudyFolder, points: Sequence[FrontierPoint] =
         "name": form.text("name", 100) or (aim.title if aim else ESTIMATORS.get(estimator, ("Model",))[0]),
         "estimator": estimator,
         "max_depth": form.text("max_depth", 4),
-        "favorable_label": form.text("favorable_label", 500),
+        "favorable_label": form.text("favorable_label", 500) or None,
         "gamma": numbers["gamma"],
         "eta": None if numbers["eta"] in ("", None) else numbers["eta"],
         "judge_budget": numbers["judge_budget"] or None,
@@ -170,7 +176,9 @@ def _number(form: Form, name: str) -> str:
 
 
 def rates(outcomes: Sequence[str], spoken: Language) -> dict[str, str]:
-    """Return what may have to be alike between groups, in words that name the study's two outcomes."""
+    """Return what may have to be alike between groups, in words that name the study's outcomes if they are two."""
+    if len(outcomes) > 2:
+        return {name: spoken.translate(words) for name, words in _RATES_OF_SEVERAL.items()}
     zero, one = (f"“{outcome}”" for outcome in outcomes)
     return {name: spoken.translate(words).format(zero=zero, one=one) for name, words in _RATES.items()}
 
@@ -197,7 +205,7 @@ def in_words(
     words = {
         "name": choices.name,
         "estimator": estimator,
-        "favorable_label": choices.favorable_label,
+        **({} if choices.favorable_label is None else {"favorable_label": choices.favorable_label}),
         "gamma": spoken.decimal(f"{choices.gamma:g}"),
         "eta": _limit(choices.eta, spoken),
         "judge_budget": _limit(choices.judge_budget, spoken),

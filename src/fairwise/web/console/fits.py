@@ -20,7 +20,7 @@ from fairwise.store.export import participant_counts
 from fairwise.store.fit_files import MODEL, PRICES, REPORT, Fitted, FrontierPoint, may_hold_answers
 from fairwise.store.jobs import Job, all_jobs, find_job, submit, want_cancel
 from fairwise.store.study_state import choose, standing
-from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, MOST_LEFT_OUT, FitChoices, outcome_labels
+from fairwise.study.fit_choices import DEEPEST, ESTIMATORS, MOST_LEFT_OUT, NO_AMOUNTS, FitChoices, outcome_labels
 from fairwise.study.folder import OUTCOME, StudyFolder
 from fairwise.study.languages import Language, marked
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
@@ -97,9 +97,7 @@ class FitPages(ConsolePages):
             labels = await self._beside(_outcomes, study)
         except InputError as error:
             return str(error)
-        if len(labels) != 2:
-            return f"A model needs exactly two different outcomes. The column of this study has {len(labels)}."
-        return None
+        return _unfit_outcomes(study, labels)
 
     async def ask(self, request: Request) -> Response:
         like, study = request.query_params.get("like", ""), self._host.study
@@ -137,6 +135,7 @@ class FitPages(ConsolePages):
             rules=RULES,
             fields=FitChoices.model_fields,
             labels=labels,
+            decisions=sorted(study.settings.decisions, key=lambda one: -one.value),
             rates=rates(labels, _spoken(request)),
             columns=[(column.name, column.label) for column in study.settings.columns],
             most_left_out=MOST_LEFT_OUT,
@@ -207,10 +206,10 @@ class FitPages(ConsolePages):
         """What the model looks at, and how it treats groups."""
         study, choices = self._host.study, asked(job)
         if study is None or fitted is None:
-            return {"groups": [], "columns": [], "looks_at": [], "treated_well": ""}
+            return {"groups": [], "columns": [], "looks_at": [], "treated_well": "", "several": False}
         shown = [column.label for column in study.settings.columns if _may_use(choices, column.name)]
         try:
-            groups = results_by_group(study, fitted.good, choices.favorable_label)
+            groups = results_by_group(study, fitted.good, choices.favorable_label, fitted.wrong)
         except (InputError, FileNotFoundError):  # outcomes or scores that are not there any more
             groups = []
         columns = person_fields(study)
@@ -219,6 +218,7 @@ class FitPages(ConsolePages):
             "columns": columns,
             "looks_at": shown,
             "treated_well": study.settings.treated_well,
+            "several": bool(study.settings.decisions),
         }
 
     async def score(self, request: Request) -> Response:
@@ -233,7 +233,8 @@ class FitPages(ConsolePages):
         try:
             person = await self._beside(lambda: person_of(form, fields, study.people(), spoken.decimal(".")))
             labels = {field.name: field.label for field in fields}
-            found = await score(file, person, labels, asked(job).favorable_label, spoken.code)
+            good, decisions = asked(job).favorable_label, study.settings.decisions
+            found = await score(file, person, labels, good, spoken.code, decisions)
         except InputError as error:
             problem, problem_at = str(error), getattr(error, "field", None)
         return self._page(
@@ -344,10 +345,18 @@ def _outcomes(study: StudyFolder) -> tuple[str, ...]:
     return outcome_labels(study)
 
 
+def _unfit_outcomes(study: StudyFolder, labels: tuple[str, ...]) -> str | None:
+    if study.settings.outcome_kind == "amount":
+        return NO_AMOUNTS
+    if len(labels) != 2 and not study.settings.decisions:
+        return f"A model needs exactly two different outcomes. The column of this study has {len(labels)}."
+    return None
+
+
 def _labels(study: StudyFolder | None) -> tuple[str, ...]:
-    """The two outcomes, or what stands for them where there are none any more."""
+    """The outcomes, or what stands for two where there are none any more."""
     try:
         labels = () if study is None else _outcomes(study)
     except InputError:
         labels = ()
-    return labels if len(labels) == 2 else ("0", "1")
+    return labels if len(labels) >= 2 else ("0", "1")

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairwise.errors import InputError
+from fairwise.study.decisions import Decision
 from fairwise.study.folder import StudyFolder
 from fairwise.tables.bands import bands, in_order, is_numeric
 from fairwise.tables.ids import text_of
@@ -29,7 +30,7 @@ _PATIENCE_SECONDS = 60
 
 @dataclass(frozen=True)
 class GroupResult:
-    """How the model treats those who have something in common. Both are shares of them."""
+    """How well the model treats those who have something in common, and how often it is wrong about them."""
 
     name: str | None
     """None for those of whom it is not known."""
@@ -47,16 +48,22 @@ class GroupsOfColumn:
     groups: tuple[GroupResult, ...]
 
 
-def results_by_group(study: StudyFolder, good: Mapping[str, float], good_label: str) -> list[GroupsOfColumn]:
+def results_by_group(
+    study: StudyFolder, good: Mapping[str, float], good_label: str | None, wrong_of: Mapping[str, float] | None = None
+) -> list[GroupsOfColumn]:
     """How a model treats the groups of every column that participants see; numbers of many values in bands.
 
-    `good` is each person's probability of the good outcome.
+    `good` is how well each person is treated: their probability of the good outcome, or how good what they get is.
+    `wrong_of` is how likely the model is wrong about each, which of two outcomes follows from that.
     """
     people = study.people()
     people = people[people.index.isin(list(good))]
     chance = people.index.map(good).to_numpy(dtype=float)
-    is_good = study.outcome().reindex(people.index).map(text_of).to_numpy() == good_label
-    wrong = np.where(is_good, 1.0 - chance, chance)
+    if wrong_of is None:
+        is_good = study.outcome().reindex(people.index).map(text_of).to_numpy() == good_label
+        wrong = np.where(is_good, 1.0 - chance, chance)
+    else:
+        wrong = people.index.map(wrong_of).to_numpy(dtype=float)
     found = []
     for column in study.settings.columns[:_MOST_COLUMNS]:
         names = _group_names(people[column.name])
@@ -170,12 +177,22 @@ class Score:
     """What a model says about one person."""
 
     good: float
+    """How well they are treated: the chance of the good outcome, or how good what they get is."""
+
+    decisions: tuple[tuple[str, float], ...]
+    """Of several decisions, each in words with its chance, the best first."""
+
     region: str | None
     rules: Sequence[Mapping[str, Any]]
 
 
 async def score(
-    model: Path, person: Mapping[str, Any], labels: Mapping[str, str], good_label: str, language: str
+    model: Path,
+    person: Mapping[str, Any],
+    labels: Mapping[str, str],
+    good_label: str | None,
+    language: str,
+    decisions: Sequence[Decision] = (),
 ) -> Score:
     """Ask a process of its own, as this one knows nothing of learning; `labels` are what columns are called."""
     told = json.dumps({"person": person, "labels": labels, "language": language}).encode()
@@ -195,4 +212,10 @@ async def score(
     if process.returncode:
         raise InputError("The model cannot say anything about such a person")
     found = json.loads(answer)
-    return Score(found["probabilities"][good_label], found["region"], found["rules"])
+    chances, words = found["probabilities"], {one.label: one.words for one in decisions}
+    rules = [{**rule, "label": words.get(text_of(rule["label"]), rule["label"])} for rule in found["rules"]]
+    if not decisions:
+        return Score(chances[good_label], (), found["region"], rules)
+    ordered = sorted(decisions, key=lambda one: -one.value)
+    good = sum(one.value * chances[one.label] for one in decisions)
+    return Score(good, tuple((one.words, chances[one.label]) for one in ordered), found["region"], rules)
