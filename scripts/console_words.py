@@ -16,6 +16,7 @@ from babel.messages.pofile import read_po, write_po
 
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
+from fairwise.study.arms import Arm
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.mixture import OFFERED_KINDS, Design
@@ -64,6 +65,7 @@ def _of_settings() -> Iterator[str]:
         Recruitment,
         AnswerWords,
         Relation,
+        Arm,
         Question,
         ShownColumn,
         FitChoices,

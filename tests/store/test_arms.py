@@ -15,7 +15,7 @@ import pytest
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, export, participants
-from fairwise.store.roster import one_participant, progress, roster
+from fairwise.store.roster import progress, roster
 from fairwise.store.store import Store
 from fairwise.study.arms import Arm
 from fairwise.study.designs import ArmTurns, ShownPair
@@ -156,7 +156,6 @@ def test_arms_are_exported_and_known_to_operators(store: Store) -> None:
     assert list(judges["arm"]) == [TURNS[turn] for turn in range(3)]
     assert [who.arm for who in store.read_now(progress)] == [TURNS[turn] for turn in range(4)]
     assert [who.arm for who in store.read_now(roster)] == [TURNS[turn] for turn in range(4)]
-    assert store.read_now(partial(one_participant, number=2)).arm == TURNS[1]
 
 
 def test_a_study_without_arms_has_no_such_column(store: Store) -> None:

@@ -66,7 +66,6 @@ class OneParticipant(NamedTuple):
     room: str | None
     panel_signed: bool
     simulated: bool
-    arm: str | None
     pairs: list[Appearance]
     """With every version of every answer."""
 
@@ -92,7 +91,6 @@ _ONE = (
         rooms.c.name.label("room"),
         participants.c.panel_signed,
         participants.c.simulated,
-        participants.c.arm,
     )
     .outerjoin(invitations, invitations.c.token_hash == participants.c.token_hash)
     .outerjoin(rooms, rooms.c.id == participants.c.room_id)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairwise.study.arms import Arm
 from fairwise.study.languages import available
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Relation
@@ -31,7 +32,7 @@ OF_THE_FORM_ALONE = {
 
 def every_setting() -> set[str]:
     tables = {name: field.annotation for name, field in StudySettings.model_fields.items()}
-    tables |= {"relations": Relation, "questions": Question, "columns": ShownColumn}
+    tables |= {"relations": Relation, "arms": Arm, "questions": Question, "columns": ShownColumn}
     inner = {name: getattr(table, "model_fields", {}) for name, table in tables.items() if name != "languages"}
     return {f"{name}.{one}" for name, fields in inner.items() for one in fields} | {
         name for name, fields in inner.items() if not fields

@@ -14,6 +14,7 @@ from tests.support.operating import Operating, operating
 
 from fairwise.store.study_state import set_state
 from fairwise.store.tables import events, participants
+from fairwise.study.arms import Arm
 from fairwise.study.translations import Translation, words_in
 from fairwise.tables.files import read_parquet
 from fairwise.web.console.study_pages import ChangedMeanwhile, edited, version
@@ -54,6 +55,7 @@ PARTS = (
     "words",
     "columns",
     "switches",
+    "arms",
     "relations",
     "questions",
     "recruitment",
@@ -144,6 +146,57 @@ def test_what_is_wrong_is_said_at_its_field(plain_console: Operating) -> None:
         assert re.findall(r'<a href="#([^"]*)">[^<]+</a></p>\n</div>', page.text) == [path]
         assert re.findall(r'id="([^"]*)"[^>]* aria-invalid="true"', page.text) == [path]
         assert f'id="{path}-problem"' in page.text
+
+
+def test_arms(plain_console: Operating) -> None:
+    new = {
+        "arms.0.name": "usual",
+        "arms.1.name": "other",
+        "arms.1.question": "Who first?",
+        "arms.1.text": "Think.",
+        "arms.1.buttons": "reversed",
+        "arms.1.share": "2",
+        "arms.1.columns.0": None,
+    }
+    assert change(plain_console, "arms", **new).status_code == 200
+    usual, other = served(plain_console).settings.arms
+    assert usual == Arm(name="usual")
+    assert other == Arm(
+        name="other", question="Who first?", text="Think.", buttons="reversed", share=2, columns=("town",)
+    )
+    assert "English" in plain_console.get("/study").text
+    german = {"arms.1.question": "Wer zuerst?", "arms.1.text": "Denken."}
+    assert change(plain_console, "words-de", **german).status_code == 200
+    assert served(plain_console).editions["de"].in_arm("other").settings.question == "Wer zuerst?"
+    for wrong, problem in (
+        ({"arms.1.columns.1": None}, "at least one column must be shown"),
+        ({"arms.2.name": "usual", "arms.2.buttons": "reversed"}, "two arms have the name &#39;usual&#39;"),
+        ({"arms.2.question": "Why?"}, "arms.2.name"),
+        ({"arms.1.share": "11"}, "less than or equal to 10"),
+    ):
+        page = change(plain_console, "arms", **wrong)
+        assert page.status_code == 422
+        assert problem in page.text
+    none = {name: "" for name in fields(plain_console.get("/study/arms")) if name.startswith("arms.")}
+    none |= {name: "yes" for name in none if ".reasons" in name or ".columns." in name}
+    none |= {"arms.1.columns.0": "yes"} | {f"arms.{k}.buttons": "usual" for k in range(3)}
+    assert change(plain_console, "arms", **none).status_code == 200
+    assert served(plain_console).settings.arms == ()
+    assert "zuerst" not in (served(plain_console).path / "study.de.toml").read_text(encoding="utf-8")
+
+
+def test_once_people_take_part_only_the_words_of_arms_can_be_corrected(make_study: Any, tmp_path: Path) -> None:
+    study = make_study(arms=[{"name": "usual"}, {"name": "other", "question": "Who frist?"}])
+    with operating(study.path, tmp_path / "study.sqlite") as console:
+        console.set_up()
+        assert change(console, "arms", **{"arms.1.question": "Who first?"}).status_code == 200
+        assert served(console).settings.arms[1].question == "Who first?"
+        for more in ({"arms.1.text": "Think."}, {"arms.1.question": ""}):  # another treatment, no correction
+            page = change(console, "arms", **more)
+            assert page.status_code == 422
+            assert "can be changed only before the first participant" in page.text
+        assert change(console, "arms", **{"arms.1.buttons": "reversed"}).status_code == 200  # not looked at: fixed
+        assert served(console).settings.arms[1].buttons == "usual"
 
 
 def test_relations_recruitment_columns_and_languages(plain_console: Operating) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -145,6 +146,7 @@ class OverviewPages(ConsolePages):
             "simulated_people": await self._read(simulated_count),
             "hour": last_hour(picture.answered_at, picture.at),
             "whole": whole_study(picture.answered_at, picture.at),
+            "arms": _arms(picture, study),
             "coverage": _coverage(picture, study.settings.design.anchor_people),
             "flag_names": NAMES,
             "left_after": int(LEFT_AFTER.total_seconds() // 60),
@@ -154,6 +156,13 @@ class OverviewPages(ConsolePages):
         ConsoleRoute("GET", "/admin", overview, "viewer"),
         ConsoleRoute("GET", "/admin/live", live, "viewer"),
     )
+
+
+def _arms(picture: Picture, study: StudyFolder) -> list[tuple[str, Counter[str]]]:
+    """Every arm in the order of the settings with how many are in each state, the last for those not assigned yet."""
+    counts = picture.by_arm
+    found = [(arm.name, counts.get(arm.name, Counter())) for arm in study.settings.arms]
+    return [*found, ("", counts[None])] if found and None in counts else found
 
 
 def _coverage(picture: Picture, wanted: int) -> Coverage | None:

@@ -127,18 +127,19 @@ class SettingsSection(Section):
         return changed | self._translations_of_what_is_left(new)
 
     def _translations_of_what_is_left(self, new: StudySettings) -> dict[str, str]:
-        names = {relation.name for relation in new.relations}
+        names = {"relations": {one.name for one in new.relations}, "arms": {one.name for one in new.arms}}
         options = {question.name: question.options for question in new.questions}
         files = {}
         for code in new.languages[1:]:
             file = named(SETTINGS, code)
             old = Translation.read(self.home / file, self.settings)
             left = {
-                "relations": {name: words for name, words in old.relations.items() if name in names},
-                "questions": {
-                    name: words.of(options[name]) for name, words in old.questions.items() if name in options
-                },
+                table: {name: words for name, words in getattr(old, table).items() if name in there}
+                for table, there in names.items()
             }
-            if left != {"relations": old.relations, "questions": old.questions}:
+            left["questions"] = {
+                name: words.of(options[name]) for name, words in old.questions.items() if name in options
+            }
+            if any(left[table] != getattr(old, table) for table in left):
                 files[file] = old.edited(self._text(file), old.model_copy(update=left))
         return files

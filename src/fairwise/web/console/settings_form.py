@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from fairwise.study.arms import Arm
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.questions import Question
@@ -23,6 +24,7 @@ _TABLES: Mapping[str, type[SettingsTable]] = {
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
     "relations": Relation,
+    "arms": Arm,
     "questions": Question,
     "columns": ShownColumn,
 }

@@ -18,6 +18,7 @@ from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, without_empty
 from fairwise.study.translations import Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet
+from fairwise.web.console.arms_section import ArmsSection
 from fairwise.web.console.question_editor import QuestionsSection
 from fairwise.web.console.section import Section, SettingsSection
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
@@ -164,6 +165,7 @@ class TranslationSection(Section):
             group_of("", "title question treated_well contact relation_question"),
             group_of(marked("What the buttons say"), [f"answer_words.{name}" for name in AnswerWords.model_fields]),
             group_of(marked("Relations"), [f"relations.{k}.words" for k in range(len(self.settings.relations))]),
+            *(group_of(arm.name, f"arms.{k}.question arms.{k}.text") for k, arm in enumerate(self.settings.arms)),
             *(
                 group_of(column.name, f"columns.{k}.label columns.{k}.unit")
                 for k, column in enumerate(self.settings.columns)
@@ -214,7 +216,7 @@ class TranslationSection(Section):
         return Translation.read(self.home / self.files[0], self.settings)
 
     def _content(self) -> Plain:
-        """With relations, columns and their values as lists, as a form has them."""
+        """With relations, arms, columns and their values as lists, as a form has them."""
         content = self._old.model_dump()
         columns = [content["columns"].get(column.name) or {} for column in self.settings.columns]
         for column, words in zip(self.settings.columns, columns, strict=True):
@@ -223,7 +225,8 @@ class TranslationSection(Section):
         questions = [content["questions"].get(question.name) or {} for question in self.settings.questions]
         for question, words in zip(self.settings.questions, questions, strict=True):
             words["options"] = [words.get("options", {}).get(option) for option in question.options]
-        return {**content, "relations": relations, "questions": questions, "columns": columns}
+        arms = [content["arms"].get(arm.name) or {} for arm in self.settings.arms]
+        return {**content, "relations": relations, "arms": arms, "questions": questions, "columns": columns}
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - the first language decides
         content = self._content()
@@ -231,7 +234,7 @@ class TranslationSection(Section):
             put(content, field.path, field.read(form) or None)
         for question, words in zip(self.settings.questions, content["questions"], strict=True):
             words["options"] = dict(zip(question.options, words["options"], strict=True))
-        for name in ("relations", "questions", "columns"):
+        for name in ("relations", "arms", "questions", "columns"):
             rows = zip(getattr(self.settings, name), content[name], strict=True)
             content[name] = {one.name: words for one, words in rows}
         for name, column in content["columns"].items():
@@ -292,6 +295,7 @@ def sections_of(home: Path) -> Mapping[str, Section]:
         ColumnsSection(home, settings),
         SwitchesSection(home, settings),
         DeliberationSection(home, settings),
+        ArmsSection(home, settings),
         RelationsSection(home, settings),
         QuestionsSection(home, settings),
         RecruitmentSection(home, settings),
