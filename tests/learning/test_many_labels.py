@@ -352,14 +352,13 @@ def test_a_smaller_model_keeps_the_rules(model: PairwiseFairClassifier) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda model, _: model.to_onnx(),
         lambda model, court: findings(model, court.people, court.judgments, court.outcome),
         lambda model, court: without_judges(model, court.people, court.outcome, court.judgments),
         lambda _, court: frontier(
             court.people, court.outcome, court.judgments, label_values=VALUES, groups=court.people["charge"]
         ),
     ],
-    ids=["to_onnx", "report", "without_judges", "false positive rates"],
+    ids=["report", "without_judges", "false positive rates"],
 )
 def test_what_is_for_two_labels_so_far_says_so(court: Court, model: PairwiseFairClassifier, ask: Any) -> None:
     with pytest.raises(InputError, match="is for models of two labels so far; this one decides between 3"):

@@ -18,8 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from fairwise import PairwiseFairClassifier
+from fairwise import Judgments, PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.datasets import load_compas, load_german_credit
 from fairwise.errors import InputError, MissingExtraError
 from fairwise.extras import EXTRAS
@@ -87,7 +88,7 @@ def computed(graph: Any, people: pd.DataFrame, missing: str = "") -> Any:
             values = values.astype(object).where(values.notna(), missing).astype(str)
         dtype = object if entry.type == "tensor(string)" else float
         columns[entry.name] = values.to_numpy(dtype=dtype).reshape(-1, 1)
-    (result,) = session.run(["probabilities"], columns)
+    (result,) = session.run(None, columns)
     return result
 
 
@@ -231,3 +232,66 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
         MissingExtraError, match=r"An ONNX graph needs the extra onnx .* pip install 'fairwise\[onnx\]'"
     ):
         model.to_onnx()
+
+
+VALUES = {"high": 0.0, "medium": 0.5, "low": 1.0, "unknown": 0.7}
+OF_LABELS: dict[str, Any] = {
+    "tree": "tree",
+    "linear": "linear",
+    "linear-regression": "linear-regression",
+    "logistic": LogisticRegression(max_iter=1000),
+    "pipeline": pipeline(LogisticRegression()),
+    "decision tree": DecisionTreeClassifier(max_depth=3),
+    "forest": pipeline(RandomForestClassifier(5, max_depth=3)),
+}
+
+
+@pytest.mark.parametrize("estimator", OF_LABELS)
+def test_several_labels_have_a_column_each(estimator: str) -> None:
+    """Also one that is nobody's outcome."""
+    people, risk = load_compas(outcome="risk")
+    people, risk = people.iloc[:400], risk.iloc[:400]
+    judgments = simulate_panel(people.iloc[:60], n_judges=3, n_pairs=10, seed=0)
+    model = PairwiseFairClassifier(
+        OF_LABELS[estimator], gamma=0.1, max_thresholds=5, max_iter=8, label_values=VALUES, random_state=0
+    ).fit(people, risk, judgments=judgments)
+    graph = model.to_onnx()
+    assert json.loads(graph.metadata_props[0].value) == sorted(VALUES)
+    rng = np.random.default_rng(1)
+    others = people.apply(lambda column: rng.permutation(column.to_numpy()))  # people whom the fit has not seen
+    for table in (people, others):
+        expected = model.predict_proba(table)
+        found = computed(graph, table)
+        assert found.shape == (400, 4)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+        if estimator in {"tree", "linear", "linear-regression"}:
+            np.testing.assert_array_equal(found, expected)
+    assert len(np.unique(expected, axis=0)) > 3
+    certain = model.derandomize(mean_violation=0.3)
+    np.testing.assert_allclose(computed(certain.to_onnx(), others), certain.predict_proba(others), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["tree", "linear-regression"])
+@pytest.mark.parametrize("grid", [2, 12])
+def test_amounts_are_those_of_the_model(estimator: str, grid: int) -> None:
+    people, _ = german_credit()
+    amount = load_german_credit(outcome="amount")[1].iloc[:400]
+    people = people.drop(columns=[name for name in people if name == "credit_amount"])
+    model = PairwiseFairRegressor(
+        estimator, grid=grid, gamma=0.05, max_thresholds=5, max_iter=8, outcome_range=(0, 2e4)
+    )
+    model.fit(people, amount, judgments=some_judgments(people))
+    graph = model.to_onnx()
+    expected = model.predict(people)
+    assert len(np.unique(expected)) >= (2 if grid == 2 else 4)
+    found = computed(graph, people)
+    assert found.shape == (400, 1)
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12)
+    assert json.loads(graph.metadata_props[0].value) == [0.0, 2e4]
+    with pytest.raises(InputError, match="A column is called 'amounts'"):
+        PairwiseFairRegressor().fit(pd.DataFrame({"amounts": range(9)}), np.arange(9.0)).to_onnx()
+
+
+def some_judgments(people: pd.DataFrame) -> Judgments:
+    rows = [{"judge": "j", "a": people.index[a], "b": people.index[a + 30], "answer": "same"} for a in range(8)]
+    return Judgments(rows, people=people)

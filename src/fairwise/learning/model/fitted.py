@@ -243,7 +243,7 @@ class FittedMixture(LabelPredictions, ClassifierMixin, BaseEstimator):
         return load(cls, path, trusted, prices)
 
     def to_onnx(self, *, missing: str = "") -> ModelProto:
-        """One ONNX graph from the people's own columns to ``probabilities`` ``(n, 2)``, as :meth:`predict_proba`.
+        """One ONNX graph from the people's own columns to ``probabilities`` ``(n, labels)``, as :meth:`predict_proba`.
 
         Each column is an input ``(n, 1)`` of its name: doubles for numbers, with NaN where one is missing, and text for
         everything else, with ``missing`` in its place. Needs the extra ``onnx``; ``docs/howto/onnx.md`` has an example.

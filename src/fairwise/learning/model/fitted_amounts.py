@@ -24,6 +24,8 @@ from fairwise.learning.problem import mean_value
 from fairwise.tables.frames import to_pandas
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from fairwise.learning.estimator import PairwiseFairClassifier
 
 _IN_UNITS = ("error", "lower_bound", "gap", "oracle_bound", "plain_error", "constant_error")
@@ -132,6 +134,15 @@ class FittedAmounts(RegressorMixin, BaseEstimator):
 
         check_is_fitted(self)
         return card(self)
+
+    def to_onnx(self, *, missing: str = "") -> ModelProto:
+        """One ONNX graph from the people's own columns to ``amounts`` ``(n, 1)``, as :meth:`predict`.
+
+        Inputs are those of :meth:`fairwise.PairwiseFairClassifier.to_onnx`.
+        """
+        from fairwise.learning.onnx import amounts_to_onnx  # an extra
+
+        return amounts_to_onnx(self._fitted, self.amounts, missing)
 
     def save(self, path: str | PathLike[str], *, prices: str | PathLike[str] | None = None) -> None:
         """Write the model as plain arrays (a ``.skops`` file, no pickle), so that :meth:`load` can read it.

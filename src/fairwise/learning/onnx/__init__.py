@@ -1,4 +1,4 @@
-"""A fitted model as one ONNX graph: the people's own columns in, the mixture's probabilities out.
+"""A fitted model as one ONNX graph: the people's own columns in, the mixture's probabilities or mean amounts out.
 
 Comparisons decide, so a number that is rounded otherwise may be another label. Our own classifiers are written with the
 same sums in double precision and in the same order as they are computed here, and give the same labels bit for bit
@@ -11,6 +11,6 @@ from fairwise.extras import require
 
 require("onnx", "An ONNX graph")
 
-from fairwise.learning.onnx.mixture import to_onnx
+from fairwise.learning.onnx.mixture import amounts_to_onnx, to_onnx
 
-__all__ = ["to_onnx"]
+__all__ = ["amounts_to_onnx", "to_onnx"]

@@ -24,7 +24,9 @@ _NEAR = 1e-5  # to 0 or 1: many people's probabilities are there, closer to each
 _MISSING = "nan"  # how skl2onnx writes a missing value among categories
 
 
-def estimator_labels(graph: Graph, encoded: str, missing: str, classifiers: FittedClassifiers) -> str:
+def estimator_labels(
+    graph: Graph, encoded: str, missing: str, classifiers: FittedClassifiers, *, n_labels: int = 2
+) -> str:
     """Labels ``(n, k)`` of fitted estimators of scikit-learn's; rows are transformed once for all who share that."""
     parts: list[str] = []
     order: list[IntArray] = []
@@ -35,7 +37,9 @@ def estimator_labels(graph: Graph, encoded: str, missing: str, classifiers: Fitt
         rows = encoded if encoded or not (linear or others) else _transformed(graph, steps, missing)
         order += [at for _, at in (*constant, *linear, *others)]
         parts += [graph.repeated(np.full((1, len(at)), float(label))) for label, at in constant]
-        if linear:
+        if n_labels > 2:
+            parts += [_largest_labels(graph, rows, model, len(at)) for model, at in linear]
+        elif linear:
             parts.append(_product_labels(graph, rows, linear, classifiers.thresholds))
         parts += [_converted_labels(graph, rows, model, classifiers.thresholds[at]) for model, at in others]
     labels = graph.add("Concat", *parts, axis=1)
@@ -49,6 +53,17 @@ def _product_labels(graph: Graph, rows: str, linear: list[tuple[Any, IntArray]],
     above = np.nan_to_num(thresholds[np.concatenate([at for _, at in linear])], nan=0.0)
     product = graph.add("MatMul", rows, np.ascontiguousarray(coef.T, dtype=float))
     return graph.as_doubles(graph.add("Greater", graph.add("Add", product, intercept[None].astype(float)), above[None]))
+
+
+def _largest_labels(graph: Graph, rows: str, model: Any, times: int) -> str:
+    """Labels ``(n, times)`` of a linear estimator of several labels: that of the largest sum; of two, one has 0."""
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    if len(coef) == 1:
+        coef, intercept = np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
+    product = graph.add("MatMul", rows, np.ascontiguousarray(coef.T, dtype=float))
+    sums = graph.add("Add", product, intercept[None].astype(float))
+    label = graph.add("Gather", np.asarray(model.classes_, dtype=float), graph.add("ArgMax", sums, axis=1))
+    return graph.add("Concat", *(label for _ in range(times)), axis=1)
 
 
 def _transformed(graph: Graph, steps: Steps, missing: str) -> str:

@@ -12,7 +12,6 @@ from onnx import TensorProto, compose, helper, numpy_helper
 
 from fairwise.learning.oracles.base import FloatArray
 
-OUTPUT = "probabilities"
 OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text
 
 
@@ -24,13 +23,17 @@ class Values(NamedTuple):
 
 
 class Graph:
-    """Nodes and constants, each result under a name of its own; the inputs are named as the columns."""
+    """Nodes and constants, each result under a name of its own; the inputs are named as the columns.
 
-    def __init__(self, columns: list[Values]) -> None:
+    The output ``(people, width)`` is of doubles.
+    """
+
+    def __init__(self, columns: list[Values], output: str, width: int) -> None:
         self.columns = columns
+        self._output, self._width = output, width
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
-        self._taken = {OUTPUT, *(column.name for column in columns)}
+        self._taken = {output, *(column.name for column in columns)}
 
     def add(self, operator: str, *inputs: str | NDArray[Any], **attributes: Any) -> str:
         """Name of the operator's result; arrays among its inputs become constants."""
@@ -57,14 +60,14 @@ class Graph:
         return [entry.name for entry in inside.output]
 
     def end(self, result: str) -> None:
-        self._nodes.append(helper.make_node("Identity", [result], [OUTPUT]))
+        self._nodes.append(helper.make_node("Identity", [result], [self._output]))
 
     def model(self, properties: dict[str, str]) -> onnx.ModelProto:
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.STRING if is_text else TensorProto.DOUBLE, ["people", 1])
             for name, is_text in self.columns
         ]
-        outputs = [helper.make_tensor_value_info(OUTPUT, TensorProto.DOUBLE, ["people", 2])]
+        outputs = [helper.make_tensor_value_info(self._output, TensorProto.DOUBLE, ["people", self._width])]
         graph = helper.make_graph(self._nodes, "fairwise", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
         whole = helper.make_model(

@@ -12,35 +12,59 @@ from onnx import TensorProto, helper, numpy_helper
 from fairwise.errors import InputError
 from fairwise.learning.encoding import CategoryColumn, NumberColumn, TableEncoder
 from fairwise.learning.onnx.estimators import estimator_labels
-from fairwise.learning.onnx.graph import OUTPUT, Graph, Values, text
+from fairwise.learning.onnx.graph import Graph, Values, text
 from fairwise.learning.oracles.base import FloatArray
 from fairwise.learning.oracles.linear import LinearClassifiers
 from fairwise.learning.oracles.scikit_learn import FittedClassifiers
 from fairwise.learning.oracles.tree_classifiers import TreeClassifiers
-from fairwise.learning.settings import require_two_labels
+
+PROBABILITIES, AMOUNTS = "probabilities", "amounts"  # what graphs give
 
 if TYPE_CHECKING:
+    from fairwise.learning.amounts import Amounts
     from fairwise.learning.model.fitted import FittedMixture
 
 
 def to_onnx(model: FittedMixture, missing: str = "") -> onnx.ModelProto:
-    """The graph; ``missing`` is the text that stands for a missing value in columns that are no numbers."""
-    require_two_labels(model.classes_, "to_onnx")
+    """The graph of probabilities; ``missing`` stands for a missing value in columns that are no numbers."""
+    graph = _begun(model, missing, PROBABILITIES, len(model.classes_))
+    others = _mixed(graph, _labels(graph, model, missing), model)
+    first = graph.add("Sub", np.array([[1.0]]), _last(graph, graph.add("CumSum", others, np.array(1))))
+    if len(model.classes_) > 2:  # a sum of rounded parts
+        first = graph.add("Max", first, np.array([[0.0]]))
+    graph.end(graph.add("Concat", first, others, axis=1))
+    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str)})
+
+
+def amounts_to_onnx(model: FittedMixture, amounts: Amounts, missing: str = "") -> onnx.ModelProto:
+    """The graph of mean amounts ``(n, 1)``, added as :func:`~fairwise.learning.problem.mean_value` adds them."""
+    graph = _begun(model, missing, AMOUNTS, 1)
+    others = _mixed(graph, _labels(graph, model, missing), model)
+    sums = graph.add("CumSum", graph.add("Mul", others, amounts.values[None, 1:]), np.array(1))
+    share = graph.add("Min", graph.add("Max", _last(graph, sums), np.array([[0.0]])), np.array([[1.0]]))
+    scaled = graph.add("Mul", share, np.array([[amounts.high - amounts.low]]))
+    graph.end(graph.add("Add", scaled, np.array([[amounts.low]])))
+    return graph.model({"amounts": json.dumps([amounts.low, amounts.high])})
+
+
+def _begun(model: FittedMixture, missing: str, output: str, width: int) -> Graph:
     columns = _columns(model)
-    _check_names(columns, model._encoder, missing)
-    graph = Graph(columns)
+    _check_names(columns, model._encoder, missing, output)
+    return Graph(columns, output, width)
+
+
+def _labels(graph: Graph, model: FittedMixture, missing: str) -> str:
+    """Labels ``(n, k)`` that the classifiers of a mixture give, as doubles."""
     encoded = "" if model._encoder is None else _encoded(graph, model._encoder, missing)
     match model.classifiers_:
         case TreeClassifiers() as trees:
-            labels = _tree_labels(graph, encoded, trees)
+            return _tree_labels(graph, encoded, trees)
         case LinearClassifiers() as linear:
-            labels = _linear_labels(graph, encoded, linear)
+            return _linear_labels(graph, encoded, linear)
         case FittedClassifiers() as fitted:
-            labels = estimator_labels(graph, encoded, missing, fitted)
+            return estimator_labels(graph, encoded, missing, fitted, n_labels=len(model.classes_))
         case other:
             raise InputError(f"{type(other).__name__} cannot be written as ONNX.")
-    graph.end(_mixed(graph, labels, model.weights_, model._threshold))
-    return graph.model({"classes": json.dumps(model.classes_.tolist(), default=str)})
 
 
 def _columns(model: FittedMixture) -> list[Values]:
@@ -55,11 +79,11 @@ def _columns(model: FittedMixture) -> list[Values]:
     return [Values(name, kind == "text") for name, kind in kinds.items()]
 
 
-def _check_names(columns: list[Values], encoder: TableEncoder | None, missing: str) -> None:
+def _check_names(columns: list[Values], encoder: TableEncoder | None, missing: str, output: str) -> None:
     if not isinstance(missing, str):
         raise InputError(f"missing={missing!r} is not allowed: it must be a text.")
-    if any(column.name == OUTPUT for column in columns):
-        raise InputError(f"A column is called {OUTPUT!r}, as the graph's output is: rename the column, and fit again.")
+    if any(column.name == output for column in columns):
+        raise InputError(f"A column is called {output!r}, as the graph's output is: rename the column, and fit again.")
     for column in encoder.columns if encoder else ():
         if isinstance(column, CategoryColumn) and missing in column.categories:
             raise InputError(
@@ -103,8 +127,11 @@ def _tree_labels(graph: Graph, rows: str, trees: TreeClassifiers) -> str:
 
 
 def _linear_labels(graph: Graph, rows: str, linear: LinearClassifiers) -> str:
-    """Labels ``(n, k)``: the intercept, then column after column, in the order of ``linear_kernels``."""
-    k = len(linear)
+    """Labels ``(n, k)``: the intercept, then column after column, in the order of ``linear_kernels``.
+
+    Of more than two labels every one but the first has such a sum, and the first of the largest decides.
+    """
+    k = linear.intercept.size
     step = helper.make_graph(
         [
             helper.make_node("Unsqueeze", ["x", "last"], ["column"]),
@@ -122,20 +149,34 @@ def _linear_labels(graph: Graph, rows: str, linear: LinearClassifiers) -> str:
     )
     scores = graph.add(
         "Scan",
-        graph.repeated(linear.intercept[None]),
+        graph.repeated(linear.intercept.reshape(1, -1)),
         graph.add("Transpose", rows, perm=[1, 0]),
-        np.ascontiguousarray(linear.coef.T),
+        np.ascontiguousarray(linear.coef.reshape(k, -1).T),
         num_scan_inputs=2,
         body=step,
     )
-    return graph.as_doubles(graph.add("Greater", scores, np.array([[0.0]])))
+    if linear.coef.ndim == 2:
+        return graph.as_doubles(graph.add("Greater", scores, np.array([[0.0]])))
+    by_classifier = graph.add("Reshape", scores, np.array([-1, *linear.intercept.shape]))
+    padded = graph.add("Pad", by_classifier, np.array([0, 0, 1, 0, 0, 0]), np.array(0.0))
+    return graph.as_doubles(graph.add("ArgMax", padded, axis=2, keepdims=0))
 
 
-def _mixed(graph: Graph, labels: str, weights: FloatArray, threshold: float | None) -> str:
-    """Probabilities ``(n, 2)`` of labels ``(n, k)``; a running sum, as its order is that of :class:`Mixture`."""
-    sums = graph.add("CumSum", graph.add("Mul", labels, weights[None]), np.array(1))
-    total = graph.add("Gather", sums, np.array([len(weights) - 1]), axis=1)
-    of_label_1 = graph.add("Min", total, np.array([[1.0]]))
-    if threshold is not None:
-        of_label_1 = graph.as_doubles(graph.add("GreaterOrEqual", of_label_1, np.array([[threshold]])))
-    return graph.add("Concat", graph.add("Sub", np.array([[1.0]]), of_label_1), of_label_1, axis=1)
+def _mixed(graph: Graph, labels: str, model: FittedMixture) -> str:
+    """Probabilities of all labels but the first ``(n, labels - 1)`` from labels ``(n, k)``.
+
+    A running sum, as its order is that of :class:`Mixture`.
+    """
+    given = graph.add("Unsqueeze", labels, np.array([2]))
+    is_this = graph.as_doubles(graph.add("Equal", given, np.arange(1.0, len(model.classes_))[None, None]))
+    sums = graph.add("CumSum", graph.add("Mul", is_this, model.weights_[None, :, None]), np.array(1))
+    total = graph.add("Squeeze", _last(graph, sums), np.array([1]))
+    others = graph.add("Min", total, np.array([[1.0]]))
+    if model._threshold is None:
+        return others
+    return graph.as_doubles(graph.add("GreaterOrEqual", others, np.array([[model._threshold]])))
+
+
+def _last(graph: Graph, values: str) -> str:
+    """The last along the second axis, which stays: ``(n, 1)`` of ``(n, k)``."""
+    return graph.add("Slice", values, np.array([-1]), np.array([np.iinfo(np.int64).max]), np.array([1]))
