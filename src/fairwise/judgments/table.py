@@ -188,7 +188,7 @@ class Judgments:
         which, predicted = np.flatnonzero(self._checked.counted), self._predicted()
         apart = {"predicted": predicted[which]} if predicted.any() else {}
         names = [*REQUIRED, "weight", *["error_bound"] * bool(apart)]
-        columns: dict[str, Any] = {name: self._checked.frame[name].array[which] for name in names}
+        columns = {name: self._checked.frame[name].array[which] for name in names}
         return pd.DataFrame({**columns, "row": which, **apart}, copy=False)
 
     def person_ids(self) -> pd.Index:
