@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,11 @@ from fairwise.study.questions import Question
 from fairwise.study.settings import ShownColumn, StudySettings
 from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.views import (
+    OthersAnswer,
+    OthersReason,
     OwnPages,
     Pair,
+    PairAgain,
     PairResult,
     PanelResult,
     Receipt,
@@ -83,6 +87,12 @@ def questions(text: str) -> list[AskedQuestion]:
     ]
 
 
+def pair_again(a: Card, b: Card, text: str, *, others: bool = True) -> PairAgain:
+    reasons = tuple(OthersReason(f"NAME-{number}", text) for number in range(5))
+    told = tuple(OthersAnswer(answer, 2, reasons) for answer in Answer) if others else ()
+    return PairAgain(7, pair(a, b, Answer.SAME, text), Answer.NO_CONSTRAINT, text, shows_others=True, others=told)
+
+
 def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALICE, b: Card = BELLA) -> dict[str, str]:
     """Every page, with ``text`` wherever somebody's text may stand."""
     me = OwnPages(f"{prefix}/p/token", f"https://study.example{prefix}/p/token", "the-csrf")
@@ -112,6 +122,19 @@ def all_pages(pages: Pages, prefix: str = "", text: str = "text", a: Card = ALIC
         "review": pages.review(
             me, [ReviewPair(1, (a, b), Answer.SAME), ReviewPair(2, (a, b), None)], undo=me.path, problem=text
         ),
+        "round_over": pages.round_over(
+            None, way_on="", resume=Resume(f"{prefix}/p/token", text, text), sent=False, way_here=f"{prefix}/"
+        ),
+        "own_round_over": pages.round_over(me, way_on="closing", resume=None, sent=True, way_here=f"{prefix}/p/token"),
+        "second_round": pages.second_round(
+            me, [pair_again(a, b, text), replace(pair_again(a, b, text), position=8, pair=pair(a, b))], done=False
+        ),
+        "second_round_end": pages.second_round(me, [pair_again(a, b, text)], done=True),
+        "pair_again": pages.pair_again(me, pair_again(a, b, text), reported=True, problem=text),
+        "pair_again_alone": pages.pair_again(me, pair_again(a, b, text, others=False)),
+        "report_reason": pages.report_reason(me, 7, OthersReason("NAME", text)),
+        "second_round_now": pages.thanks(me, Receipt(text, 50, NOON), second_round="now"),
+        "second_round_later": pages.thanks(me, Receipt(text, 50, NOON), second_round="later"),
         "check_failed": pages.check_failed(me),
         "closing": pages.closing(me),
         "thanks": pages.thanks(me, Receipt(text, 50, NOON)),

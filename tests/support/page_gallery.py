@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from gettext import NullTranslations
 from types import MappingProxyType
@@ -22,8 +23,11 @@ from fairwise.web.shared.pages import Pages
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
+    OthersAnswer,
+    OthersReason,
     OwnPages,
     Pair,
+    PairAgain,
     Receipt,
     Resume,
     ReviewPair,
@@ -161,6 +165,23 @@ TOGETHER = [
         for turn in range(4)
     )),
 ]  # fmt: skip
+_REASONS = (
+    "She is much younger, and has far fewer offences behind her.",
+    "Both have done nearly the same.\nWhat else should count?",
+    "I know people like this.",
+    "Age is no merit.",
+)
+_SAID = tuple(
+    OthersAnswer(
+        answer, count, tuple(OthersReason(f"AAAA-{place}", text) for place, text in enumerate(_REASONS[:shown]))
+    )
+    for answer, count, shown in zip(Answer, (5, 4, 0, 2), (4, 1, 0, 1), strict=True)
+)
+_FIRST, _LAST = (replace(one, total=2, answered=1) for one in (pair(ALICE, BELLA, Answer.SAME), pair(ALICE, BELLA)))
+AGAIN = [
+    PairAgain(7, replace(_FIRST, number=1), Answer.NO_CONSTRAINT, "No idea.", others=_SAID),
+    PairAgain(9, replace(_LAST, number=2), Answer.SAME),
+]
 GALLERY |= {
     "pair-tiers": study(**TIERS, mark_differences=True).pair(ME, pair(ALICE, BELLA)),
     "task-tiers": study(**TIERS).task(ME),
@@ -172,6 +193,19 @@ GALLERY |= {
     "de-second-look": GERMAN.second_look(ME, TOGETHER, saved="40"),
     "ar-second-look": ARABIC.second_look(ME, TOGETHER),
     "pair-again": PLAIN.pair(ME, pair(ALICE, BELLA, Answer.SAME), again=True),
+    "second-round": study(deliberation={"on": True}, design={"fixed": 5}).second_round(ME, AGAIN),
+    "second-round-end": PLAIN.second_round(ME, AGAIN[:1], done=True),
+    "second-round-pair": PLAIN.pair_again(ME, AGAIN[0]),
+    "second-round-problem": FULL.pair_again(ME, AGAIN[1], reported=True, problem="Choose one of the answers"),
+    "de-second-round-pair": GERMAN.pair_again(ME, AGAIN[0]),
+    "ar-second-round-pair": ARABIC.pair_again(ME, AGAIN[0]),
+    "second-round-alone": PLAIN.pair_again(ME, replace(AGAIN[1], shows_others=False)),
+    "report-reason": PLAIN.report_reason(ME, 7, AGAIN[0].others[0].reasons[0]),
+    "round-over": PLAIN.round_over(None, way_on="", resume=None, sent=False),
+    "own-round-over": PLAIN.round_over(ME, way_on="closing", resume=None, sent=True),
+    "thanks-second-round": PLAIN.thanks(
+        ME, Receipt("FW-7K3M-92QD", 50, datetime(2026, 3, 9, 14, 5, tzinfo=UTC)), second_round="now"
+    ),
     "review-second-look": study(second_look=True).review(ME, ALL),
     "closing-again": PLAIN.closing(ME, again=True),
 }

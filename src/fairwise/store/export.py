@@ -11,7 +11,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from fairwise.judgments import Judgments
-from fairwise.store.answers import CURRENT, HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
+from fairwise.store.answers import HAS_ANSWER, HAS_ANSWERED, LAST_OF_EACH_ROUND
 from fairwise.store.exclusions import IS_EXCLUDED
 from fairwise.store.questions import PREFIX, as_columns
 from fairwise.store.tables import (
@@ -48,7 +48,7 @@ def judge_name(number: int) -> str:
 
 
 def judgments(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> Judgments:
-    """The last answer of each round to every pair that has one; the second round is that of a second look.
+    """The last answer of each round to every pair that has one; the second is that of a second look, or of talking.
 
     Who was excluded is left out, or else marked.
     """
@@ -120,10 +120,15 @@ def who_answered(*, finished_only: bool = False) -> Query:
 def texts(connection: sa.Connection, *, finished_only: bool = False, with_excluded: bool = False) -> pd.DataFrame:
     """What people wrote: the reason of each answer, to the study's own questions, and to the closing ones.
 
-    One row per text that is not empty.
+    One row per text that is not empty; of an answer that was given in two rounds, the reason of each.
     """
-    reasons = CURRENT.with_only_columns(
-        participants.c.number, sa.literal("why"), appearances.c.a, appearances.c.b, answers.c.why
+    reasons = LAST_OF_EACH_ROUND.with_only_columns(
+        participants.c.number,
+        sa.literal("why"),
+        appearances.c.a,
+        appearances.c.b,
+        sa.cast(answers.c.round, sa.Text),
+        answers.c.why,
     ).where(answers.c.why != "")
     questions = ("rules", "expressible", "comments")
     closing = (
@@ -139,10 +144,10 @@ def texts(connection: sa.Connection, *, finished_only: bool = False, with_exclud
     )
     rows = list(_rows(connection, reasons, finished_only=finished_only, with_excluded=with_excluded))
     for judge, name, text, mark in _rows(connection, own, finished_only=finished_only, with_excluded=with_excluded):
-        rows.append((judge, f"{PREFIX}{name}", "", "", text, mark))
+        rows.append((judge, f"{PREFIX}{name}", "", "", "", text, mark))
     for judge, *written, mark in _rows(connection, closing, finished_only=finished_only, with_excluded=with_excluded):
-        rows += [(judge, name, "", "", text, mark) for name, text in zip(questions, written, strict=True) if text]
-    return _table(rows, ["judge", "about", "a", "b", "text"], with_excluded)
+        rows += [(judge, name, "", "", "", text, mark) for name, text in zip(questions, written, strict=True) if text]
+    return _table(rows, ["judge", "about", "a", "b", "round", "text"], with_excluded)
 
 
 def _rows(

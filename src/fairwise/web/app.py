@@ -25,6 +25,7 @@ from fairwise.store.errors import (
     NotOpen,
     NotShownAgain,
     NotYet,
+    RoundOver,
     StoreUnavailable,
     Unknown,
 )
@@ -55,6 +56,7 @@ from fairwise.web.participant.pairs import PairPages
 from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import OwnResultPages
 from fairwise.web.participant.second_look import SecondLookPages
+from fairwise.web.participant.second_round import SecondRoundPages
 from fairwise.web.shared import monitoring
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import LanguageChoice, language_of
@@ -274,13 +276,14 @@ _PARTICIPANTS_READ_OTHERWISE = (
 def participant_app(services: Services) -> Starlette:
     """The pages of one study."""
     prefix, offered = services.host.prefix, services.study.offered
-    consent, second_look = ConsentPages(services), SecondLookPages(services)
+    consent, second_look, second_round = ConsentPages(services), SecondLookPages(services), SecondRoundPages(services)
     questions = QuestionPages(services, second_look)
     groups = (
-        PairPages(services, consent.invited, second_look, questions),
+        PairPages(services, consent.invited, second_look, second_round, questions),
         OnboardingPages(services),
         questions,
         second_look,
+        second_round,
         OwnResultPages(services),
         consent,
     )
@@ -296,18 +299,22 @@ def participant_app(services: Services) -> Starlette:
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         """To where they are: this was an old page, or a stage that they have left behind."""
-        path = "/second-look?kept" if isinstance(error, NotShownAgain) else ""
+        look_again = isinstance(error, NotShownAgain) and not services.study.settings.deliberation.on
+        path = "/second-look?kept" if look_again else ""
         return RedirectResponse(f"{prefix}/p/{request.path_params['token']}{path}", 303)
 
     async def not_open(request: Request, _error: Exception) -> Response:
         return await consent.not_open(request)
+
+    async def round_over(request: Request, _error: Exception) -> Response:
+        return await consent.round_over(request)
 
     return application(
         [route for group in groups for route in group.routes()]
         + [public_report_route(services.host), static_route(), *health_routes(services.host.store)],
         message,
         {Unknown: 404},
-        handlers={NotOpen: not_open, AlreadyFinished: elsewhere, NotYet: elsewhere},
+        handlers={NotOpen: not_open, RoundOver: round_over, AlreadyFinished: elsewhere, NotYet: elsewhere},
         outside=[Middleware(LanguageChoice, languages=offered, path=f"{prefix}/")],
     )
 

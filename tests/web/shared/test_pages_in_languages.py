@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from gettext import NullTranslations
 from html.parser import HTMLParser
@@ -23,8 +24,11 @@ from fairwise.web.shared.questions import AskedQuestion
 from fairwise.web.shared.templating import read_static_files
 from fairwise.web.shared.views import (
     NumberedAnswer,
+    OthersAnswer,
+    OthersReason,
     OwnPages,
     Pair,
+    PairAgain,
     PairResult,
     PanelResult,
     Receipt,
@@ -126,6 +130,8 @@ def all_pages(pages: Pages) -> dict[str, str]:
     one, other = Card("a", rows), Card("b", (rows[0], Row("10", "13")))
     middle, last = (Pair(number, 2, number - 1, one, other, Answer.SAME, "12", 3) for number in (1, 2))
     one_answer = ReviewPair(1, (one, other), Answer.SAME)
+    told = tuple(OthersAnswer(answer, 1, (OthersReason("27", "28"),) * 4) for answer in pages.settings.allowed_answers)
+    again = PairAgain(3, middle, Answer.NO_CONSTRAINT, "29", others=told)
     open_pairs = [one_answer, *(ReviewPair(number, (one, other), None) for number in range(2, 20))]
     return {
         "consent": pages.consent(start_key="", csrf="", resume=Resume("/p/token", "33", ""), problem="14"),
@@ -164,6 +170,18 @@ def all_pages(pages: Pages) -> dict[str, str]:
         "result later": pages.thanks(me, Receipt("15", 2, MOMENT), result="later"),
         "result": pages.result(me, result_of(one, other)),
         "second_look": pages.second_look(me, second_thoughts(one, other), saved="1", kept=True),
+        "second_round": pages.second_round(me, [again, replace(again, pair=replace(middle, answer=None))]),
+        "second round begun": pages.second_round(me, [replace(again, pair=replace(middle, answer=None))]),
+        "end of the second round": pages.second_round(me, [again], done=True),
+        "pair_again": pages.pair_again(me, again, reported=True, problem="14"),
+        "pair again, too few others": pages.pair_again(me, replace(again, others=())),
+        "pair again, without others": pages.pair_again(me, replace(again, shows_others=False)),
+        "report_reason": pages.report_reason(me, 3, OthersReason("27", "28")),
+        "round_over": pages.round_over(None, way_on="", resume=Resume("/p/token", "33", ""), sent=False),
+        "own round over": pages.round_over(me, way_on="closing", resume=None, sent=True),
+        "own way on": pages.round_over(me, way_on="second-round", resume=None, sent=False),
+        "second round now": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="now"),
+        "second round later": pages.thanks(me, Receipt("15", 2, MOMENT), second_round="later"),
         "withdraw": pages.withdraw(me),
         "not_open": pages.not_open(None, closed=False, here="/", resume=Resume("/p/token", "33", ""), sent=None),
         "paused": pages.not_open(me, closed=False, here="/", resume=None, sent={"why": "32"}),

@@ -21,6 +21,14 @@ OURS = ("study.css", "study.js")
 # Pages on which nothing is asked.
 NO_PROBLEMS = {"declined", "withdrawn", "thanks", "back", "wall", "screened_out", "not_open", "closed", "message"}
 NO_PROBLEMS |= {
+    "round_over",
+    "own_round_over",
+    "second_round",
+    "second_round_end",
+    "pair_again_alone",
+    "report_reason",
+    "second_round_now",
+    "second_round_later",
     "result",
     "why",
     "pressed",

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -15,14 +16,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.store import answers, participants
-from fairwise.store.errors import NotOpen, NotYet, Unknown
+from fairwise.store.deliberation import shown_again
+from fairwise.store.errors import NotOpen, NotYet, RoundOver, Unknown
 from fairwise.store.housekeeping import Housekeeper
 from fairwise.store.participants import Participant
 from fairwise.store.quotas import Quotas
-from fairwise.store.study_state import require_open, standing
+from fairwise.store.study_state import FIRST, require_open, standing
 from fairwise.study.folder import Edition, StudyFolder
+from fairwise.study.languages import marked
 from fairwise.study.signing import Keys
-from fairwise.study.stages import ENDS, Stage, StudyState
+from fairwise.study.stages import ANSWERING, ENDS, Stage, StudyState
 from fairwise.web.participant.answering import Answering
 from fairwise.web.shared import questions, views
 from fairwise.web.shared.forms import MOST_FIELDS, Form, read_form
@@ -37,6 +40,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 COOKIE = "fairwise_participant"
 """By which a device knows who began on it."""
+
+LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,12 @@ class ParticipantPages(ABC):
     @abstractmethod
     def routes(self) -> list[Route]: ...
 
-    def _get(self, path: str, handler: Handler, *, always: bool = False) -> Route:
-        """A page; ``always`` also while the study is paused, and after it was closed."""
-        return Route(path, handler if always else self._while_open(handler), methods=["GET"])
+    def _get(self, path: str, handler: Handler, *, always: bool = False, late: bool = False) -> Route:
+        """A page; ``always`` also while the study is paused, and after it was closed; ``late``: after round 1."""
+        return Route(path, handler if always else self._while_open(handler, late=late), methods=["GET"])
 
-    def _post(self, path: str, handler: Handler, *, always: bool = False) -> Route:
-        return Route(path, handler if always else self._while_open(handler), methods=["POST"])
+    def _post(self, path: str, handler: Handler, *, always: bool = False, late: bool = False) -> Route:
+        return Route(path, handler if always else self._while_open(handler, late=late), methods=["POST"])
 
     # Paused and closed. Pages go by what was known a second ago at most; whatever is written is checked with it.
 
@@ -77,17 +82,24 @@ class ParticipantPages(ABC):
     def _is_open(self) -> bool:
         return self._services.host.standing.state == StudyState.OPEN
 
-    def _while_open(self, answer: Handler) -> Handler:
-        """Own pages are shut while the study is, but for those who have come to an end."""
+    @property
+    def _first_is_over(self) -> bool:
+        """Whether nobody may begin or answer in the first round any more."""
+        stands, until = self._services.host.standing, self._settings.deliberation.until
+        return stands.first_is_over(datetime.now(UTC), until)
+
+    def _while_open(self, answer: Handler, *, late: bool) -> Handler:
+        """Own pages are shut while the study is, and after the first round, but for those who have come to an end."""
 
         async def answer_while_open(request: Request) -> Response:
-            if not self._is_open and "token" in request.path_params:
+            over = not late and self._first_is_over
+            if (over or not self._is_open) and "token" in request.path_params:
                 try:
                     who = await self._participant(request)
                 except Unknown:
                     return await answer(request)
                 if who.stage not in ENDS:
-                    raise NotOpen
+                    raise RoundOver if self._is_open else NotOpen
             return await answer(request)
 
         return answer_while_open
@@ -109,6 +121,22 @@ class ParticipantPages(ABC):
         )
         return HTMLResponse(page, 200 if sent is None else 409)
 
+    async def round_over(self, request: Request, resume: views.Resume | None = None, way_here: str = "") -> Response:
+        """That the first round is over, and what is left to do."""
+        own, way_on = None, ""
+        if "token" in request.path_params:
+            with suppress(Unknown):  # a personal link that nobody has used
+                who = await self._participant(request)
+                own, pairs = self._own(request), await self._read(request, answers.appearances_of)
+                most = self._settings.deliberation.pairs
+                if self._services.host.standing.round != FIRST:
+                    way_on = "second-round" if await self._read(request, shown_again, most=most) else ""
+                elif who.stage in ANSWERING and len(pairs) == self._settings.pairs and all(p.answer for p in pairs):
+                    way_on = "closing"
+        sent = request.method == "POST" and own is not None
+        page = self._pages(request).round_over(own, way_on=way_on, resume=resume, sent=sent, way_here=way_here)
+        return HTMLResponse(page, 409 if request.method == "POST" else 200)
+
     def _pages(self, request: Request, arm: str | None = None) -> Pages:
         """The pages in the language that this visitor reads, and as those of their arm see them."""
         return self._services.pages[language_of(request.scope)].in_arm(arm)
@@ -120,6 +148,11 @@ class ParticipantPages(ABC):
         pages = self._pages(request)
         heading, text = pages.translate(heading), pages.translate(text)
         return HTMLResponse(pages.message(heading=heading, text=text, back=back, way_here=way_here), status)
+
+    def _changed_too_often(self, request: Request) -> Response:
+        heading = marked("You have changed this answer very often")
+        text = marked("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
+        return self._message(request, 409, heading, text, back=self._own(request).path)
 
     def _edition(self, request: Request, arm: str | None = None) -> Edition:
         return self._folder.editions[language_of(request.scope)].in_arm(arm)

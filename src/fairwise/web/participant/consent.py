@@ -8,6 +8,7 @@ from functools import partial
 
 import segno
 from markupsafe import Markup
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -17,6 +18,7 @@ from fairwise.store import participants
 from fairwise.store.errors import Full, NotInvited, NotListed, StoreProblem, TakesPartAlready, Unknown, Withdrew
 from fairwise.store.export import has_real_people
 from fairwise.store.recruitment import Room, find_room, invitation, read_code
+from fairwise.store.study_state import require_first_round
 from fairwise.study.languages import marked
 from fairwise.study.recruitment import (
     FORCED_AGENT,
@@ -192,6 +194,8 @@ class ConsentPages(ParticipantPages):
             if arrival.came_by == ROOM:  # devices go from hand to hand
                 resume = None
             return await self.not_open(request, resume, way)
+        if self._first_is_over:
+            return await self.round_over(request, resume if arrival.came_by != ROOM else None, way)
         if resume is None and arrival.came_by in PANELS:
             look = partial(participants.panel_state, arrival=arrival, mark=self._mark(arrival), signed=visitor.signed)
             state = await self._store.read(partial(look, contests=visitor.contests))
@@ -339,7 +343,12 @@ class ConsentPages(ParticipantPages):
             new_key=self._keys.new,
             arms=self._folder.arms_at_start,
         )
-        await self._write_while_open(start)
+
+        def begin(connection: Connection) -> None:
+            require_first_round(connection, consent.at, self._settings.deliberation.until)
+            start(connection)
+
+        await self._write_while_open(begin)
         response = self._to(f"/p/{token}")
         response.set_cookie(
             COOKIE,

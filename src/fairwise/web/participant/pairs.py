@@ -8,25 +8,28 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fairwise.judgments import Answer
 from fairwise.store import answers, participants
-from fairwise.store.errors import ChangedTooOften, Full, NotYet, StoreUnavailable, Unknown
+from fairwise.store.deliberation import end_when_enough
+from fairwise.store.errors import ChangedTooOften, Full, NotYet, RoundOver, StoreUnavailable, Unknown
 from fairwise.store.housekeeping import tidy_fits
 from fairwise.store.quotas import lost_place, take_place
-from fairwise.store.study_state import standing
+from fairwise.store.study_state import FIRST, standing
 from fairwise.study.languages import marked
 from fairwise.study.pictures import names_of, read_picture
 from fairwise.study.recruitment import PANELS, filled
-from fairwise.study.stages import Stage
-from fairwise.web.participant.base import ParticipantPages
+from fairwise.study.stages import Stage, StudyState
+from fairwise.web.participant.base import LONGEST_NONCE, ParticipantPages
 from fairwise.web.participant.onboarding import CHOOSE
 from fairwise.web.participant.questions import QuestionPages
 from fairwise.web.participant.result import announced
 from fairwise.web.participant.second_look import SecondLookPages
+from fairwise.web.participant.second_round import SecondRoundPages
 from fairwise.web.shared import views
 from fairwise.web.shared.forms import whole_number
 from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
@@ -34,7 +37,6 @@ from fairwise.web.shared.views import LONGEST_CLOSING, LONGEST_WHY
 if TYPE_CHECKING:
     from fairwise.web.participant.base import Handler, Services
 
-LONGEST_NONCE = 28  # of a form; a column of 32 has room for which of its answers it is
 _ENDS: dict[str, str] = {Stage.FINISHED: "/thanks", Stage.SCREENED_OUT: "/screened-out"}
 
 
@@ -42,11 +44,17 @@ class PairPages(ParticipantPages):
     """Routes of one study. A GET shows and changes nothing; a POST changes, then sends the browser to a GET."""
 
     def __init__(
-        self, services: Services, invited: Handler, second_look: SecondLookPages, questions: QuestionPages
+        self,
+        services: Services,
+        invited: Handler,
+        second_look: SecondLookPages,
+        second_round: SecondRoundPages,
+        questions: QuestionPages,
     ) -> None:
         """`invited` answers those whose personal link nobody has used yet."""
         super().__init__(services)
-        self._invited, self._second_look, self._questions = invited, second_look, questions
+        self._invited, self._second_look, self._second_round = invited, second_look, second_round
+        self._questions = questions
         recruitment = self._settings.recruitment
         quotas = recruitment.most or any(relation.most is not None for relation in self._settings.relations)
         self._limited = bool(quotas)
@@ -60,11 +68,11 @@ class PairPages(ParticipantPages):
             self._post("/p/{token}/pair/{position:number}", self.answer),
             self._get("/p/{token}/pair/{position:number}/why", self.why),
             self._get("/p/{token}/picture/{name}", self.picture, always=True),
-            self._get("/p/{token}", self.resume),
-            self._get("/p/{token}/", self.resume),  # as some programs copy links
+            self._get("/p/{token}", self.resume, late=True),
+            self._get("/p/{token}/", self.resume, late=True),  # as some programs copy links
             self._get("/p/{token}/review", self.review),
-            self._get("/p/{token}/closing", self.closing),
-            self._post("/p/{token}/closing", self.finish),
+            self._get("/p/{token}/closing", self.closing, late=True),  # nothing is lost that needs no new answer
+            self._post("/p/{token}/closing", self.finish, late=True),
             self._get("/p/{token}/thanks", self.thanks, always=True),
             self._get("/p/{token}/screened-out", self.screened_out, always=True),
             self._get("/p/{token}/back", self.back, always=True),
@@ -103,8 +111,12 @@ class PairPages(ParticipantPages):
             who = await self._participant(request)
         except Unknown:
             return await self._invited(request)
+        if again := await self._second_round.way_there(request):
+            return self._to_own(request, again)
         if who.stage in _ENDS:
             return self._to_own(request, _ENDS[who.stage])
+        if self._first_is_over:
+            raise RoundOver
         if await self._lost_place(request):
             return await self._no_place(request)
         if who.stage != Stage.PAIRS:
@@ -191,7 +203,8 @@ class PairPages(ParticipantPages):
             at=datetime.now(UTC),
         )
         take = partial(take_place, quotas=self._quotas, at=new.at) if self._takes_place else None
-        keep = partial(answers.record, shown_again=self._second_look.positions, before_first=take)
+        until = self._settings.deliberation.until
+        keep = partial(answers.record, shown_again=self._second_look.positions, before_first=take, until=until)
         try:
             position = await self._services.answering.record(self._hash(request), new, keep)
         except ChangedTooOften:
@@ -218,11 +231,6 @@ class PairPages(ParticipantPages):
             self._own(request), full=True, back=way_back, way_here=self._own(request).path
         )
         return HTMLResponse(page, 409 if request.method == "POST" else 200)
-
-    def _changed_too_often(self, request: Request) -> Response:
-        heading = marked("You have changed this answer very often")
-        text = marked("Your last answer to this pair is saved. It cannot be changed any more. You can go on.")
-        return self._message(request, 409, heading, text, back=self._own(request).path)
 
     async def review(self, request: Request) -> Response:
         await self._participant_at(request, Stage.PAIRS)
@@ -253,6 +261,8 @@ class PairPages(ParticipantPages):
         who = await self._participant_at(request, Stage.PAIRS, Stage.SECOND_LOOK)
         pairs = await self._review_pairs(request)
         if any(pair.answer is None for pair in pairs):
+            if self._first_is_over:
+                raise RoundOver
             problem = self._pages(request).translate(marked("Some pairs are still open. Answer them first"))
             return HTMLResponse(self._pages(request).review(self._own(request), pairs, problem=problem), 422)
         await self._second_look.comes_first(request, who)
@@ -267,11 +277,17 @@ class PairPages(ParticipantPages):
         await self._second_look.comes_first(request, await self._participant(request))
         if await self._questions.are_left(request):
             return self._to_own(request, "/questions")
-        arms, places = self._folder.arms_at_end, self._settings.pairs
-        await self._write(request, participants.finish, at=datetime.now(UTC), places=places, arms=arms, **texts)
+        await self._write(request, self._finished, at=datetime.now(UTC), **texts)
         response = self._to_own(request, "/thanks")
         self._forget_device(response)  # whoever uses it next is not offered to go on
         return response
+
+    def _finished(self, connection: Connection, token_hash: bytes, /, at: datetime, **texts: str) -> None:
+        """All that is to be kept of someone's end; they may be the last of the first round."""
+        arms, places = self._folder.arms_at_end, self._settings.pairs
+        participants.finish(connection, token_hash, at=at, places=places, arms=arms, **texts)
+        if self._settings.deliberation.on:
+            end_when_enough(connection, self._settings.deliberation.close_after, at)
 
     async def thanks(self, request: Request) -> Response:
         who = await self._participant_at(request, Stage.FINISHED)
@@ -281,12 +297,21 @@ class PairPages(ParticipantPages):
         recruitment = self._settings.recruitment
         back = f"{self._own(request).path}/back" if recruitment.completion_url else None
         way_back = views.WayBack.to(who.came_by, back, recruitment.completion_code or code)
-        result = announced(await self._store.read(standing), self._folder.path)
-        return HTMLResponse(self._pages(request).thanks(self._own(request), receipt, way_back, result))
+        stands = await self._store.read(standing)
+        result, again = announced(stands, self._folder.path), "never"
+        if self._settings.deliberation.on and stands.round == FIRST and stands.state != StudyState.CLOSED:
+            again = "later"
+        elif await self._second_round.way_there(request):
+            again = "now"
+        page = self._pages(request).thanks(self._own(request), receipt, way_back, result, again)
+        return HTMLResponse(page)
 
     async def _receipt(self, request: Request, who: participants.Participant) -> tuple[int, str]:
         """How many pairs someone answered, and a code for exactly these answers."""
         own_answers = await self._own_answers(request)
+        if self._settings.deliberation.on:  # a second round changes no receipt
+            both = await self._read(request, answers.first_and_current)
+            own_answers = {first.position: first.answer for first, _ in both}
         said = [f"{position} {answer}" for position, answer in own_answers.items()]
         return len(own_answers), self._keys.receipt([self._folder.fingerprint, who.number, *said])
 

@@ -31,8 +31,8 @@ class QuestionPages(ParticipantPages):
 
     def routes(self) -> list[Route]:
         return [
-            self._get("/p/{token}/questions", self.questions),
-            self._post("/p/{token}/questions", self.keep),
+            self._get("/p/{token}/questions", self.questions, late=True),
+            self._post("/p/{token}/questions", self.keep, late=True),
         ]
 
     async def are_left(self, request: Request) -> bool:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import accumulate
-from math import ceil
 
 from markupsafe import Markup
 
 from fairwise.judgments import Answer
 from fairwise.store.recruitment import Room
 from fairwise.study.arms import Arm
-from fairwise.study.cards import Card, Row
 from fairwise.study.decisions import usual_meaning
 from fairwise.study.folder import StudyFolder
 from fairwise.study.languages import Language, language
@@ -22,15 +18,27 @@ from fairwise.study.recruitment import PANELS
 from fairwise.study.settings import StudySettings
 from fairwise.study.texts import safe_html
 from fairwise.web.shared.questions import AskedQuestion
-from fairwise.web.shared.templating import BEGINNING, LONG_VALUE, Pieces, compared_rows, contact_link, templates_of
+from fairwise.web.shared.templating import (
+    BEGINNING,
+    LONG_VALUE,
+    Pieces,
+    below_heading,
+    compared_rows,
+    contact_link,
+    facts_of,
+    minutes,
+    templates_of,
+)
 from fairwise.web.shared.views import (
     CLOSING_QUESTIONS,
     CONFIDENCE,
     LONGEST_CLOSING,
     LONGEST_WHY,
     TRIES,
+    OthersReason,
     OwnPages,
     Pair,
+    PairAgain,
     Receipt,
     Result,
     Resume,
@@ -38,11 +46,6 @@ from fairwise.web.shared.views import (
     SecondLookGroup,
     WayBack,
 )
-
-# What is told of a person in the list of all answers: as many facts as there is room for.
-_MOST_FACTS, _LONGEST_FACTS, _LONGEST_FACT = 6, 110, 40
-# About how long it takes, a guess on the safe side: to read everything, for a pair, to say why, for a question.
-_SECONDS_TO_READ, _SECONDS_A_PAIR, _SECONDS_TO_EXPLAIN, _SECONDS_A_QUESTION = 150, 15, 10, 15
 
 
 class Pages:
@@ -91,8 +94,8 @@ class Pages:
             "language": self.language,
             "offered": offered,
             "notice": notice,
-            "consent_html": _below_heading(consent_html),
-            "task_html": _below_heading(task_html),
+            "consent_html": below_heading(consent_html),
+            "task_html": below_heading(task_html),
             "answers": list(self._answer_words.values()),
             "closing_questions": [(name, self.translate(text)) for name, text in CLOSING_QUESTIONS],
             "panel": PANELS.get(settings.recruitment.panel),
@@ -263,7 +266,7 @@ class Pages:
             "review",
             own=own,
             pairs=pairs,
-            facts=_facts,
+            facts=facts_of,
             done=sum(pair.answer is not None for pair in pairs),
             left=[pair.number for pair in pairs if pair.people and pair.answer is None],
             undo=undo,
@@ -276,17 +279,52 @@ class Pages:
         """Answers side by side; ``saved`` is the number of a pair just answered, ``kept`` that one could not be."""
         return self._render("second_look", own=own, groups=groups, saved=saved, kept=kept)
 
+    def round_over(
+        self, own: OwnPages | None, *, way_on: str, resume: Resume | None, sent: bool, way_here: str = ""
+    ) -> str:
+        """After the first round: ``way_on`` is what is left to do there, of closing, second-round or nothing."""
+        return self._render("round_over", own=own, way_on=way_on, resume=resume, sent=sent, way_here=way_here)
+
+    def second_round(self, own: OwnPages, pairs: Sequence[PairAgain], *, done: bool = False) -> str:
+        """Where the second round begins, or ends when all is ``done``."""
+        left = [pair.position for pair in pairs if pair.pair.answer is None]
+        return self._render("second_round", own=own, pairs=pairs, left=left, done=done)
+
+    def pair_again(self, own: OwnPages, again: PairAgain, *, reported: bool = False, problem: str | None = None) -> str:
+        """A pair in the second round; ``reported`` after somebody's reason was."""
+        differ = self._marked(again.pair)
+        return self._render("pair_again", own=own, again=again, differ=differ, reported=reported, problem=problem)
+
+    def report_reason(self, own: OwnPages, position: int, reason: OthersReason) -> str:
+        """The question whether somebody else's reason is to be hidden."""
+        return self._render("report_reason", own=own, position=position, reason=reason)
+
     def closing(self, own: OwnPages, *, again: bool = False) -> str:
         """The three open questions, ``again`` after a second look."""
         return self._render("closing", own=own, again=again)
 
-    def thanks(self, own: OwnPages, receipt: Receipt, way_back: WayBack | None = None, result: str = "never") -> str:
+    def thanks(
+        self,
+        own: OwnPages,
+        receipt: Receipt,
+        way_back: WayBack | None = None,
+        result: str = "never",
+        second_round: str = "never",
+    ) -> str:
         """The end, with a receipt, and the way back for those whom a panel sent.
 
-        ``result`` says whether they can see what became of their answers: now, perhaps later, or never.
+        ``result`` says whether they can see what became of their answers: now, perhaps later, or never; and
+        ``second_round`` likewise whether they are asked once more.
         """
-        finished = self.language.moment(receipt.finished_at)
-        return self._render("thanks", own=own, receipt=receipt, finished=finished, way_back=way_back, result=result)
+        return self._render(
+            "thanks",
+            own=own,
+            receipt=receipt,
+            finished=self.language.moment(receipt.finished_at),
+            way_back=way_back,
+            result=result,
+            second_round=second_round,
+        )
 
     def result(self, own: OwnPages | None, result: Result) -> str:
         """How the chosen model treats someone's pairs; without ``own``, as operators may look at it."""
@@ -360,24 +398,3 @@ def pages_of(
     for code, of_all in pages.items():
         of_all.of_arms = {arm.name: made(code, arm) for arm in folder.editions[code].settings.arms}
     return pages
-
-
-def minutes(settings: StudySettings) -> int:
-    """About how long it takes to take part."""
-    explaining = _SECONDS_TO_EXPLAIN * (settings.ask_why + settings.ask_confidence)
-    asked = _SECONDS_A_QUESTION * len(settings.questions)
-    return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining) + asked) / 60)
-
-
-def _facts(card: Card) -> list[Row]:
-    """The first that are told of a person, so that one knows them again."""
-    short = [row for row in card.rows if len(row.text) <= _LONGEST_FACT][:_MOST_FACTS]
-    lengths = accumulate(len(row.label) + len(row.text) for row in short)
-    return [row for row, length in zip(short, lengths, strict=True) if length <= _LONGEST_FACTS]
-
-
-def _below_heading(html: str) -> Markup:
-    """A document under the heading of its page: where it has a first-level heading, all of them go one level down."""
-    if "<h1" in html:
-        html = re.sub(r"(</?h)([1-5])\b", lambda found: f"{found[1]}{int(found[2]) + 1}", html)
-    return Markup(html)  # noqa: S704 - sanitised by whoever read it

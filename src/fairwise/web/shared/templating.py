@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import accumulate
+from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -16,6 +18,7 @@ from markupsafe import Markup
 from fairwise import templates
 from fairwise.study.cards import Card, Row
 from fairwise.study.languages import Language
+from fairwise.study.settings import StudySettings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -101,3 +104,32 @@ class Pieces:
         self.meaning = lru_cache(made.meaning)
         self.buttons = lru_cache(made.buttons)
         self.meanings = lru_cache(made.meanings)
+
+
+# What is told of a person in the list of all answers: as many facts as there is room for.
+_MOST_FACTS, _LONGEST_FACTS, _LONGEST_FACT = 6, 110, 40
+
+
+def facts_of(card: Card) -> list[Row]:
+    """The first that are told of a person, so that one knows them again."""
+    short = [row for row in card.rows if len(row.text) <= _LONGEST_FACT][:_MOST_FACTS]
+    lengths = accumulate(len(row.label) + len(row.text) for row in short)
+    return [row for row, length in zip(short, lengths, strict=True) if length <= _LONGEST_FACTS]
+
+
+def below_heading(html: str) -> Markup:
+    """A document under the heading of its page: where it has a first-level heading, all of them go one level down."""
+    if "<h1" in html:
+        html = re.sub(r"(</?h)([1-5])\b", lambda found: f"{found[1]}{int(found[2]) + 1}", html)
+    return Markup(html)  # noqa: S704 - sanitised by whoever read it
+
+
+# About how long it takes, a guess on the safe side: to read everything, for a pair, to say why, for a question.
+_SECONDS_TO_READ, _SECONDS_A_PAIR, _SECONDS_TO_EXPLAIN, _SECONDS_A_QUESTION = 150, 15, 10, 15
+
+
+def minutes(settings: StudySettings) -> int:
+    """About how long it takes to take part."""
+    explaining = _SECONDS_TO_EXPLAIN * (settings.ask_why + settings.ask_confidence)
+    asked = _SECONDS_A_QUESTION * len(settings.questions)
+    return ceil((_SECONDS_TO_READ + settings.pairs * (_SECONDS_A_PAIR + explaining) + asked) / 60)

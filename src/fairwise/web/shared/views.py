@@ -101,6 +101,46 @@ class ReviewPair:
 
 
 @dataclass(frozen=True)
+class OthersReason:
+    """Why somebody else gave an answer; `name` tells it from others, and nothing about whose it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OthersAnswer:
+    """How many others gave an answer to a pair, and why."""
+
+    answer: Answer
+    count: int
+    reasons: tuple[OthersReason, ...] = ()
+
+
+@dataclass(frozen=True)
+class PairAgain:
+    """A pair in the second round, with what was said about it so far."""
+
+    position: int
+    """Of the pair in the first round, by which its page is found."""
+
+    pair: Pair
+    """Its answer is that of the second round, None before it; `number` and `total` count what is shown again."""
+
+    first: Answer
+    first_why: str = ""
+    shows_others: bool = True
+    """Whether this participant is shown what others said at all."""
+
+    others: tuple[OthersAnswer, ...] = ()
+    """For every answer; empty where too few others answered for it to be shown."""
+
+    @property
+    def n_others(self) -> int:
+        return sum(one.count for one in self.others)
+
+
+@dataclass(frozen=True)
 class Receipt:
     """What a participant may keep as a proof that everything arrived."""
 
