@@ -44,7 +44,7 @@ def described_in(section: str) -> set[str]:
 def test_every_command_has_a_section_and_the_reverse() -> None:
     sections = {title.removeprefix("fairwise ") for title in SECTIONS if title.startswith("fairwise ")}
     assert sections == set(COMMANDS)
-    assert set(re.findall(r"^\| \[`(\w+)`\]", PAGE, flags=re.MULTILINE)) == set(COMMANDS)
+    assert set(re.findall(r"^\| \[`([\w-]+)`\]", PAGE, flags=re.MULTILINE)) == set(COMMANDS)
 
 
 @each_command

@@ -10,6 +10,7 @@ from fairwise.cli.audit import audit
 from fairwise.cli.backup import backup, restore
 from fairwise.cli.bots import bots
 from fairwise.cli.check import check
+from fairwise.cli.compare_arms import compare_arms
 from fairwise.cli.demo import demo
 from fairwise.cli.derandomize import derandomize
 from fairwise.cli.error_handling import Debug, ErrorHandlingGroup, debuggable, show_warnings_as_notes
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-_learning = (demo, check, fit, show, predict, derandomize, frontier, audit, report, reproduce)
+_learning = (demo, check, fit, show, predict, derandomize, frontier, audit, report, compare_arms, reproduce)
 _asking = (plan, serve, bots, export, backup, restore)
 for command in (*_learning, *_asking):
     app.command()(debuggable(command))

@@ -157,6 +157,14 @@ def _merged(one: Sequence[T], other: Sequence[S], draws: Draws) -> list[T | S]:
 # Arms: who comes to which of them, in blocks.
 
 
+_PLACES = 2
+
+
+def block_size(arms: Sequence[Arm]) -> int:
+    """How many turns a block of the arms' order has."""
+    return sum(_PLACES * arm.share for arm in arms)
+
+
 class ArmTurns:
     """The arms in the order in which they are given: a block has two places for each share, in an order of chance.
 
@@ -165,7 +173,7 @@ class ArmTurns:
     """
 
     def __init__(self, arms: Sequence[Arm], seed: int) -> None:
-        self._block, self._seed = [arm.name for arm in arms for _ in range(2 * arm.share)], seed
+        self._block, self._seed = [arm.name for arm in arms for _ in range(_PLACES * arm.share)], seed
 
     def __getitem__(self, turn: int) -> str:
         """Return the arm of a turn; the first is 0."""

@@ -1,0 +1,181 @@
+"""`fairwise compare-arms`: from files, and from the database of a study of two rounds and two arms."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from tests.support.someone import shown_pair
+
+from fairwise.judgments import Answer
+from fairwise.simulation import draw_pairs, simulate_panel, simulate_second_round
+from fairwise.store import deliberation, participants, reasons
+from fairwise.store.answers import NewAnswer, record
+from fairwise.store.arm_tables import arm_blocks, shown_reasons
+from fairwise.store.operators import Operator
+from fairwise.store.store import Store
+from fairwise.study.folder import StudyFolder
+from fairwise.study.stages import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Study
+    from typer.testing import Result
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ARMS = """
+[[arms]]
+name = "talk"
+
+[[arms]]
+name = "again"
+reasons = false
+"""
+
+
+@pytest.fixture
+def files(study: Study) -> list[str]:
+    """Simulated people of two rounds who were much persuaded, and the options that name their files."""
+    people = study.people_frame().set_index("person").drop(columns="returned")
+    first = simulate_panel(people, 24, answers="four", pairs=draw_pairs(people, 1, 12, seed=1)[0], seed=1)
+    second = simulate_second_round(first, persuasion=0.6, returning=0.9, seed=1)
+    second.judgments.write(study.folder / "both.csv")
+    second.judgments.judge_attributes.to_csv(study.folder / "judges.csv")
+    second.reasons.to_csv(study.folder / "reasons.csv", index=False)
+    given = {"--judgments": "both.csv", "--judges": "judges.csv", "--reasons": "reasons.csv"}
+    return [part for option, name in given.items() for part in (option, str(study.folder / name))]
+
+
+def test_tables_of_arms_and_of_what_is_stated(files: list[str], run: Callable[..., Result], tmp_path: Path) -> None:
+    out = tmp_path / "tests.csv"
+    shown = run("compare-arms", *files, "--draws", 199, "--out", out).stdout
+    assert "Against control" in shown
+    assert "3. The share of answers that people change when they are asked again is the same in both arms." in shown
+    assert "people came back; " in shown
+    assert "nan" not in shown.lower()
+    table = pd.read_csv(out).set_index("name")
+    assert table.loc["towards_reasons", "p_value"] == pytest.approx(0.005)
+
+
+def test_what_is_learned_and_json(files: list[str], study: Study, run: Callable[..., Result]) -> None:
+    learn = [*study.who, "--outcome", "returned", "--learn", "--favorable-label", 1, "--groups", "town"]
+    few = ["--draws", 99, "--resamples", 10, "--learned-draws", 19, "--eta", 0.02]
+    found = json.loads(run("compare-arms", *files, *learn, *few, "--json").stdout)
+    assert [line["name"] for line in found["tests"]][-4:] == ["error", "price", "group_gap", "treated_differently"]
+    assert found["control"] == "control"
+    assert {line["group"] for line in found["learned"]["rates"]} == {"Aa", "Be"}
+    assert found["learned"]["eta"] == 0.02
+    assert "What is learned, gamma 0.1" in run("compare-arms", *files, *learn, *few).stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--learn"], "--learn: what is learned needs people and outcomes"),
+        (["--control", "talk"], "nobody who answered is in that arm; the arms are control, reasons"),
+        (["--out", "tests.txt"], "must end in .csv or .parquet"),
+    ],
+)
+def test_what_is_missing_is_named(files: list[str], run: Callable[..., Result], given: list[str], said: str) -> None:
+    result = run("compare-arms", *files, *given, code=1)
+    assert said in result.stderr
+
+
+def test_a_study_or_files_but_not_both(files: list[str], run: Callable[..., Result]) -> None:
+    assert "Give the folder of a study, or files" in run("compare-arms", code=2).stderr
+    assert "Give the folder of a study, or files" in run("compare-arms", "x", *files, code=2).stderr
+
+
+@pytest.fixture
+def home(study: Study, run: Callable[..., Result]) -> Path:
+    """A study in which twelve people talked: all but those of one arm then say that everybody is the same."""
+    home = study.folder / "s"
+    run(
+        "study",
+        "new",
+        home,
+        *study.who,
+        "--outcome",
+        "returned",
+        "--show",
+        "town,age",
+        "--pairs",
+        4,
+        "--design",
+        "4 fixed",
+    )
+    settings = (home / "study.toml").read_text(encoding="utf-8")
+    talking = re.sub(r"(\[deliberation\].*?\non = )false", r"\1true", settings, count=1, flags=re.DOTALL)
+    (home / "study.toml").write_text(talking + ARMS, encoding="utf-8")
+    folder = StudyFolder.open(home)
+    store = Store.open(home / "study.sqlite", folder.fingerprint)
+    write: Callable[..., Any] = store.change_now
+    tokens = []
+    for number in range(12):
+        token = secrets.token_bytes(32)
+        consent = participants.Consent(token, "v1", NOW, Stage.PAIRS, timedelta(days=1))
+        write(lambda c, consent=consent: participants.start(c, consent, folder.schedule, lambda: secrets.token_hex(9)))
+        for position in range(1, 5):
+            answer = Answer.SAME if (number + position) % 2 else Answer.NO_CONSTRAINT
+            write(partial(record, token_hash=token, new=_answer(store, token, position, answer, "Because.")))
+        closing = partial(participants.finish, rules="", expressible="", comments="", arms=folder.arms_at_end)
+        write(partial(closing, token_hash=token, at=NOW))
+        tokens.append(token)
+    write(partial(deliberation.end_first_round, at=NOW))
+    write(partial(deliberation.open_second_round, at=NOW, until=None, prices={}))
+    pairs = {pair.two for pair in store.read_now(deliberation.round_list)}
+    every = store.read_now(partial(reasons.reasons_about, pairs=pairs))
+    same = [reason.answer_id for reason in every if reason.answer == Answer.SAME]
+    write(partial(reasons.decide, answer_ids=same, state="released", operator=Operator(1, "Ada", "owner"), at=NOW))
+    turns = folder.arms_at_end
+    assert turns is not None
+    for number, token in enumerate(tokens[:-1]):  # the last one does not come back
+        for position in range(1, 5):
+            before = Answer.SAME if (number + position) % 2 else Answer.NO_CONSTRAINT
+            new = _answer(store, token, position, Answer.SAME if turns[number] == "talk" else before, "")
+            write(partial(deliberation.record_again, token_hash=token, new=new, most=10))
+    store.close()
+    return home
+
+
+def _answer(store: Store, token: bytes, position: int, answer: Answer, why: str) -> NewAnswer:
+    key = store.read_now(partial(shown_pair, token_hash=token, position=position)).key
+    return NewAnswer(key, secrets.token_hex(8), answer, why, None, 1.5, NOW)
+
+
+def test_a_study_is_compared_with_its_arm_that_is_only_asked_again(home: Path, run: Callable[..., Result]) -> None:
+    found = json.loads(run("compare-arms", home, "--draws", 999, "--json").stdout)
+    assert found["control"] == "again"
+    assert "11 people came back; 1 answered only round 1." in found["notes"]
+    tests = {line["name"]: line for line in found["tests"]}
+    assert tests["changed"]["effect"] == tests["towards_reasons"]["effect"] == 0.5
+    assert tests["changed"]["in_control"] == 0
+    # In three blocks of four, of which the last has one person less: 6 × 6 × 3 assignments.
+    assert found["assignments"] == "all"
+    assert tests["changed"]["p_value"] <= 2 / 108
+
+
+def test_what_is_learned_in_a_study(home: Path, run: Callable[..., Result]) -> None:
+    few = ["--learn", "--draws", 99, "--resamples", 10, "--learned-draws", 19]
+    assert "What is learned" in run("compare-arms", home, *few, "--groups", "town").stdout
+    assert "has no column 'height'" in run("compare-arms", home, *few, "--groups", "height", code=1).stderr
+
+
+def test_blocks_and_reasons_of_a_study(home: Path) -> None:
+    folder = StudyFolder.open(home)
+    store = Store.open(home / "study.sqlite", folder.fingerprint)
+    blocks = store.read_now(partial(arm_blocks, arms=folder.settings.arms))
+    shown = store.read_now(shown_reasons)
+    store.close()
+    assert sorted(blocks.values()) == [0] * 4 + [1] * 4 + [2] * 4
+    assert shown is not None
+    assert shown["answer"].unique().tolist() == ["same"]
+    assert len(shown) == 24
