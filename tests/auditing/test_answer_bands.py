@@ -182,3 +182,20 @@ def test_what_has_no_band_is_refused(judgments: Judgments, model: PairwiseFairCl
     paper.fit(PEOPLE, OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match='bands need a model of solver="column-generation"'):
         answer_bands(paper, PEOPLE, OUTCOME, judgments, answers)
+
+
+def test_a_third_label_that_is_never_worth_it_changes_no_band(
+    model: PairwiseFairClassifier, judgments: Judgments
+) -> None:
+    loss = pd.DataFrame([[0, 1, 9], [1, 0, 9], [9, 9, 0]], index=[0, 1, 2], columns=[0, 1, 2])
+    several = {"favorable_label": None, "label_values": {0: 0.0, 1: 1.0, 2: 0.5}, "loss": loss}
+    three = PairwiseFairClassifier(**(model.get_params() | several)).fit(PEOPLE, OUTCOME, judgments=judgments)
+    one, other = (bands_of(own, judgments, 0.7) for own in (model, three))
+    assert other.answers_changed == one.answers_changed
+    np.testing.assert_allclose(other.errors, one.errors, atol=2e-4)  # searches stop at a gap of 1e-4
+    assert (one.errors["answers_high"] - one.errors["answers_low"]).max() > 0.01
+
+
+def test_a_misspelt_setting_is_named(model: PairwiseFairClassifier, judgments: Judgments) -> None:
+    with pytest.raises(InputError, match="sample_weights= is not known"):
+        bands_of(model, judgments, 0.7, sample_weights=1)

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairlearn.reductions import DemographicParity
+from tests.support.listed_decisions import Decisions
 
-from fairwise import Judgments, PairwiseFairClassifier
+from fairwise import Judgments, PairwiseFairClassifier, PairwiseFairRegressor
 from fairwise.auditing import influential_judges, without_judges
 from fairwise.auditing.influence import Influence
 from fairwise.datasets import make_people
@@ -170,3 +171,53 @@ def test_what_cannot_be_compared_is_refused(judgments: Judgments) -> None:
     paper.fit(PEOPLE, OUTCOME, judgments=judgments)
     with pytest.raises(InputError, match='only models of solver="column-generation"'):
         without_judges(paper, PEOPLE, OUTCOME, judgments)
+    amounts = PairwiseFairRegressor(larger_is_better=True, grid=3).fit(PEOPLE, 1.0 * OUTCOME, judgments=judgments)
+    with pytest.raises(InputError, match="without_judges is for classifiers so far"):
+        without_judges(amounts, PEOPLE, OUTCOME, judgments)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"sensitive_feature= is not known: .* sample_weight and sensitive_features"):
+        without_judges(model, PEOPLE, OUTCOME, judgments, sensitive_feature=SIDE)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inside fairlearn, about pandas
+@pytest.mark.parametrize("seed", range(8))
+def test_of_several_labels_errors_are_those_of_fits_from_scratch(seed: int) -> None:
+    """With values, losses, weights, budgets and rules about groups, all drawn at random."""
+    problem = Decisions.draw(seed, 3)
+    extra: dict[str, Any] = {"sample_weight": problem.weight}
+    extra |= {} if problem.rule is None else {"sensitive_features": problem.group}
+
+    def fit(judgments: Judgments) -> PairwiseFairClassifier:
+        model = PairwiseFairClassifier(
+            "tree", max_depth=1, label_values=problem.values, loss=problem.loss, tol=1e-9, **problem.settings
+        )
+        return model.fit(problem.people, problem.outcome, judgments=judgments, **extra)
+
+    model = fit(problem.judgments)
+    table = without_judges(model, problem.people, problem.outcome, problem.judgments, **extra)
+    for judge, line in table.iterrows():
+        alone = fit(problem.judgments.select([other for other in problem.judgments.judges if other != judge]))
+        assert line["error"] == pytest.approx(alone.certificate_.error, abs=1e-6)
+        assert line["error_change"] == pytest.approx(alone.certificate_.error - model.certificate_.error, abs=1e-6)
+        assert 0 <= line["largest_change"] <= 1 + 1e-9
+        assert (line["people_changed"] > 0) <= (line["largest_change"] >= 0.01 - 1e-9)
+        if line["error_change"] < -1e-4:
+            assert line["largest_change"] > 0
+
+
+@rules
+def test_a_third_label_that_is_never_worth_it_changes_no_number(rule: dict[str, Any], judgments: Judgments) -> None:
+    """Two labels by the way of several: the nearest models, who changes and what is followed are the same."""
+    two, extra = fitted({key: value for key, value in rule.items() if key != "group_constraints"}, judgments)
+    values = {0: float(two.favorable_label == 0), 1: float(two.favorable_label == 1), 2: 0.5}
+    loss = pd.DataFrame([[0, 1, 9], [1, 0, 9], [9, 9, 0]], index=[0, 1, 2], columns=[0, 1, 2])
+    settings = two.get_params() | {"favorable_label": None, "label_values": values, "loss": loss}
+    three = PairwiseFairClassifier(**settings).fit(PEOPLE, OUTCOME, judgments=judgments, **extra)
+    tables = [without_judges(model, PEOPLE, OUTCOME, judgments) for model in (two, three)]
+    np.testing.assert_allclose(tables[1]["error"], tables[0]["error"], atol=1e-6)
+    np.testing.assert_allclose(tables[1]["error_change"], tables[0]["error_change"], atol=1e-6)
+    assert three.predict_proba(PEOPLE)[:, 2].max() == 0
+    for table, model in zip(tables, (two, three), strict=True):
+        assert table["largest_change"].max() <= 1
+        silent = Influence.of(model, PEOPLE, OUTCOME, judgments).search.without([])
+        assert silent.line(0.01)["largest_change"] == pytest.approx(0, abs=1e-6)
+        assert silent.line(0.01)["people_changed"] == 0

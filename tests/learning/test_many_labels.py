@@ -15,8 +15,7 @@ from tests.support.listed_decisions import Decisions
 from tests.support.rule_reader import RuleReader
 
 from fairwise import Judgments, PairwiseFairClassifier, audit, frontier
-from fairwise.auditing import held_out, without_judges
-from fairwise.auditing.findings import findings
+from fairwise.auditing import held_out
 from fairwise.errors import InputError
 from fairwise.learning.oracles import make_oracle
 from fairwise.learning.oracles.base import total_costs
@@ -347,22 +346,6 @@ def test_a_smaller_model_keeps_the_rules(model: PairwiseFairClassifier) -> None:
     assert len(smaller.weights_) <= 4
     assert smaller.certificate_.max_violation <= 0.1 + 1e-6
     assert smaller.certificate_.error >= model.certificate_.lower_bound - 1e-9
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda model, court: findings(model, court.people, court.judgments, court.outcome),
-        lambda model, court: without_judges(model, court.people, court.outcome, court.judgments),
-        lambda _, court: frontier(
-            court.people, court.outcome, court.judgments, label_values=VALUES, groups=court.people["charge"]
-        ),
-    ],
-    ids=["report", "without_judges", "false positive rates"],
-)
-def test_what_is_for_two_labels_so_far_says_so(court: Court, model: PairwiseFairClassifier, ask: Any) -> None:
-    with pytest.raises(InputError, match="is for models of two labels so far; this one decides between 3"):
-        ask(model, court)
 
 
 def test_rules_for_groups_hold_for_the_label_that_is_named(court: Court) -> None:

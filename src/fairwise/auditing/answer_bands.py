@@ -106,6 +106,7 @@ def answer_bands(
     n_draws = checks.whole("n_draws", n_draws, 2, 10_000)
     coverage = checks.fraction("coverage", coverage)
     judgments = checks.some_judgments(judgments)
+    checks.fit_params(fit_params)
     need_method("answer_bands", answers, "meant")
     if model.solver != "column-generation":
         raise InputError(f'solver={model.solver!r}: bands need a model of solver="column-generation"')

@@ -13,6 +13,8 @@ import numpy as np
 from fairwise.errors import InputError, JudgmentsError
 from fairwise.judgments import Judgments
 
+_FIT_PARAMS = ("sample_weight", "sensitive_features")
+
 
 def fraction(name: str, value: object, *, ends: bool = True) -> float:
     """A number from 0 to 1; without ``ends``, strictly between."""
@@ -46,6 +48,13 @@ def some_judgments(value: object) -> Judgments:
     raise JudgmentsError(
         f"judgments: a fairwise.Judgments is needed, not {type(value).__name__}; wrap a table in Judgments(...)"
     )
+
+
+def fit_params(given: Iterable[str]) -> None:
+    """What ``fit`` may have been given besides people, outcomes and judgments."""
+    for name in given:
+        if name not in _FIT_PARAMS:
+            raise InputError(f"{name}= is not known: besides its own settings this takes {' and '.join(_FIT_PARAMS)}.")
 
 
 def direction(favorable_label: Any, labels: Iterable[object], judgments: Judgments, more: str = "") -> None:

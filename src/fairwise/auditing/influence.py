@@ -56,7 +56,8 @@ def without_judges(
     by : str, optional
         An attribute of the judges, such as ``"relation"``: leave out all who share a value of it together.
     least_change : float
-        By how much a probability must change for a person to count as treated differently; 0.01 is a percentage point.
+        By how much the probability of a label must change for a person to count as treated differently; 0.01 is a
+        percentage point.
     n_jobs : int
         How many processes share the work; -1: one for each core. The numbers are the same for any.
     progress : callable, optional

@@ -15,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from fairwise.auditing import checks
 from fairwise.constraints.violations import FOLLOWED, status_of
 from fairwise.errors import InputError
+from fairwise.learning.model.draws import of_all_labels
+from fairwise.learning.model.mixture import Mixture
+from fairwise.learning.oracles.base import n_labels
 from fairwise.learning.preparation import PreparedFit, prepare
-from fairwise.learning.settings import require_two_labels
 from fairwise.learning.solvers.column_generation import ColumnGeneration
 from fairwise.learning.solvers.dispatch import least_error
 from fairwise.learning.solvers.master import keeps
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from fairwise.constraints.pairs import FloatArray
     from fairwise.judgments import Judgments
     from fairwise.learning.estimator import PairwiseFairClassifier
-    from fairwise.learning.oracles.base import Classifiers, Oracle
+    from fairwise.learning.oracles.base import Classifiers, LabelArray, Oracle
     from fairwise.learning.problem import Problem
 
 _TOL = 1e-7  # errors are compared: the fit's own tolerance would show as a change
@@ -48,10 +50,10 @@ class LeaveOut:
     whole: PreparedFit
     best: Solution
     present: FloatArray
-    """Probability of label 1 that the model gives each training person of positive weight."""
+    """Probabilities that the model gives each training person of positive weight, as :class:`Mixture` has them."""
 
-    judged: pd.Series[float]
-    """The same of everyone whom a judgment puts in force, by id."""
+    judged: FloatArray
+    """The same of everyone whom a judgment puts in force, in the order of ``whole.pairs.people``."""
 
     @classmethod
     @raise_interrupts()
@@ -65,15 +67,17 @@ class LeaveOut:
     ) -> LeaveOut:
         judgments = checks.some_judgments(judgments)
         check_is_fitted(model)
-        require_two_labels(model.classes_, "without_judges")
+        if not hasattr(model, "classes_"):
+            raise InputError("without_judges is for classifiers so far, not for models of amounts.")
+        checks.fit_params(fit_params)
         if model.solver != "column-generation":
             raise InputError(f'solver={model.solver!r}: only models of solver="column-generation" can be compared so')
         complete = judgments if judgments.people is not None else judgments.about(people)
         whole = prepare(params_of(model), people, outcome, complete, **fit_params)
         weight = fit_params.get("sample_weight")
-        present = model.predict_proba(people)[:, 1]
+        present = model.label_probabilities(people)
         ids = whole.pairs.people
-        judged = model.predict_proba(complete.people_rows(ids))[:, 1] if len(ids) else np.empty(0)
+        judged = model.label_probabilities(complete.people_rows(ids)) if len(ids) else present[:0]
         return cls(
             model=model,
             data=(people, outcome, complete),
@@ -81,7 +85,7 @@ class LeaveOut:
             whole=whole,
             best=_solve(whole),
             present=present if weight is None else present[np.asarray(weight) > 0],
-            judged=pd.Series(judged, index=ids),
+            judged=judged,
         )
 
     @raise_interrupts()
@@ -124,9 +128,10 @@ class LeaveOut:
     def room(self) -> float:
         """How much more error than the best the model has."""
         points, people = self.whole.problem.points, self.whole.people
-        on_points = np.zeros(len(points.error_cost))
+        on_points = np.zeros_like(points.error_cost)
         on_points[people] = self.present
-        return max(points.error_offset + float(points.error_cost @ on_points) - self.best.error, 0.0) + _ROOM
+        error = points.error_offset + float((points.error_cost * on_points).sum())
+        return max(error - self.best.error, 0.0) + _ROOM
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +150,13 @@ class ModelWithout:
         """What a table says of it."""
         search, problem = self.search, self.prepared.problem
         classifiers, weights, share = self._nearest()
-        of_points = share * self._present + weights @ classifiers.labels(problem.points.rows)
-        of_judged = np.asarray(search.judged, dtype=np.float64)
+        mixture = Mixture(classifiers, weights, n_labels(problem.points.error_cost))
+        of_points = share * self._present + mixture.probabilities(problem.points.rows)
+        of_judged = search.judged
         if len(of_judged):
-            of_judged = share * of_judged + weights @ classifiers.labels(search.whole.judged_rows)
-        change = np.abs(of_points[self.prepared.people] - search.present)
-        largest = max(change.max(initial=0.0), np.abs(of_judged - search.judged.to_numpy()).max(initial=0.0))
+            of_judged = share * of_judged + mixture.probabilities(search.whole.judged_rows)
+        change = largest_differences(of_points[self.prepared.people], search.present)
+        largest = max(change.max(initial=0.0), largest_differences(of_judged, search.judged).max(initial=0.0))
         pairs = search.whole.pairs
         violations = pairs.answer_violations(problem.favorable(of_judged))
         status = status_of(pairs.answers["answer"].to_numpy(dtype=object), violations, problem.gamma)
@@ -164,10 +170,10 @@ class ModelWithout:
 
     @cached_property
     def _present(self) -> FloatArray:
-        """``(P,)`` probability of label 1 that the model as it is gives each point."""
-        problem = self.prepared.problem
-        on_points = np.zeros(len(problem.points.error_cost))
-        on_points[problem.judged] = self.search.judged[self.prepared.pairs.people].to_numpy()
+        """Probabilities that the model as it is gives each point: ``(P,)`` of label 1, ``(P, k - 1)`` of more."""
+        problem, whole = self.prepared.problem, self.search.whole
+        on_points = np.zeros_like(problem.points.error_cost)
+        on_points[problem.judged] = self.search.judged[whole.pairs.people.get_indexer(self.prepared.pairs.people)]
         on_points[self.prepared.people] = self.search.present
         return on_points
 
@@ -177,24 +183,26 @@ class ModelWithout:
         ::
 
             minimise    t                                   over weights p >= 0 of k classifiers and of the model, t
-            subject to  |p @ labels_i - present_i| <= t     for every point i
+            subject to  |p @ labels_i - present_i| <= t     for every point i, of more labels for [label is k] of each
                         p @ values <= limits                those of the rules, or what the best mixture reaches of them
                         p @ errors <= least + room,  sum p = 1
         """
         problem, present = self.prepared.problem, self._present
         classifiers, known = self._candidates()
-        labels = np.concatenate([classifiers.labels(problem.points.rows), present[None]])
-        errors, values = problem.evaluate_labels(labels)
+        labels = classifiers.labels(problem.points.rows)
+        errors, values = map(
+            np.concatenate, zip(problem.evaluate_labels(labels), _reached(problem, present), strict=True)
+        )
         least = self.solution.error + self.search.room
         if errors[-1] <= least and keeps(problem, values[-1]):
             return classifiers, np.zeros(len(classifiers)), 1.0
         limits = np.where(problem.hard, problem.row_limits, np.maximum(problem.row_limits, known @ values[:-1]))
         rules = np.unique(np.column_stack([values.T, limits]), axis=0)
-        places = np.unique(np.column_stack([labels.T, present]), axis=0)
-        above, below = places[:, :-1], places[:, -1]
+        places = np.unique(_places(labels, present), axis=0)
+        above, below = places, places[:, -1]
         ones = np.ones((len(places), 1))
         found = linprog(
-            np.append(np.zeros(len(labels)), 1.0),
+            np.append(np.zeros(len(errors)), 1.0),
             A_ub=np.vstack(
                 [
                     np.column_stack([above, -ones]),
@@ -204,7 +212,7 @@ class ModelWithout:
                 ]
             ),
             b_ub=np.concatenate([below, -below, rules[:, -1] + _ROOM, [least]]),
-            A_eq=np.append(np.ones(len(labels)), 0.0)[None],
+            A_eq=np.append(np.ones(len(errors)), 0.0)[None],
             b_eq=[1.0],
         )
         weights = known if found.x is None else np.maximum(found.x[:-2], 0.0)
@@ -222,6 +230,31 @@ class ModelWithout:
         return solution.classifiers.joined(solution.pool.take(others)), np.append(
             solution.weights, np.zeros(len(others))
         )
+
+
+def largest_differences(one: FloatArray, two: FloatArray) -> FloatArray:
+    """By how much the probability of any label differs at most ``(n,)``."""
+    if one.ndim == 1:
+        return np.abs(one - two)
+    return np.asarray(np.abs(of_all_labels(one) - of_all_labels(two)).max(axis=1, initial=0.0))
+
+
+def _reached(problem: Problem, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Error ``(1,)`` and row values ``(1, len(problem))`` of a model that gives points these probabilities."""
+    points = problem.points
+    treated = problem.favorable(probability[problem.judged])
+    values = treated[problem.reference] - treated[problem.owed]
+    if problem.groups is not None:
+        values = np.concatenate([values, np.tensordot(problem.groups.matrix, probability, axes=probability.ndim)])
+    return np.array([points.error_offset + float((points.error_cost * probability).sum())]), values[None]
+
+
+def _places(labels: LabelArray, present: FloatArray) -> FloatArray:
+    """What each classifier, and last the model as it is, gives each point of each label that counts: ``(…, t + 1)``."""
+    if present.ndim == 1:
+        return np.column_stack([labels.T, present])
+    chances = of_all_labels(present)
+    return np.concatenate([np.column_stack([(labels == k).T, own]) for k, own in enumerate(chances.T)])
 
 
 def _ordered_pairs(prepared: PreparedFit) -> pd.MultiIndex:
