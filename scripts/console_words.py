@@ -17,6 +17,7 @@ from babel.messages.pofile import read_po, write_po
 import fairwise
 from fairwise.store.tables import JOB_STATES, ROLES
 from fairwise.study.arms import Arm
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.fit_choices import ESTIMATORS, FitChoices
 from fairwise.study.mixture import OFFERED_KINDS, Design
@@ -64,6 +65,8 @@ def _of_settings() -> Iterator[str]:
         Deliberation,
         Recruitment,
         AnswerWords,
+        Decision,
+        Amount,
         Relation,
         Arm,
         Question,

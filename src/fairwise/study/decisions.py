@@ -37,15 +37,13 @@ _USUAL = {
 class Decision(SettingsTable):
     """One of the decisions that may be made about a person."""
 
-    label: Annotated[Line, Field(title="As written in the column of outcomes"), Input(locked=True)]
+    label: Annotated[Line, Field(title="Outcome in the file"), Input(locked=True)]
     """As it is written in the column of outcomes; it may be nobody's outcome."""
 
     words: Annotated[Line, Field(title="What participants read")]
     """What participants read, such as released under conditions."""
 
-    value: Annotated[
-        float, Field(ge=0, le=1, title="How good it is for the person"), Input("From 0 to 1.", locked=True)
-    ]
+    value: Annotated[float, Field(ge=0, le=1, title="How good, 0 to 1"), Input(locked=True)]
     """How good it is for the person, from 0 to 1; participants read the decisions from best to worst."""
 
 

@@ -31,6 +31,9 @@ _WORDS = {
     "contact": "whom to write to",
 }
 
+KEYS = {"decisions": "label", "relations": "name", "arms": "name", "questions": "name", "columns": "name"}
+"""By what of theirs the rows of a table are named where they are translated."""
+
 
 class ButtonTranslation(SettingsTable):
     """What the buttons say."""
@@ -108,8 +111,7 @@ class Translation(SettingsFile):
         if not file.exists():
             return cls()
         translation = cls.checked(read_toml(file), str(file))
-        keys = {"decisions": "label", "relations": "name", "arms": "name", "questions": "name", "columns": "name"}
-        for table, key in keys.items():
+        for table, key in KEYS.items():
             names = [getattr(row, key) for row in getattr(settings, table)]
             said = translation.content().get(table, {})  # what is empty may be left of what was taken out
             if unknown := [name for name in said if name not in names]:

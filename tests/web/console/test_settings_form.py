@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairwise.study.arms import Arm
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.languages import available
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Relation
@@ -18,7 +19,7 @@ from fairwise.web.console.settings_form import FormField, value_at
 from fairwise.web.console.study_editor import sections_of
 from fairwise.web.shared.forms import Form
 
-NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt", "decisions", "amount"}
+NOWHERE = {"design.stratified", "design.strata", "columns.name", "columns.alt"}
 """Chosen when the study is made, and not changed in the console."""
 
 QUESTION = {"name": "town", "words": "Where?", "options": ["Here", "There"]}
@@ -32,7 +33,8 @@ OF_THE_FORM_ALONE = {
 
 def every_setting() -> set[str]:
     tables = {name: field.annotation for name, field in StudySettings.model_fields.items()}
-    tables |= {"relations": Relation, "arms": Arm, "questions": Question, "columns": ShownColumn}
+    tables |= {"decisions": Decision, "amount": Amount, "relations": Relation}
+    tables |= {"arms": Arm, "questions": Question, "columns": ShownColumn}
     inner = {name: getattr(table, "model_fields", {}) for name, table in tables.items() if name != "languages"}
     return {f"{name}.{one}" for name, fields in inner.items() for one in fields} | {
         name for name, fields in inner.items() if not fields
@@ -65,6 +67,8 @@ def test_every_setting_is_in_one_section_of_the_editor(make_study: Any) -> None:
         ("questions.0.kind", "one_of", False, 500),
         ("questions.0.options", "lines", True, 10_000),
         ("questions.0.least", "number", True, 500),
+        ("decisions.1.value", "decimal", False, 500),
+        ("amount.better", "one_of", False, 500),
     ],
 )
 def test_what_is_asked_for_follows_from_type_and_bounds(path: str, kind: str, optional: bool, longest: int) -> None:

@@ -87,8 +87,8 @@ def test_a_file_can_be_read_in_another_way(plain_console: Operating) -> None:
 def test_what_cannot_become_a_study_is_said_at_once(plain_console: Operating) -> None:
     page = send(plain_console, csv(TABLE[["age", "good"]].assign(age=7)))
     assert "No column is different for everyone" in page.text
-    page = send(plain_console, csv(TABLE[["person", "age"]]))
-    assert "No column has exactly two values" in page.text
+    page = send(plain_console, csv(TABLE[["person", "same"]]))
+    assert "No column is filled in for everyone with two values" in page.text
     assert "Yes, go on" in page.text
 
 

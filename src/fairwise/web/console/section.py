@@ -14,7 +14,7 @@ from fairwise.study.folder import SETTINGS, named
 from fairwise.study.languages import marked
 from fairwise.study.settings import StudySettings
 from fairwise.study.toml import Plain, SettingError
-from fairwise.study.translations import Translation
+from fairwise.study.translations import KEYS, Translation
 from fairwise.web.console.settings_form import FormField, Group, group_of, put
 from fairwise.web.shared.forms import Form
 
@@ -127,15 +127,14 @@ class SettingsSection(Section):
         return changed | self._translations_of_what_is_left(new)
 
     def _translations_of_what_is_left(self, new: StudySettings) -> dict[str, str]:
-        names = {"relations": {one.name for one in new.relations}, "arms": {one.name for one in new.arms}}
         options = {question.name: question.options for question in new.questions}
         files = {}
         for code in new.languages[1:]:
             file = named(SETTINGS, code)
             old = Translation.read(self.home / file, self.settings)
             left = {
-                table: {name: words for name, words in getattr(old, table).items() if name in there}
-                for table, there in names.items()
+                table: {name: words for name, words in getattr(old, table).items() if name in _names(new, table)}
+                for table in ("decisions", "relations", "arms")
             }
             left["questions"] = {
                 name: words.of(options[name]) for name, words in old.questions.items() if name in options
@@ -143,3 +142,7 @@ class SettingsSection(Section):
             if any(left[table] != getattr(old, table) for table in left):
                 files[file] = old.edited(self._text(file), old.model_copy(update=left))
         return files
+
+
+def _names(settings: StudySettings, table: str) -> set[str]:
+    return {getattr(row, KEYS[table]) for row in getattr(settings, table)}

@@ -9,13 +9,15 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from fairwise.study.arms import Arm
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.deliberation import Deliberation
 from fairwise.study.mixture import Design
 from fairwise.study.questions import Question
 from fairwise.study.recruitment import Recruitment, Relation
 from fairwise.study.settings import AnswerWords, ShownColumn, StudySettings
 from fairwise.study.toml import Input, Plain, SettingError, SettingsTable
-from fairwise.web.shared.forms import Form
+from fairwise.tables.ids import text_of
+from fairwise.web.shared.forms import Form, decimal_number
 
 _TABLES: Mapping[str, type[SettingsTable]] = {
     "": StudySettings,
@@ -23,6 +25,8 @@ _TABLES: Mapping[str, type[SettingsTable]] = {
     "deliberation": Deliberation,
     "recruitment": Recruitment,
     "answer_words": AnswerWords,
+    "decisions": Decision,
+    "amount": Amount,
     "relations": Relation,
     "arms": Arm,
     "questions": Question,
@@ -39,7 +43,7 @@ class FormField:
     path: str
     label: str
     kind: str = "line"
-    """One of line, text, lines, yes, number, one_of."""
+    """One of line, text, lines, yes, number, decimal, one_of."""
 
     hint: str = ""
     options: Mapping[str, str] | None = None
@@ -62,7 +66,7 @@ class FormField:
         if get_origin(info.annotation) is tuple:
             kind, longest = "lines", _LONGEST_LINES
         elif not is_text:
-            kind = "one_of" if asked.options else "yes" if bool in types else "number"
+            kind = "one_of" if asked.options else "yes" if bool in types else "decimal" if float in types else "number"
         may_be_empty = (is_text or kind == "lines") and not any(
             getattr(one, "min_length", None) for one in info.metadata
         )
@@ -86,18 +90,20 @@ class FormField:
             return ""
         if isinstance(value, list):
             return "\n".join(map(str, value))
-        return "yes" if value is True else str(value)
+        return "yes" if value is True else text_of(value)
 
-    def read(self, form: Form) -> str | int | bool | list[str] | None:
+    def read(self, form: Form) -> str | float | bool | list[str] | None:
         """Return the value that a form gives it."""
         if self.kind == "yes":
             return self.path in form.fields
         text = form.text(self.path, self.longest)
         if self.kind == "lines":
             return [line.strip() for line in text.splitlines() if line.strip()]
-        if self.kind != "number":
+        if self.kind not in ("number", "decimal"):
             return text
-        return None if not text and self.optional else self._whole(text)
+        if not text and self.optional:
+            return None
+        return self._whole(text) if self.kind == "number" else self._decimal(text)
 
     def number(self, form: Form) -> int:
         """Return the number that a form gives it, 0 for none."""
@@ -109,6 +115,13 @@ class FormField:
             reason = f"{text!r} is not a whole number{'' if self.signed else ' from 0'}"
             raise SettingError(f"{self.label}: {reason}", self.path, reason)
         return int(text)
+
+    def _decimal(self, text: str) -> float:
+        number = decimal_number(text)
+        if number is None:
+            reason = f"{text!r} is not a number, such as 0.5"
+            raise SettingError(f"{self.label}: {reason}", self.path, reason)
+        return number
 
 
 def value_at(content: object, path: str) -> object:

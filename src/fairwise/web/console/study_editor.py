@@ -16,9 +16,10 @@ from fairwise.study.recruitment import Relation
 from fairwise.study.settings import AnswerWords, StudySettings
 from fairwise.study.texts import LONGEST, left_to_fill_in
 from fairwise.study.toml import Plain, without_empty
-from fairwise.study.translations import Translation, draft_words, words_in
+from fairwise.study.translations import KEYS, Translation, draft_words, words_in
 from fairwise.tables.files import read_parquet
 from fairwise.web.console.arms_section import ArmsSection
+from fairwise.web.console.decisions_section import DecisionsSection
 from fairwise.web.console.question_editor import QuestionsSection
 from fairwise.web.console.section import Section, SettingsSection
 from fairwise.web.console.settings_form import FormField, Group, group_of, put, value_at
@@ -164,6 +165,8 @@ class TranslationSection(Section):
         all_groups = [
             group_of("", "title question treated_well contact relation_question"),
             group_of(marked("What the buttons say"), [f"answer_words.{name}" for name in AnswerWords.model_fields]),
+            group_of(marked("What is decided"), [f"decisions.{k}.words" for k in range(len(self.settings.decisions))]),
+            group_of(marked("An amount"), "amount.unit"),
             group_of(marked("Relations"), [f"relations.{k}.words" for k in range(len(self.settings.relations))]),
             *(group_of(arm.name, f"arms.{k}.question arms.{k}.text") for k, arm in enumerate(self.settings.arms)),
             *(
@@ -173,6 +176,7 @@ class TranslationSection(Section):
         ]
         labels = {"relation_question": "Question about relations"}
         labels |= {f"relations.{k}.words": relation.name for k, relation in enumerate(self.settings.relations)}
+        labels |= {f"decisions.{k}.words": decision.label for k, decision in enumerate(self.settings.decisions)}
         groups = []
         for group in all_groups:
             fields = [
@@ -216,7 +220,7 @@ class TranslationSection(Section):
         return Translation.read(self.home / self.files[0], self.settings)
 
     def _content(self) -> Plain:
-        """With relations, arms, columns and their values as lists, as a form has them."""
+        """With decisions, relations, arms, columns and their values as lists, as a form has them."""
         content = self._old.model_dump()
         columns = [content["columns"].get(column.name) or {} for column in self.settings.columns]
         for column, words in zip(self.settings.columns, columns, strict=True):
@@ -226,7 +230,9 @@ class TranslationSection(Section):
         for question, words in zip(self.settings.questions, questions, strict=True):
             words["options"] = [words.get("options", {}).get(option) for option in question.options]
         arms = [content["arms"].get(arm.name) or {} for arm in self.settings.arms]
-        return {**content, "relations": relations, "arms": arms, "questions": questions, "columns": columns}
+        decisions = [content["decisions"].get(decision.label) for decision in self.settings.decisions]
+        rows = {"decisions": decisions, "relations": relations, "arms": arms, "questions": questions}
+        return {**content, **rows, "columns": columns}
 
     def changes(self, form: Form, *, locked: bool) -> dict[str, str]:  # noqa: ARG002 - the first language decides
         content = self._content()
@@ -234,9 +240,9 @@ class TranslationSection(Section):
             put(content, field.path, field.read(form) or None)
         for question, words in zip(self.settings.questions, content["questions"], strict=True):
             words["options"] = dict(zip(question.options, words["options"], strict=True))
-        for name in ("relations", "arms", "questions", "columns"):
+        for name in KEYS:
             rows = zip(getattr(self.settings, name), content[name], strict=True)
-            content[name] = {one.name: words for one, words in rows}
+            content[name] = {getattr(one, KEYS[name]): words for one, words in rows}
         for name, column in content["columns"].items():
             before = self._old.columns[name].values if name in self._old.columns else {}
             column["values"] = before | dict(zip(self._words.get(name, ()), column["values"], strict=True))
@@ -292,6 +298,7 @@ def sections_of(home: Path) -> Mapping[str, Section]:
     sections: list[Section] = [
         *(TextSection(home, settings, document, code) for document in _DOCUMENTS for code in settings.languages),
         WordsSection(home, settings),
+        DecisionsSection(home, settings),
         ColumnsSection(home, settings),
         SwitchesSection(home, settings),
         DeliberationSection(home, settings),

@@ -19,6 +19,7 @@ from fairwise.simulation import draw_panel
 from fairwise.store import simulated
 from fairwise.store.store import claim
 from fairwise.store.study_state import set_state
+from fairwise.study.decisions import Amount, Decision
 from fairwise.study.languages import SOURCE, available, language, marked
 from fairwise.study.mixture import OFFERED_KINDS
 from fairwise.study.new_study import drafted_study, readable
@@ -29,10 +30,11 @@ from fairwise.study.toml import Plain
 from fairwise.tables.text_formats import DECIMALS, ENCODINGS, SEPARATORS
 from fairwise.web.console import study_pages
 from fairwise.web.console.base import ConsolePages, ConsoleRoute
+from fairwise.web.console.decisions_form import KINDS, ROWS, decided, first_decided, with_suggestions
 from fairwise.web.console.file_form import NoFile, receive_file
 from fairwise.web.console.rendering import Rendering
 from fairwise.web.console.settings_form import FormField
-from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, FileFormat, UploadedPeople, Uploads
+from fairwise.web.console.uploads import HOURS_KEPT, MOST_BYTES, ColumnLook, FileFormat, UploadedPeople, Uploads
 from fairwise.web.shared.forms import Form, whole_number
 from fairwise.web.shared.host import Host
 from fairwise.web.shared.language_choice import language_of
@@ -77,7 +79,12 @@ class StudyChoices:
 def first_values(upload: UploadedPeople) -> dict[str, str]:
     """What the form says before anything is chosen: nothing is shown to participants by itself."""
     values = {"id": str(_likely_id(upload)), "outcome": "", "answers": "four", "design": "mixed", "pairs": "50"}
-    values |= {"first": SOURCE, **{field.path: "" for field in _WORDS}, **{field.path: "0" for field in _KINDS}}
+    values |= {
+        "first": SOURCE,
+        **first_decided(),
+        **{field.path: "" for field in _WORDS},
+        **{field.path: "0" for field in _KINDS},
+    }
     for number, column in enumerate(upload.columns):
         values |= {f"label-{number}": readable(column.name), f"unit-{number}": "", f"place-{number}": str(number + 1)}
     return values
@@ -101,7 +108,7 @@ def choices_of(form: Form, upload: UploadedPeople) -> StudyChoices:
     if not columns:
         raise InputError(marked("Tick at least one column that participants see"))
     settings = settings_of(form, upload)
-    if "treated_well" not in settings:
+    if "treated_well" not in settings and not settings.keys() & {"decisions", "amount"}:
         raise InputError(marked("Say what the favourable outcome is, such as: being released until the trial"))
     return StudyChoices(
         id_column, outcome, [column["name"] for column in columns], settings, form.text("design", 10) == "mixed"
@@ -118,6 +125,7 @@ def settings_of(form: Form, upload: UploadedPeople) -> Plain:
         raise InputError(f"{_PAIRS.label}: {pairs}; allowed: 1 to {MOST_PAIRS}")
     return {
         **words,
+        **decided(form),
         "languages": spoken,
         "answers": form.text("answers", 10),
         "pairs": pairs,
@@ -166,6 +174,11 @@ def _column(form: Form, name: str, upload: UploadedPeople) -> str | None:
     return None if number is None else upload.columns[number].name
 
 
+def _look_at(place: str, upload: UploadedPeople) -> ColumnLook | None:
+    number = whole_number(place)
+    return upload.columns[number] if number is not None and number < len(upload.columns) else None
+
+
 class StudyWizardPages(ConsolePages):
     """Nothing of a study is there before the last step, and then all of it."""
 
@@ -173,7 +186,7 @@ class StudyWizardPages(ConsolePages):
         super().__init__(host, rendering)
         self._uploads = Uploads(host.path)
         self._uploads.discard_old()
-        self._telling: dict[tuple[str, FileFormat, str], dict[str, str]] = {}
+        self._telling: dict[tuple[str, FileFormat, str, bool], dict[str, str]] = {}
 
     # The table
 
@@ -262,8 +275,12 @@ class StudyWizardPages(ConsolePages):
             "choose",
             problem=problem,
             upload=upload,
-            values=values,
+            values=with_suggestions(values, _look_at(values.get("outcome", ""), upload)),
             kinds=_KINDS,
+            decided=KINDS,
+            rows=ROWS,
+            decision=Decision.model_fields,
+            amount=Amount.model_fields,
             no_outcome=_NO_OUTCOME,
             mixed=", ".join(f"{number} {kind}" for kind, number in mixed(50).items()),
             languages=[language(code) for code in available()],
@@ -283,20 +300,20 @@ class StudyWizardPages(ConsolePages):
     def _preview(self, request: Request, form: Form, upload: UploadedPeople) -> Response:
         try:
             settings = settings_of(form, upload)
-            self._refuse_telling(settings, _column(form, "outcome", upload), upload)
+            self._refuse_telling(settings, _column(form, "outcome", upload), upload, amounts="amount" in settings)
             html = study_pages.pair_preview(settings, form, upload, self._host.prefix)
         except InputError as error:
             text = upload.problem(error)
             return study_pages.framed(self._rendering.page("preview_note", language_of(request.scope), text=text))
         return study_pages.framed(html)
 
-    def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople) -> None:
+    def _refuse_telling(self, settings: Plain, outcome: str | None, upload: UploadedPeople, *, amounts: bool) -> None:
         """Now, and not only when the study is made: what tells the outcome is not shown."""
         if outcome is None:
             return
-        key = (upload.id, upload.format, outcome)
+        key = (upload.id, upload.format, outcome, amounts)
         if key not in self._telling:
-            self._telling = {key: upload.telling(outcome)}
+            self._telling = {key: upload.telling(outcome, amounts=amounts)}
         for column in settings["columns"]:
             if column["name"] in self._telling[key]:
                 raise InputError(f"{column['name']}: {self._telling[key][column['name']]}")

@@ -16,11 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairwise.errors import InputError
+from fairwise.study.decisions import MOST_DECISIONS
 from fairwise.study.languages import marked
 from fairwise.study.new_study import arrow_column
 from fairwise.study.signing import Keys
 from fairwise.study.telling import telling_columns
 from fairwise.tables.files import read_parquet, read_table
+from fairwise.tables.ids import text_of
 from fairwise.tables.people_file import PeopleFile, typed
 from fairwise.tables.text_formats import UTF_8, found_decimal, found_encoding, found_separator, write_as_utf8
 
@@ -63,10 +65,16 @@ class ColumnLook:
     tells_apart: bool = False
     """Whether it is different for everyone, and there for everyone."""
 
+    labels: tuple[str, ...] = ()
+    """All its values, if there are so few that each may be a decision, and it is there for everyone."""
+
+    ends: tuple[str, ...] = ()
+    """The least and the largest, if it is a number for everyone."""
+
     @property
-    def has_two_values(self) -> bool:
-        """As an outcome has."""
-        return self.different == 2 and not self.missing
+    def may_be_outcome(self) -> bool:
+        """Whether it may say what was decided: one of a few things, or an amount."""
+        return bool(self.labels or self.ends)
 
 
 @dataclass(frozen=True)
@@ -173,7 +181,8 @@ class Uploads:
         if not _NAME.fullmatch(name) or not (folder / _LOOK).is_file():
             return None
         kept = json.loads((folder / _LOOK).read_text(encoding="utf-8"))
-        columns = tuple(ColumnLook(**{**one, "examples": tuple(one["examples"])}) for one in kept["columns"])
+        lists = ("examples", "labels", "ends")
+        columns = tuple(ColumnLook(**one | {name: tuple(one[name]) for name in lists}) for one in kept["columns"])
         return UploadedPeople(name, folder, kept["name"], kept["rows"], columns, FileFormat(**kept["format"]))
 
     def look_at(self, name: str, sent_name: str, wanted: FileFormat | None = None) -> None:
@@ -243,14 +252,25 @@ def _look(name: str, values: pd.Series[Any]) -> ColumnLook:
     except TypeError:  # lists and the like, in a Parquet file
         different = known.astype(str).unique()
     examples = tuple(str(value)[:_LONGEST_EXAMPLE] for value in different[:_EXAMPLES])
+    everyone, kind = len(known) == len(values), _kind(known)
+    few = everyone and 2 <= len(different) <= MOST_DECISIONS
+    is_amount = everyone and kind == "number" and len(different) > 2
     return ColumnLook(
         name,
         examples,
         len(different),
         missing=len(values) - len(known),
-        kind=_kind(known),
+        kind=kind,
         tells_apart=len(different) == len(values),
+        labels=tuple(map(text_of, sorted(different.tolist(), key=_in_order))) if few else (),
+        ends=(text_of(known.min()), text_of(known.max())) if is_amount else (),
     )
+
+
+def _in_order(value: object) -> tuple[bool, float, str]:
+    """Numbers by their size, before words."""
+    is_number = isinstance(value, int | float)
+    return not is_number, float(value) if isinstance(value, int | float) else 0.0, str(value)
 
 
 def _kind(known: pd.Series[Any]) -> str:

@@ -49,6 +49,11 @@ def whole_number(text: str) -> int | None:
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
+def decimal_number(text: str) -> float | None:
+    """A number as people write it, with a point or a comma, if it has no more than fifteen digits on either side."""
+    return float(text.replace(",", ".")) if re.fullmatch(r"[+-]?[0-9]{1,15}([.,][0-9]{1,15})?", text) else None
+
+
 async def read_form(request: Request, most_fields: int = MOST_FIELDS) -> Form:
     """The fields of a request; files, and anything but a form, are refused."""
     kind, options = parse_options_header(request.headers.get("content-type"))

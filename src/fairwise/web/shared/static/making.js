@@ -40,9 +40,37 @@
     });
   };
 
+  // What is decided: suggested from the outcome that was chosen, as long as nobody has typed anything.
+  const offer = (fields, texts) => {
+    if (fields.some((input) => input.value !== (input.dataset.offered ?? ""))) return;
+    for (const input of fields) input.value = input.dataset.offered = texts[input.name] ?? "";
+  };
+  const suggest = () => {
+    const { labels = "[]", ends = "[]" } = form.elements.outcome.selectedOptions[0]?.dataset ?? {};
+    const [found, range] = [JSON.parse(labels), JSON.parse(ends)];
+    const decisions = found.flatMap((label, row) => [
+      [`decision-label-${row}`, label],
+      [`decision-words-${row}`, label.replaceAll("_", " ")],
+    ]);
+    offer([...document.querySelectorAll(".of-tiers input")], Object.fromEntries(decisions));
+    const amount = { "amount-least": range[0], "amount-most": range[1] };
+    offer([...document.querySelectorAll(".of-amount input:not([type=radio])")], amount);
+    form.elements.kind.value = found.length > 2 ? "tiers" : range.length ? "amount" : "yes-no";
+  };
+  // One empty line more than there are decisions.
+  const lines = () => {
+    const rows = [...document.querySelectorAll(".decision")];
+    const last = rows.findLastIndex((row) => [...row.querySelectorAll("input")].some((input) => input.value));
+    rows.forEach((row, number) => (row.hidden = number > Math.max(last + 1, 2)));
+  };
+
   if (form && frame) {
+    form.elements.outcome?.addEventListener("change", suggest);
     const changed = () => {
-      if (form.elements.outcome) hide();
+      if (form.elements.outcome) {
+        hide();
+        lines();
+      }
       soon();
     };
     form.addEventListener("input", changed);
@@ -54,7 +82,10 @@
       event.preventDefault();
       preview(button);
     });
-    if (form.elements.outcome) hide();
+    if (form.elements.outcome) {
+      hide();
+      lines();
+    }
     // After a problem, or when one comes back, fields are filled: show what they say.
     frame.addEventListener("load", () => preview(), { once: true });
     if (frame.contentDocument?.readyState === "complete") preview();
